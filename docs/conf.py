@@ -9,8 +9,12 @@ from __future__ import annotations
 import inspect
 import shutil
 import sys
+import tomllib
+from operator import attrgetter
 from pathlib import Path
 from textwrap import indent
+from typing import Any
+from urllib.parse import urlsplit
 
 import refexplorer as rx
 from refexplorer import demo
@@ -32,15 +36,22 @@ extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "myst_nb"]
 exclude_patterns = ["_build"]
 templates_path: list[str] = []
 html_theme = "pydata_sphinx_theme"
-html_title = "refexplorer"
+html_title = f"refexplorer {release}"  # on each page
 html_static_path = ["made/static"]
 html_show_sourcelink = False
 html_theme_options = {
     "navbar_align": "left",
     "navbar_persistent": [],
     "navbar_end": ["search-button", "theme-switcher"],
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": ["page-toc", "edit-this-page"],
+    "use_edit_page_button": True,
     "footer_end": [],
+}
+_PROJECT = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+_SOURCE = _PROJECT["urls"]["Source"]
+html_context = {
+    "edit_page_provider_name": "GitHub",
+    "edit_page_url_template": _SOURCE + "/edit/main/{{ made.get(file_name, 'docs/' + file_name) }}",
 }
 default_role = "py:obj"  # a name in a docstring leads to what it names
 autodoc_member_order = "bysource"
@@ -59,7 +70,7 @@ suppress_warnings = ["ref.python"]
 
 
 def _make() -> None:
-    """Bring to `made` what is written elsewhere."""
+    """Bring to `made` what is written elsewhere, and keep where each page can be edited."""
     shutil.rmtree(_MADE, ignore_errors=True)
     for name in ("notebooks", "reference", "api"):
         (_MADE / name).mkdir(parents=True)
@@ -79,13 +90,16 @@ def _make() -> None:
 
 def _api() -> dict[str, str]:
     """Return the pages of the Python face, by their names."""
-    classes = [value for name in rx.__all__ if inspect.isclass(value := getattr(rx, name))]
-    shown = [each for each in classes if issubclass(each, StaticWidget)]
-    shown.sort(key=lambda each: (not issubclass(each, ReferencesWidget), *_place(each)))
-    widgets = ["explore", *(each.__name__ for each in shown)]
-    rest = [name for name in sorted(rx.__all__, key=str.lower) if name not in widgets]
+    values = {name: getattr(rx, name) for name in rx.__all__ if name not in ("errors", "types")}
+    values |= {f"errors.{name}": getattr(rx.errors, name) for name in rx.errors.__all__}
+    values |= {f"types.{name}": getattr(rx.types, name) for name in rx.types.__all__}
+    classes = {name: each for name, each in values.items() if inspect.isclass(each)}
+    shown = [name for name, each in classes.items() if issubclass(each, StaticWidget)]
+    shown.sort(key=lambda name: (not issubclass(values[name], ReferencesWidget), *_place(name)))
+    widgets = ["explore", *shown]
+    rest = [name for name in sorted(values, key=str.lower) if name not in widgets]
     errors = [name for name in rest if name.endswith(("Error", "Warning"))]
-    functions = [name for name in rest if inspect.isfunction(getattr(rx, name))]
+    functions = [name for name in rest if inspect.isfunction(values[name])]
     results = [name for name in rest if name not in (*errors, *functions, "ReferenceSet")]
     return {
         "functions": _page("Functions", functions),
@@ -96,24 +110,66 @@ def _api() -> dict[str, str]:
     }
 
 
-def _place(value: type) -> tuple[str, int]:
+def _value(name: str) -> Any:
+    return attrgetter(name)(rx)
+
+
+def _place(name: str) -> tuple[str, int]:
     """Return where a class is written."""
-    return value.__module__, inspect.getsourcelines(value)[1]
+    return _value(name).__module__, inspect.getsourcelines(_value(name))[1]
 
 
 def _page(title: str, names: list[str]) -> str:
     lines = [f"# {title}", "", "```python", SNIPPETS[""], "```", ""]
     lines += ["```{eval-rst}", ".. currentmodule:: refexplorer", ""]
     for name in names:
-        value = getattr(rx, name)
+        value = _value(name)
         if inspect.isclass(value):
             kind = "autoexception" if issubclass(value, BaseException) else "autoclass"
         else:
             kind = "autofunction" if callable(value) else "autodata"
-        lines += [f".. {kind}:: {name}", ""]
+        lines += [f".. {kind}:: refexplorer.{name}", ""]
         if name in SNIPPETS:
             lines += ["   .. code-block:: python", "", indent(SNIPPETS[name], "      "), ""]
     return "\n".join([*lines, "```", ""])
 
 
+def _of_types(app: Any, env: Any, node: Any, shown: Any) -> Any:
+    """Return a link from the bare name of a class of results, as annotations have it."""
+    name = node.get("reftarget", "").rpartition(".")[2]
+    if node.get("refdomain") != "py" or name not in (*rx.types.__all__, *rx.errors.__all__):
+        return None
+    full = f"refexplorer.{'types' if name in rx.types.__all__ else 'errors'}.{name}"
+    domain = env.get_domain("py")
+    return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", full, node, shown)
+
+
+def _edited() -> dict[str, str]:
+    """Return the file to edit for each page in `made`."""
+    notebooks = {path.name: f"notebooks/{path.name}" for path in (_MADE / "notebooks").iterdir()}
+    return {
+        **{f"made/notebooks/{name}": path for name, path in notebooks.items()},
+        **{
+            f"made/api/{path.name}": "refexplorer/__init__.pyi"
+            for path in (_MADE / "api").iterdir()
+        },
+        **{f"made/reference/{name}": "tests/docs/reference.py" for name in pages()},
+        "made/reference/CLI.md": "refexplorer/hosts/cli/examples.txt",
+        "made/reference/SPECIFICATION.md": "refexplorer/spec/rules.toml",
+        "made/reference/DIAGNOSTICS.md": "refexplorer/spec/codes.toml",
+    }
+
+
+def setup(app: Any) -> None:
+    """Let Sphinx put the owner of the repository into the pages, which `pyproject.toml` names."""
+    owner = urlsplit(_SOURCE).path.split("/")[1]
+
+    def fill(_app: Any, _name: str, text: list[str]) -> None:
+        text[0] = text[0].replace("OWNER", owner)
+
+    app.connect("source-read", fill)
+    app.connect("missing-reference", _of_types)
+
+
 _make()
+html_context["made"] = _edited()

@@ -41,6 +41,9 @@ QUICK = (
     "-p", "no:logging", "-o", "faulthandler_timeout=0",
 )  # fmt: skip
 """Without what pytest does around each test for logs and stacks: 4 % of the quick tests."""
+NOT_RUN = """
+Not run: tests that need a browser, a server or a child process, most examples of hypothesis, ruff,
+mypy, and the newest versions. To run all of them: python3 -m tests"""
 KEEPING_BYTECODE = {"PYTHONDONTWRITEBYTECODE": ""}
 """Else every process compiles tests and package again: 4 of the 16 s until a worker begins."""
 
@@ -52,7 +55,9 @@ def main(arguments: list[str]) -> int:
         return status
     if "--quick" in arguments:
         rest = [argument for argument in arguments if argument != "--quick"]
-        return _check("quick tests", ["pytest", *AT_ONCE, *QUICK, *rest])
+        status = _check("quick tests", ["pytest", *AT_ONCE, *QUICK, *rest])
+        print(NOT_RUN)
+        return status
     _heading("browser")
     if not _have_browser():
         print(NO_BROWSER, file=sys.stderr)

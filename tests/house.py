@@ -39,7 +39,7 @@ def measures() -> dict[str, int]:
             (folder / "__init__.py").exists() for folder in PACKAGE.iterdir()
         ),
         "rooms: modules at the top level": len(list(PACKAGE.glob("*.py"))),
-        **_walked(),
+        **walks(),
         "files that name the view `cost`": sum(1 for _ in view_files()),
         "front-end files": len(front_texts("ts", "tsx", "css")),
         "lines of TypeScript": sum(text.count("\n") for text in front_texts("ts", "tsx")),
@@ -79,7 +79,7 @@ def view_files() -> Iterator[Path]:
     yield from (path for path in paths if VIEW.search(path.read_text(encoding="utf-8")))
 
 
-def _walked() -> dict[str, int]:
+def walks() -> dict[str, int]:
     """Count modules in a process of its own, whose threads no other test has started."""
     script = "import json; from tests.house import walked; print(json.dumps(walked()))"
     command = [sys.executable, "-c", script]

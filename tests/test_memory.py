@@ -214,7 +214,9 @@ def test_a_command_says_how_much_memory_there_was(tmp_path: Path) -> None:
 @pytest.mark.child
 def test_opening_in_python_says_it_in_an_error_of_ours(tmp_path: Path) -> None:
     load = "import refexplorer as rx; rx.open_references({'a': 'b'}).diagnostics"
-    work = "try: rx.open_references(sys.argv[1])\nexcept rx.LimitError as error: print(error)"
+    work = (
+        "try: rx.open_references(sys.argv[1])\nexcept rx.errors.LimitError as error: print(error)"
+    )
     ran = tight(load, work, bulky(tmp_path))
     assert re.fullmatch(SENTENCE, ran.stdout.strip()), ran.stderr
 

@@ -10,7 +10,7 @@ import re
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -108,6 +108,14 @@ class AxisValues:
                 found = found * seconds
         self.is_there = is_there & np.isfinite(found)
         self.values: np.ndarray = found
+
+    @classmethod
+    def decoded(cls, ours: SetArray, values: np.ndarray, is_there: np.ndarray) -> AxisValues:
+        """Return values that were decoded, times in seconds since 1970."""
+        found = cls(ours, np.empty(0), np.empty(0, np.bool_))
+        found.values, found.is_there = values, is_there
+        found.unit, found._epoch = "second", 0.0
+        return found
 
     @classmethod
     def joined(cls, parts: Sequence[AxisValues]) -> AxisValues:
@@ -213,6 +221,21 @@ class AxisValues:
             return float(cftime.date2num(moment, seconds, calendar))
         except Exception:  # cftime may not be there, and raises what it likes
             return None
+
+    def stamps(self) -> np.ndarray | None:
+        """Return times as microseconds since 1970, NaN where there are none; None without dates."""
+        found = np.full(len(self.values), np.nan)
+        if self._is_standard:
+            found[self.is_there] = (self.kept + self._epoch) * 1e6
+        elif (dates := self._dates(self.kept)) is None:
+            return None
+        else:
+            try:  # not every date of another calendar is one of this
+                known = np.array([each.isoformat() for each in dates], "datetime64[us]")
+            except ValueError:
+                return None
+            found[self.is_there] = known.astype(np.float64)
+        return found
 
     def text(self, value: float) -> str:
         """Return a value as people write it: dates in ISO 8601."""
@@ -434,98 +457,49 @@ def is_axis(ours: SetArray) -> bool:
     return is_one and dtype is not None and dtype.kind in "iufM"
 
 
-_ABOUT = 0.2
-"""How much months and leap years differ from it."""
-_GAP_IN_FILES = 1.7
-"""Steps that are longer by this factor are gaps: a month that is missing makes one of 1.9."""
+_JOINED = 2**21
+"""Values of a coordinate in files that are put together."""
+_RUNS_IN_FILES = 100
+"""Stretches without a missing value that are judged; between them are files that were not read."""
+_OF_FILES = ("axis-duplicate", "axis-order", "axis-gap")
+"""What is said of these: that there are none may mean that a file was not read."""
 
 
-@dataclass(frozen=True)
-class OddSteps:
-    """What is odd in a coordinate."""
-
-    cause: str  # A code of `refexplorer.spec.codes`
-    count: int  # How often
-    index: int  # The element before the first place
-    between: tuple[str, str]  # The values there, as texts
-
-
-@dataclass
 class FileAxis:
-    """A coordinate of several files, a stretch each; numbers by the eight bytes."""
+    """A coordinate of several files, a stretch each, decoded: numbers, or times in seconds."""
 
-    # numbers, starts, counts, firsts, lasts, least, most: Of each file: its number, where it
-    # starts, how many values it has, the first and last of them, the least and largest step
-    numbers: array[int] = field(default_factory=lambda: array("q"))
-    starts: array[int] = field(default_factory=lambda: array("q"))
-    counts: array[int] = field(default_factory=lambda: array("q"))
-    firsts: array[float] = field(default_factory=lambda: array("d"))
-    lasts: array[float] = field(default_factory=lambda: array("d"))
-    least: array[float] = field(default_factory=lambda: array("d"))
-    most: array[float] = field(default_factory=lambda: array("d"))
+    def __init__(self) -> None:
+        self._values = np.empty(0)
+        self._numbers, self._starts, self._stops = array("q"), array("q"), array("q")
 
-    def add(self, number: int, start: int, axis: dict[str, float | int]) -> None:
-        """Take in a file."""
-        self.numbers.append(number)
-        self.starts.append(start)
-        self.counts.append(int(axis["count"]))
-        for name, column in (("first", self.firsts), ("last", self.lasts),
-                             ("least", self.least), ("most", self.most)):  # fmt: skip
-            column.append(float(axis[name]))
+    def add(self, ours: SetArray, number: int, start: int, values: Sequence[float]) -> None:
+        """Take in a file by its number, where it starts, and its values."""
+        size = ours.meta.shape[0]
+        if size > _JOINED:
+            return
+        if not len(self._values):
+            self._values = np.full(size, np.nan)
+        stop = min(start + len(values), size)
+        self._values[start:stop] = values[: max(stop - start, 0)]
+        for column, found in zip(
+            (self._numbers, self._starts, self._stops), (number, start, stop), strict=True
+        ):
+            column.append(found)
 
-    def files_at(self, index: int) -> list[int]:
+    def findings(self, ours: SetArray, base: str) -> Iterator[tuple[Finding, list[int]]]:
+        """Yield what is odd between files and inside them, with the numbers of the first files."""
+        known = np.flatnonzero(np.isfinite(self._values))
+        ends = 1 + np.flatnonzero(np.diff(known) > 1)[:_RUNS_IN_FILES]
+        for run in np.split(known, ends)[:_RUNS_IN_FILES] if len(known) else ():
+            is_there = np.zeros(len(self._values), np.bool_)
+            is_there[run] = True
+            for odd in odd_places(AxisValues.decoded(ours, self._values, is_there), base):
+                if odd.finding.code in _OF_FILES:
+                    yield odd.finding, self._files_at(int(np.ceil(odd.places[0])) - 1)
+
+    def _files_at(self, index: int) -> list[int]:
         """Return the numbers of the files that have an element, or start after it."""
-        starts, counts = np.array(self.starts), np.array(self.counts)
-        has = (starts <= index) & (index < starts + counts) | (starts == index + 1)
-        found: list[int] = np.array(self.numbers)[has].tolist()
+        starts, stops = np.array(self._starts), np.array(self._stops)
+        has = (starts <= index) & (index < stops) | (starts == index + 1)
+        found: list[int] = np.array(self._numbers)[has].tolist()
         return found
-
-
-def of_files(ours: SetArray, axis: FileAxis) -> Iterator[OddSteps]:
-    """Yield what is odd between files, and inside them."""
-    order = np.argsort(axis.starts, kind="stable")
-    starts, counts, firsts, lasts, least, most = (
-        np.array(column)[order]
-        for column in (axis.starts, axis.counts, axis.firsts, axis.lasts, axis.least, axis.most)
-    )
-    ends = starts + counts
-    joined = np.flatnonzero(ends[:-1] == starts[1:])
-    has = np.flatnonzero(counts > 1)
-    # a file counts by its least and its largest step
-    before = np.concatenate([lasts[joined], firsts[has], firsts[has]])
-    after = np.concatenate([firsts[joined + 1], firsts[has] + least[has], firsts[has] + most[has]])
-    index = np.concatenate([ends[joined] - 1, starts[has], starts[has]])
-    yield from _odd(before, after, index, ours)
-
-
-def _odd(
-    before: np.ndarray, after: np.ndarray, index: np.ndarray, ours: SetArray
-) -> Iterator[OddSteps]:
-    steps = after - before
-    known = ~np.isnan(steps)
-    if not known.any():
-        return
-    middle = float(np.median(steps[known]))
-    turned = steps < 0 if middle >= 0 else steps > 0
-    lengths = np.abs(steps)
-    regular = np.abs(lengths - abs(middle)) <= _ABOUT * abs(middle)
-    is_regular = regular[known].mean() >= REGULAR or np.count_nonzero(known & ~regular) == 1
-    gaps = known & ~turned & (lengths > _GAP_IN_FILES * abs(middle)) & (middle != 0)
-    found = {
-        "axis-duplicate": known & (steps == 0),
-        "axis-order": known & turned,
-        "axis-gap": gaps if is_time(ours.attribute("units")) and is_regular else gaps & False,
-    }
-    if len(steps) < 2:
-        del found["axis-gap"], found["axis-order"]
-    for cause, where in found.items():
-        if where.any():
-            first = int(np.flatnonzero(where)[0])
-            both = _text(before[first], ours), _text(after[first], ours)
-            yield OddSteps(cause, int(np.count_nonzero(where)), int(index[first]), both)
-
-
-def _text(value: float, ours: SetArray) -> str:
-    if is_time(ours.attribute("units")) and abs(value) > 1e9:
-        return str(np.datetime64(round(float(value)), "us").astype("datetime64[s]"))
-    return f"{float(value):.10g}"

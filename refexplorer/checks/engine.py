@@ -43,6 +43,7 @@ from refexplorer.checks.terms import CheckTerms, ReadTerms
 from refexplorer.core.errors import LimitError
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted
+from refexplorer.formats.source import DATA_FILE, Source
 from refexplorer.io.fetch.background import Stopped
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.codes import Severity
@@ -299,7 +300,7 @@ def _since(
 
 
 def check(
-    source: str,
+    source: Source,
     opened: OpenedSet,
     findings: Findings,
     diagnostics: tuple[Finding, ...],
@@ -313,8 +314,8 @@ def check(
     ledger = Ledger({meta.path: meta.grid for meta in metas})
     note_rejected(ledger, opened, findings, 0)
     counts = Counts(opened.count, (), False, LostFiles())
-    terms = CheckTerms.of_verb("check")
-    return Report(source, diagnostics, ledger, terms, counts, None).with_look(look)
+    terms = replace(CheckTerms.of_verb("check"), is_of_file=source.form == DATA_FILE)
+    return Report(source.name, diagnostics, ledger, terms, counts, None).with_look(look)
 
 
 def _check_count(opened: OpenedSet, limits: Limits) -> None:

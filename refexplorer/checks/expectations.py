@@ -8,6 +8,9 @@ step = "6h"
 [arrays.sst]
 dimensions = ["time", "lat", "lon"]
 missing-chunks = 0.01
+missing-values = 0.4
+min = -2
+max = 40
 
 [files]
 patterns = ["data/*.nc"]
@@ -21,12 +24,14 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from operator import gt, lt
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from refexplorer.checks.axes import AxisValues, CheckedAxis
+from refexplorer.checks.expected_values import ValueRange
 from refexplorer.core.errors import RefexplorerError, SourceError
 from refexplorer.core.text import array_text, counted, escape, file_text
 from refexplorer.formats.other_files import fitting
@@ -42,10 +47,12 @@ _STEP = "a number, or a time such as 6h or 1 month"
 _KEYS = {
     "axes": {"from": _END, "until": _END, "step": _STEP, "gaps": FLAG, "min": _NUMBER,
              "max": _NUMBER},
-    "arrays": {"dimensions": TEXTS, "dtype": TEXT, "units": TEXT, "missing-chunks": _NUMBER},
+    "arrays": {"dimensions": TEXTS, "dtype": TEXT, "units": TEXT, "missing-chunks": _NUMBER,
+               "missing-values": _NUMBER, "min": _NUMBER, "max": _NUMBER},
     "files": {"patterns": TEXTS},
 }  # fmt: skip
 """The tables of a file, and the keys of each with what they have to be."""
+_OF_VALUES = {"missing-values", "min", "max"}
 _HAS = {
     TEXT: lambda value: isinstance(value, str),
     TEXTS: lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
@@ -73,6 +80,7 @@ class CheckedFacts:
     axes: Mapping[str, CheckedAxis]
     values: Mapping[str, AxisValues]  # Of the coordinates that were read
     missing: Callable[[str], int]  # How many chunks of an array have no reference
+    values_of: Callable[[str], ValueRange]  # Reads an array, as far as it may be read
     targets: Callable[[], Iterable[str]]  # All targets, as absolute paths and URLs
     listing: Callable[[str], Sequence[str]]  # The files that fit a pattern, in the same form
 
@@ -157,6 +165,38 @@ class Expectations:
                         f"{array_text(path)}: {n_missing:,} of "
                         f"{counted(meta.chunk_count, 'chunk')} ({share:.2%}) have no reference, "
                         f"expected: at most {limit:.2%}"
+                    ),
+                )
+
+        if _OF_VALUES & wanted.keys():
+            yield from self._of_data(path, wanted, facts.values_of(path))
+
+    def _of_data(
+        self, path: str, wanted: Mapping[str, Any], found: ValueRange
+    ) -> Iterator[tuple[str, str]]:
+        """Compare the values of an array; what was read may be wrong, though not all was."""
+        name = array_text(path)
+        if found.unknown:
+            self.unknown.append(f"whether the values of {name} are as expected ({found.unknown})")
+        limit = wanted.get("missing-values")
+        if limit is not None and found.size and (share := found.missing / found.size) > limit:
+            yield (
+                "expected-share",
+                (
+                    f"{name}: {found.missing:,} of {counted(found.size, 'value')} ({share:.2%}) "
+                    f"are missing, expected: at most {limit:.2%}"
+                ),
+            )
+        ends = (
+            ("min", found.least, found.least_at, lt), ("max", found.largest, found.largest_at, gt),
+        )  # fmt: skip
+        for key, value, place, is_beyond in ends:
+            if key in wanted and value is not None and is_beyond(value, wanted[key]):
+                yield (
+                    "expected-values",
+                    (
+                        f"{name} has {value:g} at {list(place)}, beyond the expected {key} "
+                        f"{wanted[key]:g}"
                     ),
                 )
 
@@ -359,7 +399,9 @@ def read_toml(path: Path, name: str) -> dict[str, Any]:
         with path.open("rb") as file:
             data = file.read(_BYTES + 1)
         if len(data) > _BYTES:
-            raise SourceError(f"{name} has more than {_BYTES:,} bytes, too many for settings.")
+            raise SourceError(
+                f"{name} has more than {_BYTES:,} bytes, too many for a settings file."
+            )
         return tomllib.loads(data.decode())
     except OSError as error:
         raise SourceError(f"{name} cannot be read: {error.strerror or error}.") from None

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import add, lt
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.checks.axes import AxisValues, FileAxis, OddSteps, axis_findings, is_axis, of_files
+from refexplorer.checks.axes import AxisValues, FileAxis, axis_findings, is_axis
 from refexplorer.checks.compare.files import ZARR
 from refexplorer.checks.compare.inline import InlineValues
 from refexplorer.checks.compare.set_array import SetArray
@@ -270,7 +270,7 @@ class ReportBuilder:
             joined.starts.add(tuple(start))
         joined.stops = stops if joined.stops is None else list(map(max, joined.stops, stops))
         if is_new and row["axis"] is not None:
-            joined.axis.add(row["number"], start[0], row["axis"])
+            joined.axis.add(self._arrays[path], row["number"], start[0], row["axis"])
         if path in self._covered and row["state"] != UNCOMPARED:
             region = tuple(map(slice, start, stops))
             state = 2 if row["state"] == DIFFERS else 1
@@ -389,10 +389,11 @@ class ReportBuilder:
                     there = np.ones(held.values.shape, np.bool_)
                     values = AxisValues(ours, held.values, there)
                     yield from axis_findings(values, self._base)
-            elif (axis := self._joined[path].axis).starts:
-                for odd in of_files(ours, axis):
-                    numbers = axis.files_at(odd.index)[:NAMED_FILES]
-                    yield self._of_coordinate(ours, odd, [self._urls[n] for n in numbers])
+            elif is_axis(ours):
+                axis = self._joined[path].axis
+                for finding, numbers in axis.findings(ours, self._base):
+                    files = tuple(self._urls[n] or "" for n in numbers[:NAMED_FILES])
+                    yield replace(finding, files=files, file_count=len(files))
 
     def _undecodable(self) -> Iterator[Finding]:
         """Yield the chunks that the set holds and that no codec decodes."""
@@ -407,20 +408,3 @@ class ReportBuilder:
                 code, CODES[code].severity, self._base + pointer(keys[0]), message, key=keys[0],
                 array=path, keys=keys, reference_count=len(numbers),
             )  # fmt: skip
-
-    def _of_coordinate(self, ours: SetArray, odd: OddSteps, files: Any) -> Finding:
-        meta = ours.meta
-        what = {
-            "axis-duplicate": "the same value stands at two places",
-            "axis-order": "values go back",
-            "axis-gap": "there is a gap",
-        }[odd.cause]
-        times = "" if odd.count == 1 else f", and {odd.count - 1:,} more"
-        at = f"between elements {odd.index:,} and {odd.index + 1:,}"
-        between = f"({odd.between[0]}, {odd.between[1]})"
-        message = f"{array_text(meta.path)}: {what} {at} {between}{times}"
-        key = meta.chunk_key(meta.chunk_at((odd.index,)))
-        return Finding(
-            odd.cause, CODES[odd.cause].severity, self._base + pointer(key), message, key=key,
-            array=meta.path, keys=(key,), files=tuple(files), file_count=len(files),
-        )  # fmt: skip

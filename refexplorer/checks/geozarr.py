@@ -10,8 +10,6 @@ import numpy as np
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.limits import Limits
-from refexplorer.io.decode.sizes import region
-from refexplorer.io.decode.steps import steps
 from refexplorer.io.earth import crs_problem
 from refexplorer.io.reading.cf import decode_plainly
 from refexplorer.refset.conventions import (
@@ -28,7 +26,7 @@ from refexplorer.refset.conventions import (
 )
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.findings import Findings, pointer
-from refexplorer.spec.references import Base64, Inline, prefix
+from refexplorer.spec.references import prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta, parse_metadata
 
 _NEAR = 0.01
@@ -234,18 +232,11 @@ def _inline_values(
     """Return the values of a 1-d coordinate that the set holds, in units; None if it does not."""
     if len(array.shape) != 1 or not 0 < array.shape[0] <= _ELEMENTS:
         return None
-    parts = []
-    for number in range(array.grid[0]):
-        found = opened.lookup(array.chunk_key((number,)))
-        data: Any = found[1].data if found and isinstance(found[1], Inline | Base64) else None
-        if data is None:
-            return None
-        try:
-            for step in steps(array.chunk_array((number,)), limits):
-                data = step.run(data)
-        except Exception:  # another finding says it
-            return None
-        inside = region(array, (number,))[0]
-        parts.append(np.asarray(data).reshape(-1)[: inside.stop - inside.start])
-    values = decode_plainly(array, np.concatenate(parts), array.fill_value)
+    from refexplorer.checks.compare.set_array import SetArray  # which few sets need
+    from refexplorer.checks.look.coordinates import held_coordinate
+
+    found = held_coordinate(opened, limits, SetArray(array))
+    if found.stored is None or found.is_there is None or not found.is_there.all():
+        return None
+    values = decode_plainly(array, found.stored, array.fill_value)
     return values if values is not None and np.isfinite(values).all() else None

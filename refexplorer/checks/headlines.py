@@ -162,7 +162,7 @@ def _kind_and_text(
         return Claim.ERRORS, "has errors"
     is_accepted = excused.codes & LACKING_CODES and not errors & LACKING_CODES
     if (lacking := _lacking_text(ledger, counts, errors)) and not is_accepted:
-        return Claim.INCOMPLETE, f"incomplete: its files hold {lacking} that it lacks"
+        return Claim.INCOMPLETE, f"incomplete: its files have {lacking} that it lacks"
     if unknown:
         return Claim.UNKNOWN, f"not known: {', '.join(unknown)}"
     if terms.asks(CheckLook.FILES):
@@ -170,9 +170,10 @@ def _kind_and_text(
     if terms.asks(CheckLook.TARGETS):
         return Claim.AUDITED, _audited_text(ledger, counts, terms)
     files = "only coordinates of its files were read" if terms.reads_coordinates else (
-        "its files were not opened"
+        "its chunks were not read" if terms.is_of_file else "its files were not opened"
     )  # fmt: skip
-    return Claim.CHECKED, f"no errors in the set itself; {files}"
+    what = "its references" if terms.is_of_file else "the set itself"
+    return Claim.CHECKED, f"no errors in {what}; {files}"
 
 
 def _files(excused: Excused, *states: FileState) -> str:
@@ -193,7 +194,7 @@ def _same(ledger: Ledger, counts: Counter[LedgerState], terms: CheckTerms) -> tu
         k, n = len(taken), len(taken | missing)
         return (
             Claim.SAME_IN_PART,
-            f"{share}the same as its files in the {k:,} of {n:,} variables it takes",
+            f"{share}the same as its files in {k:,} of {n:,} variables; others are not in it",
         )
     own = [
         path
@@ -205,7 +206,7 @@ def _same(ledger: Ledger, counts: Counter[LedgerState], terms: CheckTerms) -> tu
     alone -= sum(ledger.total(path) for path in own)
     parts = []
     if held := [path for path in own if ledger.counts(path).get(LedgerState.OWN)]:
-        parts.append(f"{counted(len(held), 'array is', 'arrays are')} its own")
+        parts.append(f"{counted(len(held), 'array is', 'arrays are')} in the set only")
     if alone:
         parts.append(f"{counted(alone, 'chunk has', 'chunks have')} no file")
     if parts:
@@ -240,8 +241,8 @@ def _unknowns(ledger: Ledger, terms: CheckTerms) -> Iterator[str]:
         FileState.NOT_ALLOWED: "may not be read yet",
         FileState.FORMAT_UNKNOWN: ("has a format that cannot be compared",
                                    "have formats that cannot be compared"),
-        FileState.LIBRARY_MISSING: ("needs a library that is not installed",
-                                    "need libraries that are not installed"),
+        FileState.LIBRARY_MISSING: ("needs a package that is not installed",
+                                    "need packages that are not installed"),
         FileState.TOO_COSTLY: ("exceeds a limit", "exceed a limit"),
         FileState.UNTOUCHED: ("was not looked at", "were not looked at"),
     }  # fmt: skip
@@ -259,8 +260,8 @@ def _unknowns(ledger: Ledger, terms: CheckTerms) -> Iterator[str]:
         explained = True
         yield f"{counted(unlisted, 'generated key was', 'generated keys were')} not listed"
     if lacking := counts[LedgerState.NO_CODEC]:
-        needs = "chunk needs a codec that is", "chunks need codecs that are"
-        yield f"{counted(lacking, *needs)} not installed"
+        needs = "chunk needs", "chunks need"
+        yield f"{counted(lacking, *needs)} a codec or data type that is not installed"
     asked = {
         LedgerState.UNTOUCHED,
         LedgerState.REFERENCED,
@@ -282,8 +283,8 @@ def _audited_text(ledger: Ledger, counts: Counter[LedgerState], terms: CheckTerm
     inside = counts[LedgerState.INSIDE] + counts[LedgerState.DECODED] - ledger.decoded_inline
     answered = sum(ledger.files.counts.values())
     if inside:
-        text = f"all {inside:,} ranges lie inside their files"
-        text = "its 1 range lies inside its file" if inside == 1 else text
+        text = f"all {inside:,} ranges are inside their files"
+        text = "its 1 range is inside its file" if inside == 1 else text
     elif answered:
         text = counted(answered, "file") + " answered"
     else:
@@ -326,8 +327,11 @@ def coverage_text(ledger: Ledger, terms: CheckTerms) -> str:
     files, chunks = found["files"], found["chunks"]
     total = counted(chunks["total"], "chunk")
     if not terms.asks(CheckLook.TARGETS):
-        files = "Coordinates were read" if terms.reads_coordinates else "No file was opened"
-        return f"Looked at: the set itself, {total}. {files}."
+        files = "Coordinates were read" if terms.reads_coordinates else (
+            "No chunk was read" if terms.is_of_file else "No file was opened"
+        )  # fmt: skip
+        what = "the references made from the file" if terms.is_of_file else "the set itself"
+        return f"Looked at: {what}, {total}. {files}."
     verb = "Read" if terms.asks(CheckLook.FILES) else "Asked"
     parts = [f"{verb}: {files['read']:,} of {counted(files['total'], 'file')}."]
     if terms.asks(CheckLook.FILES):

@@ -12,13 +12,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent import futures
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    CancelledError,
-    Future,
-    ThreadPoolExecutor,
-    wait,
-)
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -31,7 +25,7 @@ import pyarrow.compute as pc
 
 from refexplorer.checks.sorting import SHARE_BITS, Interval, PlanSizes
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.formats.columns.arrow import text_column
+from refexplorer.formats.columns.references import text_column
 from refexplorer.io.fetch.background import POLL, Stopped
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
@@ -121,7 +115,7 @@ def _reach(ends: np.ndarray, group: np.ndarray) -> np.ndarray:
 DECODING_COST = 100
 """As so many references counts a chunk to be decoded."""
 # another number here makes results of older versions start anew, since they hold other columns
-_FORM = 3
+_FORM = 4
 _PACKING = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", 1))
 
 

@@ -39,16 +39,6 @@ FINDING = pa.struct(
         "keys": pa.list_(pa.string()),
     }
 )
-AXIS = pa.struct(
-    {
-        "first": pa.float64(),
-        "last": pa.float64(),
-        "least": pa.float64(),
-        "most": pa.float64(),
-        "count": pa.int64(),
-    }
-)
-"""A coordinate: its first and last value, the least and the largest step, how many values."""
 REMADE = pa.struct(
     {
         "said": pa.list_(pa.struct({"cause": pa.string(), "value": pa.string()})),
@@ -85,7 +75,7 @@ RESULTS = pa.schema(
         "is_filled_alike": pa.bool_(),
         "objects": pa.dictionary(pa.int32(), pa.string()),
         "unchecked": pa.list_(pa.string()),
-        "axis": AXIS,
+        "axis": pa.list_(pa.float64()),
         "values": pa.int64(),
         "largest": pa.float64(),
         "largest_at": pa.string(),
@@ -171,7 +161,7 @@ class Record:
     is_filled_alike: bool | None = None
     objects: str | None = None
     unchecked: list[str] = field(default_factory=list)
-    axis: dict[str, float | int] | None = None
+    axis: list[float] | None = None
     values: int = 0
     largest: float | None = None
     largest_at: str | None = None

@@ -11,14 +11,22 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.core.text import counted, escape, masks_repr
-from refexplorer.formats.columns.arrow import text_column, text_scalar
 from refexplorer.formats.columns.chunk_names import chunk_indices, chunk_keys
-from refexplorer.formats.columns.references import RANGE, URL, Columns, UrlColumn
+from refexplorer.formats.columns.references import (
+    RANGE,
+    URL,
+    Columns,
+    UrlColumn,
+    text_column,
+    text_scalar,
+)
 from refexplorer.formats.columns.table import Table
 from refexplorer.formats.parquet.records import BadRecords
 from refexplorer.formats.parquet.store import ParquetStore
-from refexplorer.refset.opened_set import BLOCK, OpenedSet, block_of
-from refexplorer.refset.parquet_segment import RecordPart, Records
+from refexplorer.refset.numbered_segment import Loaded, Records
+from refexplorer.refset.opened_set import OpenedSet
+from refexplorer.refset.overriding import BLOCK, block_of
+from refexplorer.refset.parquet_segment import ParquetRecords, RecordPart
 from refexplorer.refset.segments import EVALUATED_KEYS, Generated, Segment
 from refexplorer.refset.targets import further_targets
 from refexplorer.spec.findings import Findings
@@ -203,7 +211,7 @@ class Unlisted:
     def sentences(self) -> Iterator[str]:
         """Yield what is not known of them."""
         if self.count:
-            yield f"{counted(self.count, 'generated key')} were too many to be listed."
+            yield f"{counted(self.count, 'generated key')} are too many to list."
         if self._n_more_files:
             yield f"Up to {counted(self._n_more_files, 'file')} of theirs were not asked."
 
@@ -214,11 +222,13 @@ def blocks(
     """Yield all references of a set, some 10^5 at a time; those of record files without keys."""
     stores: dict[int, ParquetStore] = {}
     for part in opened.parts:
-        if isinstance(part, Records):
+        if isinstance(part, ParquetRecords):
             # read apart from the set, which would keep it and note what is odd once more
             apart = replace(part.store, findings=Findings())
             store = stores.setdefault(id(part.store), apart)
             yield from _of_records(opened, part, store, lost, has_keys)
+        elif isinstance(part, Records):
+            yield from _of_manifests(opened, part, has_keys)
         elif isinstance(part, Generated):
             if not unlisted.takes(part):
                 yield from _of_generated(opened, part)
@@ -240,7 +250,7 @@ def _of_table(opened: OpenedSet) -> Iterator[AuditedBlock]:
 
 
 def _of_records(
-    opened: OpenedSet, part: Records, store: ParquetStore, lost: LostFiles, has_keys: bool
+    opened: OpenedSet, part: ParquetRecords, store: ParquetStore, lost: LostFiles, has_keys: bool
 ) -> Iterator[AuditedBlock]:
     place = opened.arrays.paths.index(part.array.path)
     lost.note_missing(store, part.array)
@@ -254,11 +264,27 @@ def _of_records(
             stop = min(start + BLOCK, record.count)
             rows = record.usable(np.arange(start, stop))
             chunks = record.start + record.held.rows_at(rows)
-            none = pa.repeat(text_scalar(""), len(chunks))
-            keys = chunk_keys(part.array, chunks) if has_keys else none
-            table = Table(keys, record.columns.select(rows))
-            arrays = np.full(len(chunks), place, np.int32)
-            yield AuditedBlock(table, arrays, chunks, stop - start - len(chunks))
+            loaded = Loaded(chunks, record.columns.select(rows))
+            yield _block_of(part, place, loaded, stop - start - len(chunks), has_keys)
+
+
+def _of_manifests(opened: OpenedSet, part: Records, has_keys: bool) -> Iterator[AuditedBlock]:
+    place = opened.arrays.paths.index(part.array.path)
+    for loaded in part.groups(BLOCK):
+        for start in range(0, len(loaded.numbers), BLOCK):
+            rows = slice(start, start + BLOCK)
+            block = Loaded(loaded.numbers[rows], loaded.columns.select(rows))
+            yield _block_of(part, place, block, 0, has_keys)
+
+
+def _block_of(
+    part: Records, place: int, loaded: Loaded, rejected: int, has_keys: bool
+) -> AuditedBlock:
+    chunks = loaded.numbers
+    none = pa.repeat(text_scalar(""), len(chunks))
+    keys = chunk_keys(part.array, chunks) if has_keys else none
+    arrays = np.full(len(chunks), place, np.int32)
+    return AuditedBlock(Table(keys, loaded.columns), arrays, chunks, rejected)
 
 
 def _of_generated(opened: OpenedSet, part: Generated) -> Iterator[AuditedBlock]:

@@ -20,8 +20,7 @@ from refexplorer.checks.look.coordinates import AxesLook
 from refexplorer.checks.look.targets import RESULTS as REFERENCES
 from refexplorer.checks.look.targets import ROW_COLUMNS, target_table
 from refexplorer.checks.records import RESULTS
-from refexplorer.checks.report_html import ReportHtml, write_report
-from refexplorer.checks.report_timeline import of_rows, of_targets
+from refexplorer.checks.report_html import ReportHtml, of_rows, of_targets, write_report
 from refexplorer.checks.results import PARQUET as RANGES_PARQUET
 from refexplorer.checks.results import ResultStore, seen_table
 from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT
@@ -37,12 +36,28 @@ SCHEMA = 1
 PARQUET: dict[str, Any] = {"compression": "zstd"}
 _CHARS = 200  # characters of a name: a file may hold any text
 _SHOWN = 50  # parts that were given up, of which the text has a sentence
+_INSTALL = "`pip install"
 _FEW = 5  # findings of one code, failures and reasons that the text names
 _FILE_COLUMNS = [
     "target", "array", "native", "form", "state", "file", "references", "same", "differs",
     "uncompared", "failed", "message", "start", "shape", "findings", "values", "largest",
     "false_nan",
 ]  # fmt: skip
+
+
+_FOLDERS, _DEEP = 4, 3
+"""Folders of which the one that holds them is named, and how deep that is at least."""
+
+
+def joint(grants: Sequence[str]) -> Sequence[str]:
+    """Return places to allow, with the folder that holds them in place of many folders."""
+    folders = [name for name in grants if "://" not in name]
+    if len(folders) < _FOLDERS or not all(map(os.path.isabs, folders)):
+        return grants
+    shared = Path(os.path.commonpath(folders))
+    if len(shared.parts) < _DEEP:  # a disk, or all that people have on it
+        return grants
+    return [str(shared), *(name for name in grants if "://" in name)]
 
 
 class Report:
@@ -299,6 +314,7 @@ class Report:
             Whether to list each finding, also where many have one code.
         """
         lines = [f"{escape(self.source, _CHARS)}: {self.headline.text}"]
+        lines += [f"  {why}" for why in self._reasons() if _INSTALL in why]
         lines += [f"  {line}" for line in self._finding_lines(every)]
         for array in self.arrays if self.terms.asks(CheckLook.TARGETS) else ():
             files = counted(array.files, "file")
@@ -328,6 +344,8 @@ class Report:
     def _sentences(self) -> Iterator[str]:
         counts = self.counts
         yield coverage_text(self.ledger, self.terms)
+        if self.has_errors and self.unknowns:  # else the headline has them
+            yield f"Not known: {', '.join(self.unknowns)}."
         if counts.forms:
             forms = ", ".join(f"{n:,} {form}" for form, n in counts.forms.items())
             yield f"Formats of the files: {forms}."
@@ -346,7 +364,7 @@ class Report:
         if counts.stopped:
             yield "It was stopped before all files were looked at."
         if counts.grants:
-            names = ", ".join(f'"{escape(name, _CHARS)}"' for name in counts.grants)
+            names = ", ".join(f'"{escape(name, _CHARS)}"' for name in joint(counts.grants))
             verb = "verify" if self.terms.asks(CheckLook.FILES) else "check"
             yield f"Use refs.allowing({names}) to {verb} the rest."
         yield from self._not_looked_at()
@@ -369,21 +387,33 @@ class Report:
     def _values_sentence(self) -> str:
         counts = self.counts
         found = f"{counted(counts.values, 'value')} of chunks were compared"
-        if counts.largest is not None:
+        if counts.largest == 0:
+            found += "; where both the set and the file have a value they are equal"
+        elif counts.largest is not None:
             found += f"; the largest difference is {counts.largest:.6g}, in {counts.largest_at}"
         if counts.false_nan:
             verb = "reads" if counts.false_nan == 1 else "read"
             found += f"; {counted(counts.false_nan, 'value')} of the files {verb} as missing"
         return found + "."
 
+    def _reasons(self) -> dict[str, tuple[list[str], int]]:
+        """Return why references were not looked at, with their arrays and number."""
+        found: dict[str, tuple[list[str], int]] = {}
+        for path, why, n in self.counts.reasons:
+            paths, number = found.get(why, ([], 0))
+            found[why] = [*paths, *([] if path is None else [path])], number + n
+        return found
+
     def _not_looked_at(self) -> Iterator[str]:
         """Yield what was not looked at, and why, if there is anything."""
         counts = self.counts
-        parts = [
-            f"{counted(n, 'reference')}{_of(path)} ({escape(why.rstrip('.'), 2 * _CHARS)})"
-            for path, why, n in counts.reasons[:_FEW]
-        ]
-        if (more := sum(n for *_, n in counts.reasons[_FEW:])) > 0:
+        parts = []
+        for why, (paths, n) in list(self._reasons().items())[:_FEW]:
+            because = escape(why.rstrip("."), 2 * _CHARS)
+            if _INSTALL in why:  # the second line has it
+                because = "a package is not installed"
+            parts.append(f"{counted(n, 'reference')}{_of(paths)} ({because})")
+        if (more := sum(n for _, n in list(self._reasons().values())[_FEW:])) > 0:
             parts.append(f"{more:,} more references")
         what: dict[str, list[str]] = {}
         for path, aspect, _ in counts.unchecked:
@@ -394,8 +424,9 @@ class Report:
             yield f"Not {verb}: {'; '.join(parts)}."
 
 
-def _of(path: str | None) -> str:
-    return "" if path is None else f" of {array_text(path)[:1].lower() + array_text(path)[1:]}"
+def _of(paths: Sequence[str]) -> str:
+    found = _names(paths)
+    return f" of {found[:1].lower()}{found[1:]}" if paths else ""
 
 
 def _names(paths: Sequence[str]) -> str:

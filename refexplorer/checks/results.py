@@ -104,9 +104,7 @@ class ResultStore:
         shutil.rmtree(self.folder / _SORTING, ignore_errors=True)
 
     def has(
-        self,
-        part: Part,
-        versions: Callable[[Sequence[str]], Mapping[str, TargetVersion | None]],
+        self, part: Part, versions: Callable[[Sequence[str]], Mapping[str, TargetVersion | None]]
     ) -> bool:
         """Say whether a part was finished, with the same references and the same targets.
 
@@ -260,7 +258,7 @@ def difference(
             compared = False
     if compared:
         return True, None
-    return None, "Its store does not tell what Icechunk recorded, so the version is not compared."
+    return None, "Its store does not report what Icechunk recorded, so the version is not compared."
 
 
 def version_change(then: TargetVersion, now: TargetVersion | None) -> tuple[bool | None, str]:

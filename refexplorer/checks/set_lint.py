@@ -4,56 +4,42 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-from refexplorer.checks.geozarr import lint_geozarr
-from refexplorer.core.errors import LimitError, RefexplorerError
-from refexplorer.core.limits import Limits
-from refexplorer.core.text import counted, escape
-from refexplorer.formats.columns.references import BASE64
-from refexplorer.formats.documents import locator_of
-from refexplorer.formats.finding import note_encoding
-from refexplorer.formats.source import Source
-from refexplorer.io.decode.codecs import is_installed, missing, refuse_unsafe, require_codecs
-from refexplorer.io.decode.sizes import POINTER, is_bounded, region
-from refexplorer.io.decode.steps import VALUES, error_text, steps
-from refexplorer.readers.comparing import note_readers
-from refexplorer.refset.contents import Internals
-from refexplorer.refset.lint import lint
-from refexplorer.refset.lint_arrays import attributes_of
-from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.spec.findings import Finding, Findings, pointer, suggest
-from refexplorer.spec.lint_metadata import lint_metadata_text, may_be_a_value
-from refexplorer.spec.references import Base64, Inline
-from refexplorer.spec.zarr_metadata import ArrayMeta, is_metadata
-
-if TYPE_CHECKING:
-    from refexplorer.core.limits import Limits
-
-
-from collections.abc import Iterable, Sequence
-
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from refexplorer.checks.geozarr import lint_geozarr
 from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.records import NAMED_KEYS
 from refexplorer.checks.references import AuditedBlock, LostFiles, numbers_of_chunks
 from refexplorer.checks.states import KeyState, LedgerState
-from refexplorer.core.text import array_text
-from refexplorer.formats.columns.references import RANGE, URL
-from refexplorer.formats.source import LeftOut
+from refexplorer.core.errors import LimitError, RefexplorerError
+from refexplorer.core.limits import Limits
+from refexplorer.core.text import array_text, counted, escape
+from refexplorer.formats.columns.references import BASE64, RANGE, URL
+from refexplorer.formats.documents import locator_of
+from refexplorer.formats.finding import note_encoding
+from refexplorer.formats.source import LeftOut, Source
+from refexplorer.io.decode.codecs import is_installed, missing, refuse_unsafe, require_codecs
+from refexplorer.io.decode.sizes import POINTER, is_bounded, region
+from refexplorer.io.decode.steps import VALUES, error_text, steps
+from refexplorer.readers.comparing import note_readers
+from refexplorer.refset.lint import lint
 from refexplorer.refset.lint_absent import lint_groups, lint_lost_places
-from refexplorer.refset.lint_arrays import lint_metadata
-from refexplorer.refset.parquet_segment import Records
+from refexplorer.refset.lint_arrays import attributes_of, lint_metadata
+from refexplorer.refset.opened_set import Internals, OpenedSet
+from refexplorer.refset.parquet_segment import ParquetRecords
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.findings import parts_of
+from refexplorer.spec.findings import Finding, Findings, parts_of, pointer, suggest
 from refexplorer.spec.lint import KeyFindings
+from refexplorer.spec.lint_metadata import lint_metadata_text, may_be_a_value
+from refexplorer.spec.references import Base64, Inline
+from refexplorer.spec.zarr_metadata import ArrayMeta, is_metadata
 
 _KNOWN: dict[str, set[str]] = {
     "zlib": {"level"}, "gzip": {"level"}, "bz2": {"level"}, "zstd": {"level", "checksum"},
@@ -352,7 +338,7 @@ def note_rejected(ledger: Ledger, opened: OpenedSet, findings: Findings, later: 
         if array is not None and path in ledger.paths and opened.rejected.touches(path):
             numbers = numbers_of_chunks(array, opened.rejected.indices(array))
             ledger.mark(path, np.unique(numbers[numbers >= 0]), LedgerState.REJECTED)
-    stores = [part.store for part in opened.parts if isinstance(part, Records)]
+    stores = [part.store for part in opened.parts if isinstance(part, ParquetRecords)]
     files = frozenset[str]().union(*(store.files for store in stores))
     errors = (found for found in findings if found.severity is Severity.ERROR)
     # what record files reject was counted when they were read once more

@@ -17,8 +17,14 @@ import pyarrow.compute as pc
 from refexplorer.checks.references import AuditedBlock
 from refexplorer.checks.terms import Share
 from refexplorer.core.errors import RefexplorerError, SourceError
-from refexplorer.formats.columns.arrow import number_column, numbers_of, text_column
-from refexplorer.formats.columns.references import BASE64, INLINE, LARGEST
+from refexplorer.formats.columns.references import (
+    BASE64,
+    INLINE,
+    LARGEST,
+    number_column,
+    numbers_of,
+    text_column,
+)
 from refexplorer.refset.segments import code_targets
 from refexplorer.spec.zarr_metadata import ArrayMeta
 

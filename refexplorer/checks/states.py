@@ -84,7 +84,7 @@ CHUNK_TERMS: dict[LedgerState, ChunkTerm] = {
     LedgerState.EMPTY: ChunkTerm(Rank.GOOD, 2, "empty", "never written, as in the file"),
     LedgerState.PLACED: ChunkTerm(Rank.GOOD, 2, "placed", "where the file has them"),
     LedgerState.NO_CODEC: ChunkTerm(
-        Rank.UNKNOWN, 0, "without a codec", "not decoded, since a codec is not installed"
+        Rank.UNKNOWN, 0, "without a codec", "not decoded: a codec or data type is not installed"
     ),
     LedgerState.DECODED: ChunkTerm(Rank.GOOD, 3, "decoded", "decoded"),
     LedgerState.EQUAL: ChunkTerm(Rank.GOOD, 4, "equal", "with equal values"),
@@ -180,7 +180,7 @@ class ObjectState(StrEnum):
     """What the set has of an object of a file: a dataset, a variable, a field of a message."""
 
     IN_SET = "in the set"
-    EQUAL = "equal to what the set holds"
+    EQUAL = "equal to the values in the set"
     LACKING = "lacking here"
     NOT_TAKEN = "not taken"
     LEFT_OUT = "left out"

@@ -48,7 +48,7 @@ _ODD = np.array(
         for state, term in CHUNK_TERMS.items()
     ]
 )
-_SINCE = "It changed since the earlier run whose results are kept."
+_SINCE = "It changed since the earlier run."
 _MEANWHILE = "It changed while it was looked at."
 
 

@@ -105,6 +105,8 @@ class CheckTerms:
         Findings that do not fail.
     reads_coordinates
         Whether coordinates that are in files are read.
+    is_of_file
+        Whether opening read the data file, and made the references from it.
     """
 
     verb: str
@@ -114,6 +116,7 @@ class CheckTerms:
     threshold: Severity = Severity.ERROR
     accept: tuple[Waiver, ...] = ()
     reads_coordinates: bool = False
+    is_of_file: bool = False
 
     @classmethod
     def of_verb(
@@ -165,7 +168,7 @@ class ReadTerms:
         """Return them with what a source knows of itself."""
         return replace(
             self,
-            base="/refs" if source.form == "V1" else "",
+            base=source.key_base,
             recorded=source.recorded() if source.recorded else {},
             unlisted=source.unlisted,
             left_out=source.left_out,

@@ -7,13 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from refexplorer.checks.ledger import Ledger
-from refexplorer.checks.states import (
-    CHUNK_TERMS,
-    FILE_RANKS,
-    FileState,
-    LedgerState,
-    Rank,
-)
+from refexplorer.checks.states import CHUNK_TERMS, FILE_RANKS, FileState, LedgerState, Rank
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import array_text, escape
 from refexplorer.spec.codes import CODES, Severity

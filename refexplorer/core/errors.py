@@ -65,7 +65,7 @@ def cause_of(raised: BaseException, cause: BaseException) -> BaseException | Non
 
 
 class RefexplorerError(PickledError):
-    """The root of every error raised: its text is one sentence with the place and what to do."""
+    """Base class of all errors. The message is one sentence with the place and what to do."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(shorten(masked_text(message)))
@@ -162,3 +162,14 @@ class InternalError(RefexplorerError):
     It exists because Zarr takes `KeyError` and `FileNotFoundError` for "no such chunk" and goes on
     with fill values, which would hide a bug behind values that look like data.
     """
+
+
+class MissingError(RefexplorerError, KeyError):
+    """A set has no such key or array; ``args[0]`` is its name."""
+
+    def __init__(self, name: str, sentence: str) -> None:
+        super().__init__(name)
+        self.sentence = sentence
+
+    def __str__(self) -> str:
+        return self.sentence

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
     from fsspec import AbstractFileSystem
 
-    from refexplorer.core.limits import Limits
 
 Progress = Callable[[int, int], None]
 """Takes the bytes that were read so far, and those of the whole file, or two of `FileCount`."""

@@ -357,3 +357,29 @@ def array_text(path: str) -> str:
 def file_text(url: str) -> str:
     """Return the last part of a URL, as sentences name a file."""
     return escape(url.rstrip("/").rpartition("/")[2] or url, _NAME_CHARS)
+
+
+PACKAGES = {
+    "s3": "s3fs",
+    "gs": "gcsfs",
+    "az": "adlfs",
+    "abfs": "adlfs",
+    "adl": "adlfs",
+    "sftp": "paramiko",
+    "ssh": "paramiko",
+    "oci": "ocifs",
+    "oss": "ossfs",
+    "hf": "huggingface_hub",
+}
+"""What fsspec reads a protocol with."""
+EXTRAS = {"s3": "s3", "gs": "gcs"}
+"""The extra that installs it."""
+
+
+def missing_package(protocol: str | None) -> str | None:
+    """Say which package reads a protocol, and how to install it."""
+    if (package := PACKAGES.get(protocol or "")) is None:
+        return None
+    extra = EXTRAS.get(protocol or "")
+    wanted = package if extra is None else f"'refexplorer[{extra}]'"
+    return f"{package} is not installed (`pip install {wanted}`)"

@@ -49,7 +49,7 @@ _AT = (
     (r">>>", "the prompt >>>, as Python shows it, is not part of the document"),
     (r"['`\u2018\u2019\u201a]", 'use ", not {0}'),
     (f"[{CURLY}]", 'use the straight ", not {0}'),
-    (r"\.\.\.|\u2026", "{0} stands for something that was left out"),
+    (r"\.\.\.|\u2026", "{0} is a placeholder for something omitted"),
     (r"[\uff1a\uff1d=](?=\s*[\[{{\"\u201c'\w-])", "use : between a name and its value, not {0}"),
     (r"[\uff1b;\uff0c\u3001]", "use , between values, not {0}"),
     (r"\(", "JSON has no tuples; write a list, [ ]"),
@@ -114,12 +114,12 @@ def _named(text: str, at: int, said: str) -> Slip | None:
     if (name := _NAME.match(text, at)) is None:
         return None
     if not text[:at].strip():
-        return Slip(at, "a document begins with {")
+        return Slip(at, "a reference set in JSON begins with {")
     shown = name[0][:_LONGEST_WORD]
     if said.startswith("Expecting property name"):
-        return Slip(at, f'a name stands in quotes: "{shown}"')
+        return Slip(at, f'put the name in quotes: "{shown}"')
     if said.startswith("Expecting value"):
-        return Slip(at, f'a text stands in quotes: "{shown}"')
+        return Slip(at, f'put the text in quotes: "{shown}"')
     return None
 
 
@@ -129,7 +129,7 @@ def _structural(text: str, at: int, said: str) -> Slip | None:
     if said.startswith("Extra data"):
         if here in ("{", "[", '"'):
             return Slip(at, "a second document begins here, and a set is one JSON object")
-        return Slip(at, f"this {here} is too much, since the document ended before it")
+        return Slip(at, f"remove this {here}: the document ended before it")
     open_ = last_open(text, at) if here in ("", "}", "]") else None
     if not here:
         return None if open_ is None else Slip(at, f"the text ends before the {open_} is closed")
@@ -143,7 +143,7 @@ def _structural(text: str, at: int, said: str) -> Slip | None:
         if here in '"{[-0123456789':
             return Slip(at, "a colon is missing between the name and its value")
     if here == "," and said.startswith(("Expecting value", "Expecting property name")):
-        return Slip(at, "a value is missing before this comma, or the comma is too much")
+        return Slip(at, "add a value before this comma, or remove the comma")
     return None
 
 
@@ -387,10 +387,7 @@ _AROUND = 3
 
 
 def read_whole(
-    source: Source,
-    templates: Mapping[str, str] | None,
-    limits: Limits,
-    findings: Findings,
+    source: Source, templates: Mapping[str, str] | None, limits: Limits, findings: Findings
 ) -> tuple[Mapping[str, Any], Document]:
     """Return the document as it is written, and as it is read."""
     if not source.is_document:
@@ -409,10 +406,7 @@ def read_whole(
 
 
 def _of_references(
-    source: Source,
-    templates: Mapping[str, str] | None,
-    limits: Limits,
-    findings: Findings,
+    source: Source, templates: Mapping[str, str] | None, limits: Limits, findings: Findings
 ) -> Document:
     """Return a document of what is none: its references are written as in V0, by their keys."""
     refs = source.references()

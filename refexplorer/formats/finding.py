@@ -8,8 +8,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import partial
 from glob import has_magic, iglob
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +32,7 @@ from refexplorer.core.files import (
     read_within,
 )
 from refexplorer.core.limits import Limits
-from refexplorer.core.text import counted, escape, masked_url, secrets_of, without
+from refexplorer.core.text import counted, escape, masked_url, missing_package, secrets_of, without
 from refexplorer.formats.datafiles.streams import BLOCK, RangeStream, ReadAmount
 from refexplorer.formats.forms import DataFileForm, first_answer
 from refexplorer.formats.other_files import (
@@ -58,6 +60,9 @@ from refexplorer.formats.source import (
     cause,
 )
 from refexplorer.spec.findings import Findings, pointer
+
+MOST_NAMES = 10_000
+"""Names of a folder that are compared with one that is not there."""
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -96,7 +101,8 @@ def at_url(url: str, locate: Locate, terms: OpeningTerms) -> Source | SourceFile
         refuse_zarr(folder.name, folder.has)
         raise SourceError(f"{shown} cannot be read: {cause(error)}.") from None
     except ImportError as error:
-        raise SourceError(f"{shown} needs a package that is not installed: {error}.") from None
+        said = missing_package(url.partition(":")[0]) or f"it needs a missing package: {error}"
+        raise SourceError(f"{shown} cannot be read: {said.rstrip('.')}.") from None
     except Exception as error:  # each protocol has errors of its own
         said = without(cause(error), secrets_of(url))  # botocore quotes what it takes for a bucket
         raise SourceError(f"{shown} cannot be read: {said}.") from None
@@ -128,12 +134,7 @@ def _document(
 
 
 def _of_data_url(
-    url: str,
-    name: str,
-    filesystem: AbstractFileSystem,
-    path: str,
-    head: bytes,
-    terms: OpeningTerms,
+    url: str, name: str, filesystem: AbstractFileSystem, path: str, head: bytes, terms: OpeningTerms
 ) -> Source | None:
     """Make references to a data file of a server; None if it is none."""
     if kind_of(head) is None:
@@ -202,6 +203,10 @@ _MARK = "\ufeff"
 _NAME_LENGTH = 4096
 """Characters that the path of a file has at most."""
 _TEXT_STARTS = ("{", "[", '"', "<", "'")
+
+
+class NoDataFileError(SourceError):
+    """Of several sources not all are data files."""
 
 
 class NamedBytes(bytes):
@@ -281,8 +286,9 @@ def _of_any(source: object, terms: OpeningTerms) -> Source:
     found = first_answer(lambda form, terms: form.of_object(source, terms), terms)
     if found is None:
         raise SourceError(
-            "A reference set is opened from a path, URL, dict, text, bytes, virtual dataset or "
-            f"Icechunk session, not from {type(source).__name__}."
+            "A reference set is opened from a path, URL, dict, text, bytes, open file, dataset, "
+            "store or filesystem of references, or Icechunk session, not from "
+            f"{type(source).__name__}."
         )
     return found
 
@@ -347,6 +353,21 @@ def _of_version(name: str, path: Path | None, terms: OpeningTerms) -> Source | N
     return first_answer(partial(_at_version, folder), terms)
 
 
+def _nowhere(name: str, path: Path, terms: OpeningTerms) -> SourceError:
+    """Say where a file was looked for, and which one was meant; a visitor learns neither."""
+    if terms.files.guarded:
+        return SourceError(f"There is no file {_shown(name)}.")
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        return SourceError(f"There is no file {_shown(name)}, and no folder {_shown(str(folder))}.")
+    meant = ""
+    with suppress(OSError):
+        here = [each.name for each in islice(folder.iterdir(), MOST_NAMES)]
+        if alike := get_close_matches(path.name, here, 1):
+            meant = f"; the name closest to it is {_shown(alike[0])}"
+    return SourceError(f"There is no file {_shown(path.name)} in {_shown(str(folder))}{meant}.")
+
+
 def _of_place(name: str, path: Path, terms: OpeningTerms) -> Source:
     if path.is_dir():
         return _of_folder(name, path, terms)
@@ -354,7 +375,7 @@ def _of_place(name: str, path: Path, terms: OpeningTerms) -> Source:
         if has_magic(name) and not terms.files.guarded:
             whole = whole_pattern(name)
             return _of_several(fitting(name), whole.name, str(whole), terms)
-        raise SourceError(f"There is no file {_shown(name)}.")
+        raise _nowhere(name, path, terms)
     if not path.is_file():
         raise SourceError(f"{_shown(name)} is not a regular file.")
     whole = path.resolve()
@@ -369,11 +390,13 @@ def _of_several(paths: Sources, name: str, place: str | None, terms: OpeningTerm
     found: list[tuple[str, Source]] = []
     fetched = ReadAmount()
     for number, path in enumerate(paths):
+        if not isinstance(path, str | os.PathLike):
+            raise NoDataFileError("Not all of these are paths and URLs.")
         one = _of_any(path, terms.of_file(number, len(paths)))
         if one.form != DataFileForm.name or one.references() is None:
-            raise SourceError(
-                f"{_shown(str(path))} is no data file, and only those are opened together; open "
-                "it by itself."
+            raise NoDataFileError(
+                f"{_shown(str(path))} is no data file, and a pattern opens only those; pass a list "
+                "of sets."
             )
         if one.fetched is not None:
             fetched.add(one.fetched)

@@ -33,6 +33,7 @@ from refexplorer.formats.dmrpp_elements import read_xml
 from refexplorer.formats.documents import parse_json
 from refexplorer.formats.icechunk.facts import MARKS
 from refexplorer.formats.icechunk.history import Recorded, recorded_versions
+from refexplorer.formats.icechunk.manifests import OpenManifest
 from refexplorer.formats.icechunk.repository import (
     OpenedVersion,
     folder_version,
@@ -41,17 +42,20 @@ from refexplorer.formats.icechunk.repository import (
     object_version,
     url_version,
 )
+from refexplorer.formats.objects import VIRTUAL_ARRAY, held_by
 from refexplorer.formats.other_files import (
     PROBE,
     is_dmrpp,
     is_stac_set,
     is_zip,
     kind_of,
+    refuse_named,
     refuse_other,
     stac_references,
 )
 from refexplorer.formats.parquet.zipped import zipped_store
 from refexplorer.formats.source import (
+    DATA_FILE,
     DOCUMENTS,
     HEAD,
     JSON,
@@ -98,6 +102,7 @@ class JsonForm(SourceForm):
         terms.check_size(file.name, file.size)
         if not file.head.strip():
             raise SourceError(f"{file.name} is empty.")
+        refuse_named(file.name, file.head)
         size = len(file.head)
         return Source(
             file.name,
@@ -237,7 +242,7 @@ class DataFileForm(SourceForm):
     No chunk is read, only metadata; of GRIB each message, whose metadata are all over it.
     """
 
-    name = "data file"
+    name = DATA_FILE
     guarded = True
 
     def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
@@ -350,7 +355,10 @@ class IcechunkForm(SourceForm):
 
 def _read_version(lent: AbstractContextManager[OpenedVersion], terms: OpeningTerms) -> Source:
     with lent as opened:
-        entries, facts = opened.read(terms.limits, terms.files)
+        opening = terms.files.open
+        if opened.folder is None and opened.place is not None:
+            opening = partial(_open, terms.options_of(opened.place))
+        entries, facts, manifests = opened.read(terms.limits, opening)
     return Source(
         opened.name,
         IcechunkForm.name,
@@ -358,12 +366,13 @@ def _read_version(lent: AbstractContextManager[OpenedVersion], terms: OpeningTer
         entries=entries,
         place=opened.again,
         repository=facts,
-        recorded=_recorded(opened, facts.snapshot, terms),
+        manifests=manifests,
+        recorded=_recorded(opened, facts.snapshot, opening, terms),
     )
 
 
 def _recorded(
-    opened: OpenedVersion, snapshot: str, terms: OpeningTerms
+    opened: OpenedVersion, snapshot: str, opening: OpenManifest, terms: OpeningTerms
 ) -> Callable[[], Recorded] | None:
     """Return what reads the recorded versions of a snapshot, from where it can be opened again."""
     if opened.again is None or opened.place is None:
@@ -371,15 +380,9 @@ def _recorded(
     limits, place = terms.limits, opened.place
     if opened.folder is not None:
         again = partial(folder_version, opened.folder, snapshot, limits, terms.files)
-        opening = terms.files.open
     else:
-        options = terms.options_of(place)
-        again, opening = partial(url_version, place, snapshot, options), partial(_open, options)
-    return partial(recorded_versions, again, partial(_manifest, place), limits, opening)
-
-
-def _manifest(place: str, name: str) -> str:
-    return f"{place}/manifests/{name}"
+        again = partial(url_version, place, snapshot, terms.options_of(place))
+    return partial(recorded_versions, again, place, limits, opening)
 
 
 def _open(options: Mapping[str, Any], url: str) -> BinaryIO:
@@ -443,17 +446,12 @@ class VirtualiZarrForm(SourceForm):
             return None
         datasets = _nodes_of(given) if kind.__name__ == "DataTree" else {"": given}
         if not any(_is_virtual(dataset) for dataset in datasets.values()):
-            raise SourceError(
-                f"This {kind.__name__} holds values, not references; pass one that "
-                f"VirtualiZarr's `open_virtual_{kind.__name__.lower()}` returned."
-            )
+            return None
         return Source(f"virtual {kind.__name__.lower()}", self.name, value=_in_folders(datasets))
 
 
 def _is_virtual(dataset: Any) -> bool:
-    # `data` would load what is lazy
-    held = (type(variable._data) for variable in dataset.variables.values())
-    return any(kind.__module__.startswith("virtualizarr.") for kind in held)
+    return any(True for _ in held_by(dataset, {VIRTUAL_ARRAY}))
 
 
 def _groups_of(source: Any) -> Mapping[str, Any]:

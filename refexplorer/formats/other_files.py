@@ -64,17 +64,11 @@ def _is_pattern(source: object) -> TypeGuard[str]:
 
 
 def check_several(sources: Sequence[object]) -> None:
-    """Refuse a list of anything else than paths and URLs."""
+    """Refuse a list that is too long."""
     if len(sources) > _FILES:
         raise SourceError(
             f"{len(sources):,} files are given, and at most {_FILES:,} are opened together."
         )
-    for source in sources:
-        if not isinstance(source, str | os.PathLike):
-            raise SourceError(
-                f"Several sources are opened by their paths or URLs, not from "
-                f"{type(source).__name__}."
-            )
 
 
 def common_folder(folders: Sequence[str]) -> str:
@@ -149,16 +143,15 @@ _PAGE = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b", re.DOTA
 _XML = re.compile(rb"\s*<(?:\?xml|[A-Za-z])")
 _MARK = b"\xef\xbb\xbf"
 _MAKE = (
-    "make references to it with {} and open those; with `refexplorer[virtual]` installed such a "
-    "file opens by itself, if it is not compressed"
+    "to open it directly, run `pip install 'refexplorer[virtual]'` (and unpack it if it is "
+    "compressed); or create references with {} and open those"
 )
-_MAKE_ALONE = "make references to it with {} and open those"
+_MAKE_ALONE = "create references with {} and open those"
 _MAKE_GRIB = (
-    "make references to it with `kerchunk.grib2.scan_grib` and open those; with "
-    "`refexplorer[virtual]` and eccodes installed, Python and the commands open such a "
-    "file by itself"
+    "to open it in Python or by a command, run `pip install 'refexplorer[virtual]' eccodes`; or "
+    "create references with `kerchunk.grib2.scan_grib` and open those"
 )
-_GRIB1 = "no tool makes references to its messages; convert it to GRIB2 or NetCDF4"
+_GRIB1 = "no tool creates references to its messages; convert it to GRIB2 or NetCDF4"
 _VIRTUALIZARR = "`virtualizarr.open_virtual_dataset` ({})"
 _UNPACK = "unpack it and open what is inside"
 
@@ -178,10 +171,10 @@ _STARTS: dict[bytes, FileKind] = {
         _MAKE.format(f"`kerchunk.fits.process_file` or {_VIRTUALIZARR.format('FITSParser')}"),
     ),
     b"\x0e\x03\x13\x01": ("an HDF4 file", _MAKE_ALONE.format("`kerchunk.hdf4.HDF4ToZarr`")),
-    b"BUFR": ("a BUFR file", "no tool makes references to its messages; convert it to NetCDF4"),
+    b"BUFR": ("a BUFR file", "no tool creates references to its messages; convert it to NetCDF4"),
     b"PAR1": (
         "a parquet file",
-        "if it is a record file of a reference store, open the folder that holds `.zmetadata`",
+        "if it is a record file of a reference store, open the folder with `.zmetadata`",
     ),
     b"ICE\xf0\x9f\xa7\x8aCHUNK": (
         "a part of an Icechunk repository",
@@ -193,8 +186,8 @@ _STARTS: dict[bytes, FileKind] = {
         "references are stored as JSON, parquet or Icechunk",
     ),
     b"\x93NUMPY": ("a NumPy array", "references are stored as JSON, parquet or Icechunk"),
-    b"\x89PNG\r\n": ("a PNG image", "no references can be made to an image"),
-    b"\xff\xd8\xff": ("a JPEG image", "no references can be made to an image"),
+    b"\x89PNG\r\n": ("a PNG image", "an image has no references"),
+    b"\xff\xd8\xff": ("a JPEG image", "an image has no references"),
     b"%PDF-": ("a PDF document", "open the reference set itself"),
     b"BZh": ("a bzip2 file", _UNPACK),
     b"\xfd7zXZ\0": ("an xz file", _UNPACK),
@@ -222,6 +215,25 @@ def refuse_other(name: str, head: bytes) -> None:
     kind = _of_bytes(head)
     if kind is not None:
         raise _refused(name, kind)
+
+
+_NAMED = {
+    ".nc": "NetCDF", ".nc4": "NetCDF", ".cdf": "NetCDF", ".h5": "HDF5", ".hdf5": "HDF5",
+    ".he5": "HDF5", ".grb2": "GRIB2", ".grib2": "GRIB2", ".tif": "TIFF", ".tiff": "TIFF",
+    ".fits": "FITS",
+}  # fmt: skip
+
+
+def refuse_named(name: str, head: bytes) -> None:
+    """Refuse what is named like a data file, and has neither its bytes nor JSON."""
+    kind = _NAMED.get(Path(name).suffix.lower())
+    if kind is not None and not head.lstrip().startswith((b"{", b"[", b"\xef\xbb\xbf")):
+        starts = escape(repr(head[:8])[1:], 60)
+        raise SpecError(
+            f"{name} is named like a {kind} file, but does not begin like one: its first bytes are "
+            f"{starts}. It may be damaged, or only partly downloaded; get the file again.",
+            code="not-json",
+        )
 
 
 def refuse_early(name: str, head: bytes) -> None:
@@ -291,9 +303,9 @@ def _of_text(head: bytes) -> FileKind | None:
         return _NOTEBOOK_KIND
     if head.lstrip().startswith(b"{"):
         if _STAC in head and not is_stac_set(head) and not any(key in head for key in _SET_KEYS):
-            return "a STAC document", "open the reference set that one of its assets leads to"
+            return "a STAC document", "open the reference set that one of its assets links to"
     elif _INTAKE.search(head) and _DRIVER.search(head):
-        return "an intake catalogue", "open the reference set that an entry leads to (its `fo`)"
+        return "an intake catalogue", "open the reference set of an entry (its `fo`)"
     if len(head) <= PROBE and (b'"zarr_format"' in head or b'"nbformat"' in head):
         return _of_document(head)
     return None

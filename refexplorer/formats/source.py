@@ -25,9 +25,12 @@ from refexplorer.formats.icechunk.history import Recorded
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
+    from refexplorer.formats.icechunk.manifest_store import ManifestStore
+
 ZMETADATA = ".zmetadata"
 JSON = "JSON"
 """The form of a document before it is read."""
+DATA_FILE = "data file"
 DOCUMENTS = ("V0", "V1")
 # a heavier document stays behind when its set goes to another process: the columns go with it
 _HEAVY = 2**20
@@ -91,6 +94,8 @@ class Source:
     part: int | None = None
     # What else is known of an Icechunk repository; None for all other forms
     repository: RepositoryFacts | None = field(default=None, repr=False)
+    # The chunks of a large snapshot, which opening does not read, until the set is made of them
+    manifests: ManifestStore | None = field(default=None, repr=False, compare=False)
     # Reads which versions targets had when the references to them were written; None where the form
     # has no place for that, or it cannot be read again
     recorded: Callable[[], Recorded] | None = field(default=None, repr=False, compare=False)
@@ -124,6 +129,11 @@ class Source:
     def is_document(self) -> bool:
         """Whether it is V0 or V1, and not references that a form gave by key."""
         return self.form in (JSON, *DOCUMENTS)
+
+    @property
+    def key_base(self) -> str:
+        """What the pointers of its keys begin with."""
+        return "/refs" if self.form == "V1" else ""
 
     def references(self) -> Mapping[str, Any] | None:
         """Return the references by key as V0 has them, if a form gave them so or in columns."""

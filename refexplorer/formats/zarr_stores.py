@@ -55,7 +55,7 @@ def of_web(folder: SourceFolder, limits: Limits) -> Entries | None:
         f"{escape(folder.name)} is not listed, which no web server does: "
         f"{counted(count - len(found), 'chunk')} of its arrays are referred to whether they were "
         "written or not. One that the server has not (404) reads as the fill value, as in Zarr; "
-        "one that it denies (403) fails, although S3 says that of missing files, too, where "
+        "one that it denies (403) fails, although S3 also answers that for missing files where "
         "listing is not allowed. In a set that is written from this one, missing files fail.",
         LeftOutWarning,
         stacklevel=2,

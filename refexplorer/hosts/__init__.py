@@ -1,4 +1,8 @@
-"""Where the views are shown: `notebook`, the served `page`, a `saved_page`, commands (`cli`)."""
+"""Where the views are shown: `notebook`, the served `page`, a `saved_page`, commands (`cli`).
+
+`xarray` has the engine and the accessor that xarray users see, `assistant` what programs ask that
+speak the Model Context Protocol.
+"""
 
 from __future__ import annotations
 

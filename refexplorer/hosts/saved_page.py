@@ -19,7 +19,7 @@ from refexplorer.core.errors import SecretsWarning
 from refexplorer.core.files import write_blocks
 from refexplorer.core.text import counted, escape, has_secrets, is_secret, shown
 from refexplorer.hosts import bundle_text
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from refexplorer.verbs.referenceset import PAGE_KEYS, ReferenceSet
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.exercises.exercise_controller import ExercisesController

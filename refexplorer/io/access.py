@@ -24,7 +24,6 @@ _NO_HOSTS = OBJECT_STORES | {"memory", "github", "jupyter", "jlab"}
 
 _ALIASES = {"local": "file", "gcs": "gs", "s3a": "s3", "abfss": "abfs"}
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21, "sftp": 22, "ssh": 22, "smb": 445}
-_DEFAULT_PORTS["webhdfs"] = 50070  # as fsspec has it
 _UNICAST = ipaddress.IPv6Network("2000::/3")
 """All of IPv6 that is on the internet; `is_global` alone also says so of what nobody assigned."""
 _TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")

@@ -8,18 +8,12 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.refset.conventions import (
-    CODE,
-    AffineGrid,
-)
-
-if TYPE_CHECKING:
-    pass
+from refexplorer.refset.conventions import CODE, AffineGrid
 
 _PART = r"(\d+(?:\.\d*)?)\s*"
 _NUMBER = rf"([+-]?\d+(?:\.\d*)?)\s*°?\s*(?:{_PART}['\u2032]\s*)?(?:{_PART}[\"\u2033]\s*)?"

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.io.earth import INSTALL, is_installed
-from refexplorer.refset.contents import internals
 from refexplorer.refset.conventions import AffineGrid, affine_grid, conventions_of, crs_of
+from refexplorer.refset.opened_set import SetLike, internals
 
 if TYPE_CHECKING:
-    from refexplorer.refset.contents import SetLike
     from refexplorer.spec.zarr_metadata import ArrayMeta
 
 DEGREES = "degrees of longitude and latitude"

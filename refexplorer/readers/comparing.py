@@ -29,7 +29,7 @@ from refexplorer.readers.features import (
 )
 from refexplorer.readers.running import ICECHUNK, RUN, NotRunError, sample_of, verdict_of
 from refexplorer.readers.verdicts import Basis, Dialects, Outcome, Verdict, VerdictReason
-from refexplorer.refset.contents import Contents
+from refexplorer.refset.opened_set import Contents
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, Findings, pointer
 
@@ -160,7 +160,7 @@ def note_readers(source: Source, contents: Contents, noted: Collection[Finding])
     findings = Findings()
     if source.form not in (*DOCUMENTS, "parquet"):
         return findings
-    base = {"V1": "/refs", "parquet": "/metadata"}.get(source.form, "")
+    base = "/metadata" if source.form == "parquet" else source.key_base
     errors = (found.pointer for found in noted if found.severity is Severity.ERROR)
     places = {above for error in errors for above in _above(error)}
     uses = features_of(source, contents)
@@ -168,8 +168,10 @@ def note_readers(source: Source, contents: Contents, noted: Collection[Finding])
     refusing = {
         reader for reader, effects in table.items() if any(e[1] is Outcome.REFUSED for e in effects)
     }
-    if not contents.opened.count and not places:
+    if not contents.opened.count and (not places or source.form == "V0"):
         text = "The document has no references: readers give an empty set, or an error."
+        if places:
+            text = "Nothing in the document is a reference: it may be JSON of another kind."
         findings.add("no-references", base, text)
     named: set[str] = set()
     for use in uses:

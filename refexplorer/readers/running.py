@@ -20,27 +20,15 @@ import pyarrow.compute as pc
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.limits import Limits
-from refexplorer.core.processes import (
-    OWN_MEMORY,
-    Children,
-    LateError,
-    LostError,
-    has_processes,
-)
+from refexplorer.core.processes import OWN_MEMORY, Children, LateError, LostError, has_processes
 from refexplorer.core.text import counted
 from refexplorer.formats.documents import read_long, read_whole
 from refexplorer.formats.json.blocks import DocumentEntries
 from refexplorer.formats.source import Source
 from refexplorer.readers.child import installed
 from refexplorer.readers.features import FSSPEC, JINJA, VIRTUALIZARR, Use
-from refexplorer.readers.verdicts import (
-    Basis,
-    KeyDifference,
-    Outcome,
-    Verdict,
-    VerdictReason,
-)
-from refexplorer.refset.contents import Contents
+from refexplorer.readers.verdicts import Basis, KeyDifference, Outcome, Verdict, VerdictReason
+from refexplorer.refset.opened_set import Contents
 from refexplorer.spec.document import Document, read_document
 from refexplorer.spec.findings import Findings
 from refexplorer.spec.gen.item import runs

@@ -10,10 +10,11 @@ from math import prod
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.formats.columns.arrow import BLOCK, number_column
 from refexplorer.formats.columns.chunk_names import chunk_indices, last_parts
+from refexplorer.formats.columns.references import number_column
 from refexplorer.formats.columns.table import Table
-from refexplorer.refset.parquet_segment import Records
+from refexplorer.formats.columns.texts import BLOCK
+from refexplorer.refset.numbered_segment import Records
 from refexplorer.refset.segments import EVALUATED_KEYS, Generated, Segment, generated_tables
 from refexplorer.refset.tree import Folder, Tree
 from refexplorer.spec.gen.dimensions import Dimension

@@ -13,11 +13,17 @@ import numpy as np
 
 from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.core.limits import INT64_MAX
-from refexplorer.formats.columns.arrow import text_column
 from refexplorer.formats.columns.chunk_names import MOST_DIMENSIONS, chunk_indices, run_of
-from refexplorer.formats.columns.references import KINDS, RANGE, URL, Columns, build_columns
+from refexplorer.formats.columns.references import (
+    KINDS,
+    RANGE,
+    URL,
+    Columns,
+    build_columns,
+    text_column,
+)
+from refexplorer.refset.numbered_segment import Loaded, Records
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.parquet_segment import Loaded, Records
 from refexplorer.refset.segments import (
     EVALUATED_KEYS,
     Generated,
@@ -371,10 +377,7 @@ class ChunkReferences:
         return grid.reshape(self.shape)
 
     def view(
-        self,
-        axes: Sequence[int] | None = None,
-        window: Windows | None = None,
-        cells: int = 256,
+        self, axes: Sequence[int] | None = None, window: Windows | None = None, cells: int = 256
     ) -> GridView:
         """Return a picture of the grid, or of a part of it.
 

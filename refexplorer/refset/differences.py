@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 from refexplorer.core.errors import LimitError
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import masks_repr
-from refexplorer.formats.columns.arrow import flags_of, text_column
 from refexplorer.formats.columns.chunk_names import chunk_indices
-from refexplorer.formats.columns.references import joined_columns
+from refexplorer.formats.columns.references import flags_of, joined_columns, text_column
 from refexplorer.formats.columns.table import Table
+from refexplorer.refset.manifest_segment import apart
 from refexplorer.refset.moves import (
     ADDED,
     CHANGES,
@@ -38,8 +38,8 @@ from refexplorer.refset.moves import (
     find_renames,
     find_shifts,
 )
-from refexplorer.refset.opened_set import OpenedSet, number_of, table_of, tables
-from refexplorer.refset.overriding import is_within, may_generate
+from refexplorer.refset.opened_set import OpenedSet, number_of
+from refexplorer.refset.overriding import is_within, may_generate, table_of, tables
 from refexplorer.refset.segments import Generated, Segment
 from refexplorer.spec.findings import pointer
 from refexplorer.spec.gen.dimensions import Dimension, values_at
@@ -105,17 +105,19 @@ class Matched:
     # removed, added: Rows of `before` and of `after` whose keys the other one has not
     removed: np.ndarray
     added: np.ndarray
-    alike: tuple[Segment, ...]  # Gen items that both have, which are not expanded
+    alike: tuple[Segment, ...]  # Gen items and manifests that both have, which are not expanded
 
 
 def match(before: OpenedSet, after: OpenedSet, limits: Limits) -> Matched:
     """Find the keys that two sets share."""
-    alike = _alike(before.segments, after.segments)
-    first = _written_out(before.parts, {position for position, _ in alike}, limits)
-    second = _written_out(after.parts, {position for _, position in alike}, limits)
+    segments = apart(before, after)
+    alike = _alike(segments.before, segments.after)
+    old, new = [before.table, *segments.before], [after.table, *segments.after]
+    first = _written_out(old, {position for position, _ in alike}, limits)
+    second = _written_out(new, {position for _, position in alike}, limits)
     pairs, removed, added = _joined(first, second)
-    shared = tuple(before.segments[position] for position, _ in alike)
-    return Matched(first, second, pairs, removed, added, shared)
+    shared = tuple(segments.before[position] for position, _ in alike)
+    return Matched(first, second, pairs, removed, added, (*shared, *segments.shared))
 
 
 def _alike(before: Sequence[Segment], after: Sequence[Segment]) -> list[tuple[int, int]]:

@@ -16,7 +16,7 @@ from refexplorer.formats.columns.table import Table
 from refexplorer.refset.chunk_grid import ChunkColumns, ChunkReferences, chunk_counts
 from refexplorer.refset.lint_arrays import attributes_of
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.parquet_segment import Records
+from refexplorer.refset.parquet_segment import ParquetRecords
 from refexplorer.spec.findings import pointer
 from refexplorer.spec.lint import KeyFindings
 from refexplorer.spec.references import folders_above, prefix
@@ -61,11 +61,11 @@ def lint_absent(opened: OpenedSet, notes: KeyFindings) -> None:
             _lint_array(array, count, notes)
     _lint_places(opened, missing, notes)
     for part in opened.segments:
-        if isinstance(part, Records):
+        if isinstance(part, ParquetRecords):
             _lint_files(part, notes)
 
 
-def _lint_files(records: Records, notes: KeyFindings) -> None:
+def _lint_files(records: ParquetRecords, notes: KeyFindings) -> None:
     """Note the record files that are missing."""
     store, array = records.store, records.array
     for first, last, is_lost in records.missing_files():

@@ -11,13 +11,20 @@ import numpy as np
 import pyarrow.compute as pc
 
 from refexplorer.core.text import counted, escape
-from refexplorer.formats.columns.arrow import flags_of, numbers_of, text_column
 from refexplorer.formats.columns.chunk_names import chunk_indices, in_blocks
-from refexplorer.formats.columns.references import LARGEST, RANGE, URL, Columns
+from refexplorer.formats.columns.references import (
+    LARGEST,
+    RANGE,
+    URL,
+    Columns,
+    flags_of,
+    numbers_of,
+    text_column,
+)
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.arrays import count_by_arithmetic
+from refexplorer.refset.numbered_segment import Records
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.parquet_segment import Records
 from refexplorer.refset.segments import (
     EVALUATED_KEYS,
     Generated,
@@ -322,10 +329,8 @@ def stored_chunks(opened: OpenedSet) -> Iterator[StoredChunks]:
         rows = rows[~np.isin(rows, [row for row in own if row is not None])]
         if len(rows):
             yield StoredChunks(array, table, table.columns, rows)
-    for part in opened.segments:
-        if isinstance(part, Records):
-            columns = part.columns
-            yield StoredChunks(part.array, part, columns, np.arange(len(columns)))
+    for part, columns in opened.numbered_columns():
+        yield StoredChunks(part.array, part, columns, np.arange(len(columns)))
 
 
 _FEWEST = 6
@@ -605,13 +610,13 @@ def _lint_copies(table: Table, key: str, notes: KeyFindings) -> None:
     elif first not in copies:
         message = f"lacks `{first}`"
     else:
-        message = f"says otherwise than `{first}` itself"
+        message = f"differs from `{first}`"
     more = f", as {len(odd) - 1:,} others differ" if len(odd) > 1 else ""
     notes.add(
         "metadata-copies-differ",
         key,
         f"`{key}` {message}{more}: readers of consolidated metadata see another set.",
-        "Consolidate the metadata anew, or open with `consolidated=False`.",
+        "Consolidate the metadata again, or open with `consolidated=False`.",
         array=first.rpartition("/")[0],
         count=len(odd),
     )

@@ -12,8 +12,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from refexplorer.core.text import masks_repr
-from refexplorer.formats.columns.arrow import numbers_of
-from refexplorer.formats.columns.references import RANGE, URL, Columns, joined_columns
+from refexplorer.formats.columns.references import RANGE, URL, Columns, joined_columns, numbers_of
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.tree import Node, Tree
 from refexplorer.spec.references import Base64, Inline, prefix

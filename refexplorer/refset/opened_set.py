@@ -1,113 +1,54 @@
-"""The opened set: a table of explicit references, and segments laid over it."""
+"""The opened set: a table of explicit references, and segments laid over it.
+
+`Contents` is how it travels to other processes, `Internals` has the indexes over it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+import math
+import pickle
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations
-from typing import Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Protocol
+from uuid import uuid4
+from weakref import WeakSet, WeakValueDictionary
 
-import numpy as np
-import pyarrow as pa
-
-from refexplorer.formats.columns.arrow import numbers_of, text_column
-from refexplorer.formats.columns.chunk_names import chunk_keys
-from refexplorer.formats.columns.references import Columns, joined_columns
+from refexplorer.core.errors import InternalError, LimitError
+from refexplorer.core.files import Progress
+from refexplorer.formats.columns.references import Columns
 from refexplorer.formats.columns.table import Entries, Table, build_table
 from refexplorer.formats.parquet.store import ParquetStore
 from refexplorer.refset.arrays import ArrayIndex
-from refexplorer.refset.overriding import COMPARED_KEYS, OverrideLimits, apply_overrides, is_within
-from refexplorer.refset.parquet_segment import Loaded, Records
+from refexplorer.refset.numbered_segment import Records
+from refexplorer.refset.overriding import OverrideLimits, apply_overrides
+from refexplorer.refset.parquet_segment import ParquetRecords
 from refexplorer.refset.segments import (
     Generated,
     Rejected,
     Segment,
-    generated_tables,
     rejected_of,
     table_of_entries,
     warn_of_failing,
 )
 from refexplorer.refset.tree import Node, Page, Tree
-from refexplorer.spec.document import Document
-from refexplorer.spec.findings import Finding
+from refexplorer.spec.document import Document, Forms
+from refexplorer.spec.findings import Finding, Findings
+from refexplorer.spec.gen.item import GenItem
 from refexplorer.spec.references import Reference, V0Value
+from refexplorer.spec.templates.template import Template
 
-BLOCK = 100_000
-"""References that are worked on together."""
+if TYPE_CHECKING:
+    from refexplorer.core.limits import Limits
+    from refexplorer.formats.source import Source
+    from refexplorer.refset.summary import ArrayStates, Summary
+    from refexplorer.refset.targets import TargetIndex
+    from refexplorer.spec.zarr_metadata import ArrayMeta
 
-
-def tables(parts: Iterable[Segment]) -> Iterator[Table]:
-    """Yield all references of segments, in order; generated ones that fail are skipped.
-
-    Of equal keys that were not known before the last one counts. Only where there may be such
-    keys, all references are held at once; of a parquet store a record file or two.
-    """
-    parts = list(parts)
-    if _may_repeat(parts):
-        parts = [_distinct(concatenated(list(_blocks(parts))))]
-    yield from _blocks(parts)
-
-
-def _blocks(parts: Iterable[Segment]) -> Iterator[Table]:
-    for part in parts:
-        if isinstance(part, Records):
-            for loaded in part.blocks(BLOCK):
-                yield _table_of_records(part, loaded)
-        else:
-            made = 0
-            for start in range(0, part.count, BLOCK):
-                block = block_of(part, start, min(start + BLOCK, part.count))
-                made += block.count
-                yield block
-            warn_of_failing(part, part.count - made)
-
-
-def _may_repeat(parts: Iterable[Segment]) -> bool:
-    """Say whether there are gen items whose keys were not all compared when they were opened."""
-    made = [part for part in parts if isinstance(part, Generated)]
-    large = [part.folder for part in made if part.count > COMPARED_KEYS]
-    return not all(part.item.certain for part in made) or any(
-        is_within(one, other) or is_within(other, one) for one, other in combinations(large, 2)
-    )
-
-
-def _distinct(table: Table) -> Table:
-    """Return the last row of each key, at the position of the first."""
-    codes = numbers_of(table.keys.dictionary_encode().indices)
-    rows = np.zeros(codes.max(initial=-1) + 1, np.int64)
-    rows[codes] = np.arange(len(codes))
-    return table if len(rows) == len(codes) else table.select(rows)
-
-
-def block_of(part: Segment, start: int, stop: int) -> Table:
-    """Return the references numbered `start` to `stop` of a segment."""
-    if isinstance(part, Table):
-        columns = part.columns.select(np.arange(start, stop))
-        return Table(part.keys.slice(start, stop - start), columns, part.origin)
-    if isinstance(part, Records):
-        return _table_of_records(part, part.between(start, stop))
-    if isinstance(part, Generated):
-        return concatenated(list(generated_tables(part, start, stop)))
-    return build_table(part.iterate(start, stop), part.origin)
-
-
-def _table_of_records(part: Records, loaded: Loaded) -> Table:
-    return Table(chunk_keys(part.array, loaded.numbers), loaded.columns, part.origin)
-
-
-def table_of(parts: Sequence[Segment]) -> Table:
-    """Return all references of segments as one table."""
-    if len(parts) == 1 and isinstance(parts[0], Table):
-        return parts[0]
-    return concatenated(list(tables(parts)))
-
-
-def concatenated(parts: Sequence[Table]) -> Table:
-    """Return the rows of several tables, one after the other."""
-    keys = [part.keys for part in parts]
-    columns = joined_columns([part.columns for part in parts])
-    return Table(pa.concat_arrays(keys) if keys else text_column([]), columns)
+_KEPT = 20_000_000
+"""References of a set that are kept once they were read; of a larger one those of one array."""
 
 
 class OpenedSet:
@@ -143,19 +84,37 @@ class OpenedSet:
         """How many keys there are."""
         return sum(part.count for part in self.parts)
 
+    @property
+    def bound(self) -> int:
+        """No fewer than `count`, and known without reading anything."""
+        return sum(part.bound for part in self.parts)
+
+    @property
+    def stored(self) -> int:
+        """How many references are stored one by one, at most; nothing is read to know it."""
+        return sum(part.bound for part in self.parts if not isinstance(part, Generated))
+
     def columns(self) -> Iterator[tuple[Segment, Columns]]:
         """Yield the segments that hold their references in columns; record files are read."""
         yield self.table, self.table.columns
+        yield from self.numbered_columns()
+
+    def numbered_columns(self) -> Iterator[tuple[Records, Columns]]:
+        """Yield the arrays of a parquet store or a snapshot; of a large one none is kept."""
+        is_kept = self.stored <= _KEPT
         for part in self.segments:
             if isinstance(part, Records):
+                fresh = [] if is_kept else [each for each in part.parts if not each.is_read]
                 yield part, part.columns
+                for each in fresh:
+                    each.release()
 
     def read_all(self) -> None:
         """Read what is still unread, so that everything there is to note was noted."""
-        stores = {id(part.store): part.store for part in self.segments if isinstance(part, Records)}
-        for part in self.segments:
-            if isinstance(part, Records):
-                part.read()
+        parts = (part for part in self.segments if isinstance(part, ParquetRecords))
+        stores = {id(part.store): part.store for part in parts}
+        for _ in self.numbered_columns():
+            pass
         for store in stores.values():
             store.note_strays()
 
@@ -277,7 +236,7 @@ def open_document(
 def open_store(store: ParquetStore) -> OpenedSet:
     """Lay out a parquet store: its metadata as a table, each array as a segment."""
     table = build_table(store.metadata.items(), "parquet")
-    return OpenedSet(table, [Records(store, array) for array in store.arrays])
+    return OpenedSet(table, [ParquetRecords(store, array) for array in store.arrays])
 
 
 def number_of(opened: OpenedSet, key: str) -> int:
@@ -305,3 +264,212 @@ def _first(opened: OpenedSet, segment: Segment) -> int:
             break
         before += part.count
     return before
+
+
+_SAMPLED = 64
+"""Keys of a segment that are looked up; all of a table are compared by their hashes."""
+_trusted: WeakSet[OpenedSet] = WeakSet()
+
+
+def require_lookup(opened: OpenedSet) -> None:
+    """Do as `check_lookup`, once for a set in a process."""
+    if opened not in _trusted:
+        check_lookup(opened)
+        _trusted.add(opened)
+
+
+def check_lookup(opened: OpenedSet) -> None:
+    """Compare look-up with the keys that are listed; record files that were not read stay so.
+
+    Takes about as long as building the index: 0.1 s for 10^6 keys.
+    """
+    if not opened.table.index.is_sound:
+        raise _broken(f"the index of its {opened.table.count:,} explicit keys")
+    for part in opened.parts:
+        for key in _sample(part):
+            found = _key_found_by_look_up(part, key)
+            if found is not None and found != key:
+                raise _broken(f"{key!r}, a key of {part.origin}")
+
+
+def _broken(what: str) -> InternalError:
+    return InternalError(
+        f"refexplorer cannot look up keys that the set has ({what}), so chunks would wrongly "
+        "read as fill values. This is a bug: please report it, and open the set again."
+    )
+
+
+def _sample(part: Segment) -> Iterator[str]:
+    """Yield keys from the whole of a segment that have a reference."""
+    if isinstance(part, Records) and not part.is_read:
+        return
+    step = max(part.count // _SAMPLED, 1)
+    for row in range(0, part.count, step):
+        if part.reference_at(row) is not None:
+            yield part.key_at(row)
+
+
+def _key_found_by_look_up(part: Segment, key: str) -> str | None:
+    """Return the key that look-up leads to, ``""`` if to none; None if it cannot be asked."""
+    try:
+        row = part.find(key)
+    except LimitError:  # told to whoever asks, so nothing passes for missing
+        return None
+    return "" if row is None else part.key_at(row)
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """The columns of a set, its findings, its templates and what its columns have lost.
+
+    Dask sends a set with each task of some schedulers. The pickle therefore holds the contents as
+    bytes beside a name, and a process that has met the name does not read the bytes: it has the
+    tree and the index of the set already.
+    """
+
+    opened: OpenedSet
+    findings: Findings
+    templates: Mapping[str, Template] = field(default_factory=dict)
+    # Of these contents, the same in each process
+    name: str = field(default_factory=lambda: uuid4().hex)
+    forms: Forms = field(default_factory=dict)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        parts = (self.opened, self.findings, dict(self.templates), self.forms)
+        written = pickle.dumps(parts, protocol=5)
+        return _contents_again, (self.name, written)
+
+
+_met: WeakValueDictionary[str, Contents] = WeakValueDictionary()
+_kept: deque[Contents] = deque(maxlen=2)
+"""The last ones, which would else be gone between two tasks."""
+
+
+def _contents_again(name: str, written: bytes) -> Contents:
+    found = _met.get(name)
+    if found is None:
+        opened, findings, templates, forms = pickle.loads(written)
+        found = Contents(opened, findings, templates, name, forms)
+        check_lookup(opened)
+        _met[name] = found
+    if found not in _kept:
+        _kept.append(found)
+    return found
+
+
+class Internals:
+    """The contents of a set, and the indexes over them, which are built when first asked for."""
+
+    def __init__(self, contents: Contents) -> None:
+        self.contents = contents
+        self.opened, self.findings = contents.opened, contents.findings
+        self._page: tuple[tuple[int, int], list[tuple[str, Reference, str]]] | None = None
+        self._summaries: dict[str, Summary] = {}
+
+    def counts(
+        self, path: str = "", within: float = math.inf, progress: Progress | None = None
+    ) -> Summary:
+        """Count what is below a path; what would take more than about some seconds is left out."""
+        from refexplorer.refset.summary import outline, seconds, summarize
+
+        if path not in self._summaries:
+            if seconds(self.opened, path) > within:
+                return outline(self.opened, path)
+            self._summaries[path] = summarize(self.opened, path, progress)
+        return self._summaries[path]
+
+    @property
+    def generated(self) -> tuple[GenItem, ...]:
+        """The gen items that make keys, in the order of the document."""
+        parts = self.opened.segments
+        return tuple(part.item for part in parts if isinstance(part, Generated))
+
+    @cached_property
+    def array_states(self) -> ArrayStates:
+        """The chunks of each array by state."""
+        from refexplorer.refset.summary import array_states
+
+        return array_states(self.opened)
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the chunks were counted, so that `array_states` takes no time."""
+        return "array_states" in vars(self)
+
+    @cached_property
+    def target_index(self) -> TargetIndex:
+        """All references by their targets; of very large gen items only the first ones."""
+        from refexplorer.refset.targets import TargetIndex
+
+        return TargetIndex(self.opened)
+
+    @cached_property
+    def example_urls(self) -> tuple[str | None, ...]:
+        """One target for each protocol, host and kind of path; None for those without a name."""
+        from refexplorer.refset.targets import example_urls
+
+        return example_urls(self.opened)
+
+    def entries_at(self, start: int, stop: int) -> list[tuple[str, Reference, str]]:
+        """Return the keys numbered `start` to `stop`, each with its reference and origin."""
+        if self._page is None or self._page[0] != (start, stop):
+            found = [
+                (key, reference, part.origin)
+                for part, low, high in self.opened.intervals(start, stop)
+                for key, reference in part.iterate(low, high)
+            ]
+            self._page = (start, stop), found  # the editor compares a page with the one after it
+        return self._page[1]
+
+
+class SetLike(Protocol):
+    """What rooms on the left of `ReferenceSet` ask of an opened set, which has it all."""
+
+    @property
+    def _internals(self) -> Internals: ...
+
+    @property
+    def source(self) -> Source:
+        """Where the set came from."""
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of reading it."""
+
+    @property
+    def diagnostics(self) -> tuple[Finding, ...]:
+        """The diagnostics."""
+
+    def __getitem__(self, key: str, /) -> Reference:
+        """Return the reference of a key; KeyError if there is none."""
+
+    def get(self, key: str, /) -> Reference | None:
+        """Return the reference of a key; None if there is none, or if a template fails for it."""
+
+    def rejection(self, key: str) -> Finding | None:
+        """Return the error because of which a key of the source was rejected, or None."""
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the keys."""
+
+    def __contains__(self, key: object, /) -> bool:
+        """Whether there is such a key."""
+
+    def children(self, path: str = "", start: int = 0, stop: int | None = None) -> Page:
+        """Return a page of one level of the tree; KeyError if there is no such path."""
+
+    def summary(self, path: str = "") -> Summary:
+        """Count what is below a path."""
+
+    def arrays(self) -> tuple[str, ...]:
+        """Return the paths of all arrays."""
+
+    def array_of(self, key: str) -> tuple[str, tuple[int, ...]] | None:
+        """Return the array that a key is a chunk of, and the chunk's index."""
+
+    def array(self, path: str) -> ArrayMeta:
+        """Return the metadata of an array; KeyError if there is no such array."""
+
+
+internals: Callable[[SetLike], Internals] = attrgetter("_internals")
+"""The internals of a set, which its public face does not show."""

@@ -1,20 +1,31 @@
-"""Keys that a later gen item generates again: its references override the earlier ones."""
+"""Keys that a later gen item generates again: its references override the earlier ones.
+
+`tables` writes out what is left, and of equal keys that could not be compared the last.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from refexplorer.core.errors import LimitError
-from refexplorer.formats.columns.arrow import flags_of, numbers_of
-from refexplorer.formats.columns.table import Table
-from refexplorer.refset.segments import Generated, generated_keys
+from refexplorer.formats.columns.chunk_names import chunk_keys
+from refexplorer.formats.columns.references import flags_of, joined_columns, numbers_of, text_column
+from refexplorer.formats.columns.table import Table, build_table
+from refexplorer.refset.numbered_segment import Loaded, Records
+from refexplorer.refset.segments import (
+    Generated,
+    Segment,
+    generated_keys,
+    generated_tables,
+    warn_of_failing,
+)
 from refexplorer.spec.findings import Findings, pointer
 from refexplorer.spec.gen.dimensions import as_column
 from refexplorer.spec.references import prefix
@@ -207,7 +218,7 @@ class _Overriding:
         self._findings.add(
             "gen-not-checked",
             pointer("gen", made.item.number),
-            f"The keys of {made.origin} and of later gen items are too many to be checked for "
+            f"The keys of {made.origin} and of later gen items are too many to check for "
             "earlier keys that they override.",
             "Combine gen items into fewer ones.",
         )
@@ -265,3 +276,80 @@ def _makes(made: Generated, key: str) -> bool:
         return made.find(key) is not None
     except LimitError:
         return False
+
+
+BLOCK = 100_000
+"""References that are worked on together."""
+
+
+def tables(parts: Iterable[Segment]) -> Iterator[Table]:
+    """Yield all references of segments, in order; generated ones that fail are skipped.
+
+    Of equal keys that were not known before the last one counts. Only where there may be such
+    keys, all references are held at once; of a parquet store a record file or two.
+    """
+    parts = list(parts)
+    if _may_repeat(parts):
+        parts = [_distinct(concatenated(list(_blocks(parts))))]
+    yield from _blocks(parts)
+
+
+def _blocks(parts: Iterable[Segment]) -> Iterator[Table]:
+    for part in parts:
+        if isinstance(part, Records):
+            for loaded in part.blocks(BLOCK):
+                yield _table_of_records(part, loaded)
+        else:
+            made = 0
+            for start in range(0, part.count, BLOCK):
+                block = block_of(part, start, min(start + BLOCK, part.count))
+                made += block.count
+                yield block
+            warn_of_failing(part, part.count - made)
+
+
+def _may_repeat(parts: Iterable[Segment]) -> bool:
+    """Say whether there are gen items whose keys were not all compared when they were opened."""
+    made = [part for part in parts if isinstance(part, Generated)]
+    large = [part.folder for part in made if part.count > COMPARED_KEYS]
+    return not all(part.item.certain for part in made) or any(
+        is_within(one, other) or is_within(other, one) for one, other in combinations(large, 2)
+    )
+
+
+def _distinct(table: Table) -> Table:
+    """Return the last row of each key, at the position of the first."""
+    codes = numbers_of(table.keys.dictionary_encode().indices)
+    rows = np.zeros(codes.max(initial=-1) + 1, np.int64)
+    rows[codes] = np.arange(len(codes))
+    return table if len(rows) == len(codes) else table.select(rows)
+
+
+def block_of(part: Segment, start: int, stop: int) -> Table:
+    """Return the references numbered `start` to `stop` of a segment."""
+    if isinstance(part, Table):
+        columns = part.columns.select(np.arange(start, stop))
+        return Table(part.keys.slice(start, stop - start), columns, part.origin)
+    if isinstance(part, Records):
+        return _table_of_records(part, part.between(start, stop))
+    if isinstance(part, Generated):
+        return concatenated(list(generated_tables(part, start, stop)))
+    return build_table(part.iterate(start, stop), part.origin)
+
+
+def _table_of_records(part: Records, loaded: Loaded) -> Table:
+    return Table(chunk_keys(part.array, loaded.numbers), loaded.columns, part.origin)
+
+
+def table_of(parts: Sequence[Segment]) -> Table:
+    """Return all references of segments as one table."""
+    if len(parts) == 1 and isinstance(parts[0], Table):
+        return parts[0]
+    return concatenated(list(tables(parts)))
+
+
+def concatenated(parts: Sequence[Table]) -> Table:
+    """Return the rows of several tables, one after the other."""
+    keys = [part.keys for part in parts]
+    columns = joined_columns([part.columns for part in parts])
+    return Table(pa.concat_arrays(keys) if keys else text_column([]), columns)

@@ -2,43 +2,45 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.core.errors import PickledByFields
-from refexplorer.formats.columns.arrow import number_column
-from refexplorer.formats.columns.chunk_names import chunk_keys
 from refexplorer.formats.columns.references import (
     BASE64,
     INLINE,
+    KINDS,
     RANGE,
     URL,
     Columns,
     UrlColumn,
-    joined_columns,
+    number_column,
 )
 from refexplorer.formats.parquet.records import BadRecords, Footer, RecordColumns
-from refexplorer.formats.parquet.store import ParquetStore, number_of_key
+from refexplorer.formats.parquet.store import ParquetStore
 from refexplorer.formats.source import ZMETADATA
-from refexplorer.spec.findings import Finding, Findings, Reason
-from refexplorer.spec.references import Inline, Reference, read_inline
+from refexplorer.refset.numbered_segment import (
+    FAILED,
+    FilledRows,
+    Records,
+    SegmentPart,
+    Tally,
+    TargetTally,
+)
+from refexplorer.spec.findings import Findings, Reason
+from refexplorer.spec.references import Inline, read_inline
 from refexplorer.spec.zarr_metadata import ArrayMeta
-
-FAILED = 255
-"""In place of a kind: a row that was counted and cannot be used; no key is found there."""
 
 CODES = {"offset": "bad-offset", "size": "bad-length"}
 """What is found where a number of a column is no count of bytes."""
 NO_COUNT = "not an integer number of bytes from 0 to 2**62 - 1"
 _BOTH = "has both `raw` and `path`; `raw` is used"
-_WHOLE = "has an offset but size 0, which stands for the whole file"
+_WHOLE = "has an offset but size 0, which means the whole file"
 
 
 def failed_rows(count: int) -> Columns:
@@ -120,29 +122,7 @@ def _read_raw(
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class FilledRows:
-    """The rows of a record file that hold a reference."""
-
-    count: int  # How many
-    # Their numbers, ascending, shape ``(count,)`` int32; None where they are the first ones
-    rows: np.ndarray | None = None
-
-    def rows_at(self, positions: np.ndarray) -> np.ndarray:
-        """Return the numbers of the rows at some positions, shape ``(n,)`` int64."""
-        return positions if self.rows is None else self.rows[positions].astype(np.int64)
-
-    def row_at(self, position: int) -> int:
-        """Return the number of the row at a position among those that hold a reference."""
-        return position if self.rows is None else int(self.rows[position])
-
-    def position_of(self, row: int) -> int | None:
-        """Return the position of a row, None if it holds no reference."""
-        position = row if self.rows is None else int(np.searchsorted(self.rows, row))
-        return position if position < self.count and self.row_at(position) == row else None
-
-
-class RecordPart:
+class RecordPart(SegmentPart):
     """One record file: its footer, which rows hold a reference, then the references.
 
     What cannot be read is noted once. What had been counted by then stays counted and is
@@ -154,7 +134,7 @@ class RecordPart:
         self.name = store.record_file(array, number)
         self.start = number * store.record_size
         self._rows = array.chunk_count - self.start
-        self._room = store.record_size
+        self.room = store.record_size
         self._overridden = self._rows_in_metadata(store, array)
         self._array = array
         self._file = store.open_records(self.name)
@@ -189,7 +169,9 @@ class RecordPart:
     @cached_property
     def count(self) -> int:
         """How many rows hold a reference; columns are read where the footer does not tell."""
-        return self.held.count if self._known_count is None else self._known_count
+        if self._known_count is not None:
+            return self._known_count
+        return self.held.count if self._tally is None else self._tally.references
 
     @cached_property
     def held(self) -> FilledRows:
@@ -218,7 +200,7 @@ class RecordPart:
         self._findings.add(
             "duplicate-key",
             self.name,
-            f"Row {twice[0]:,} of `{self.name}` is overridden: `{ZMETADATA}` also holds `{key}`.",
+            f"Row {twice[0]:,} of `{self.name}` is overridden: `{ZMETADATA}` also has `{key}`.",
             key=key,
             count=len(twice),
         )
@@ -235,12 +217,12 @@ class RecordPart:
                 "parquet-rows-outside-grid",
                 self.name,
                 f"{len(rows) - inside:,} rows beyond the {self._array.chunk_count:,} chunks of "
-                f"`{self._array.path}` hold references, which are ignored.",
+                f"`{self._array.path}` have references, which are ignored.",
                 "Check the shape in the metadata of the array.",
             )
         if self._known_count not in (None, inside):
             raise self._bad(
-                f"it holds {inside:,} references, but {self._known_count:,} by its statistics"
+                f"it has {inside:,} references, but {self._known_count:,} by its statistics"
             )
         dense = not inside or int(rows[inside - 1]) == inside - 1
         return FilledRows(inside, None if dense else rows[:inside])
@@ -253,7 +235,7 @@ class RecordPart:
         try:
             read = self._file.columns()
             if len(read.codes) != self._footer.rows:
-                raise self._bad("it has changed since the set was opened")
+                raise self._changed()
             if "held" not in self.__dict__ and self._known_count is None:
                 self.held = self._inside(read.held)
             held = self.held
@@ -265,21 +247,30 @@ class RecordPart:
     @property
     def is_full(self) -> bool:
         """Whether each chunk that it has room for has a reference."""
-        return self.count + len(self._overridden) >= min(self._rows, self._room)
+        return self.count + len(self._overridden) >= min(self._rows, self.room)
 
-    @cached_property
-    def failed(self) -> int:
-        """How many of the references failed."""
-        return int(np.count_nonzero(self.columns.kinds == FAILED))
+    def tallied(self, counts: TargetTally | None) -> TargetTally:
+        """Return what its references come to, and their targets; without counts all is read."""
+        if counts is not None and "count" in vars(self) and counts[0].references != self.count:
+            self._note(self._changed(), None)  # what is read now is not what was counted before
+            counts = None
+        if counts is not None and self._known_count not in (None, counts[0].references):
+            counts = None
+        return super().tallied(counts)
 
-    def usable(self, positions: np.ndarray) -> np.ndarray:
-        """Return those of some positions where the reference did not fail."""
-        return positions[self.columns.kinds[positions] != FAILED] if self.failed else positions
-
-    def reference_at(self, position: int) -> Reference | None:
-        """Return a reference by its position among those that are held; None if it failed."""
-        columns = self.columns
-        return None if columns.kinds[position] == FAILED else columns.reference_at(position)
+    def counted(self) -> TargetTally | None:
+        """Count references and keep none; None where all has to be read."""
+        if self.is_read or self._overridden.size or self.bad is not None:
+            return None
+        try:
+            found = self._file.counts(self._rows)
+        except BadRecords:  # is noted when all is read
+            return None
+        if found is None:
+            return None
+        kinds = np.zeros(len(KINDS), np.int64)
+        kinds[RANGE], kinds[URL] = found.ranges, found.whole
+        return Tally(kinds, found.bytes, 0), UrlColumn(found.urls)
 
     def rejection(self, row: int) -> Reason | None:
         """Return why the reference in a row cannot be used; None if it can, or there is none."""
@@ -295,15 +286,18 @@ class RecordPart:
 
     def rejected_rows(self) -> np.ndarray:
         """Return the rows whose references cannot be used, ascending; all of a bad file."""
-        self.columns  # noqa: B018  reading tells
+        self.tally  # noqa: B018  reading tells
         if self.bad is not None:
-            return np.arange(min(self._rows, self._room))
+            return np.arange(min(self._rows, self.room))
         return np.unique(np.concatenate([np.empty(0, np.int64), *self._bad_numbers.values()]))
 
     def release(self) -> None:
         """Forget the references; when they are read again, nothing is noted twice."""
         if self.__dict__.pop("columns", None) is not None:
             self._findings = Findings()
+
+    def _changed(self) -> BadRecords:
+        return self._bad("it has changed since the set was opened")
 
     def _bad(self, why: str) -> BadRecords:
         return BadRecords(
@@ -312,38 +306,23 @@ class RecordPart:
 
     def _note(self, bad: BadRecords, instead: _T) -> _T:
         if self.bad is None:
-            self.bad = bad
+            self.bad, self._tally = bad, None
             self._findings.add(bad.code, self.name, str(bad))
         return instead
 
 
-class Loaded(NamedTuple):
-    """The n references of an array."""
-
-    numbers: np.ndarray  # Of their chunks, ascending, shape ``(n,)`` int64
-    columns: Columns  # What they refer to
-
-
 @dataclass(frozen=True)
-class Records(PickledByFields):
-    """The references of one array of a parquet store.
-
-    A question reads as little as it can: a reference one record file, a count the footers, or of
-    the record files whose footers do not tell the columns that do.
-    """
+class ParquetRecords(Records):
+    """The references of one array of a parquet store: its record files, and counts by footers."""
 
     store: ParquetStore
     array: ArrayMeta
 
     origin = "parquet"
-
-    @property
-    def folder(self) -> str:
-        """The path of the array."""
-        return self.array.path
+    counted_in_a_second = 2e7
 
     @cached_property
-    def parts(self) -> tuple[RecordPart, ...]:
+    def parts(self) -> tuple[RecordPart, ...]:  # type: ignore[override]
         """The record files that are there, in order."""
         numbers = self.store.record_numbers(self.array)
         return tuple(RecordPart(self.store, self.array, number) for number in numbers)
@@ -365,192 +344,3 @@ class Records(PickledByFields):
         # kerchunk writes none for an array without references, which has a finding
         if before is not None and before.number + 1 < end:
             yield before.number + 1, end - 1, False
-
-    @cached_property
-    def _starts(self) -> tuple[int, ...]:
-        """How many references are before each part, and how many there are in all."""
-        return tuple(accumulate((part.count for part in self.parts), initial=0))
-
-    @property
-    def count(self) -> int:
-        """How many chunks have a reference."""
-        return self._starts[-1]
-
-    @property
-    def bound(self) -> int:
-        """The count once it is known, before that what the record files have room for."""
-        if "_starts" in self.__dict__:
-            return self.count
-        return min(len(self.parts) * self.store.record_size, self.array.chunk_count)
-
-    @property
-    def is_read(self) -> bool:
-        """Whether all record files were read."""
-        return all(part.is_read for part in self.parts)
-
-    @property
-    def size(self) -> int | None:
-        """Bytes of all references; None before the record files were read, and of whole files."""
-        if not self.is_read or any((part.columns.kinds == URL).any() for part in self.parts):
-            return None
-        return sum(part.columns.total() for part in self.parts)
-
-    @property
-    def present(self) -> int:
-        """How many chunks have a reference that can be used; the record files are read."""
-        return self.count - sum(part.failed for part in self.parts)
-
-    def read(self) -> None:
-        """Read all record files; what is wrong with them is noted."""
-        for part in self.parts:
-            part.columns  # noqa: B018  reading notes
-
-    @property
-    def columns(self) -> Columns:
-        """All rows, `FAILED` ones too; put together anew each time."""
-        return joined_columns([part.columns for part in self.parts])
-
-    @property
-    def loaded(self) -> Loaded:
-        """All references that can be used."""
-        return self.between(0, self.count)
-
-    def between(self, start: int, stop: int) -> Loaded:
-        """Return the references of the rows from `start` to `stop`, less those that failed."""
-        numbers, columns = [np.empty(0, np.int64)], []
-        for part, positions in self._split(np.arange(start, min(stop, self.count))):
-            good = part.usable(positions)
-            numbers.append(part.start + part.held.rows_at(good))
-            columns.append(part.columns.select(good))
-        return Loaded(np.concatenate(numbers), joined_columns(columns))
-
-    def blocks(self, size: int) -> Iterator[Loaded]:
-        """Yield all references that can be used, those of `size` rows at a time.
-
-        A record file that was not read before is forgotten again, so few are held at once.
-        """
-        fresh = [
-            (end, part)
-            for end, part in zip(self._starts[1:], self.parts, strict=True)
-            if not part.is_read
-        ]
-        fresh.reverse()
-        for start in range(0, self.count, size):
-            yield self.between(start, start + size)
-            while fresh and fresh[-1][0] <= start + size:
-                fresh.pop()[1].release()
-
-    def groups(self, size: int) -> Iterator[Loaded]:
-        """Yield all references that can be used, of record files until they are `size` rows.
-
-        As of `blocks` few are held at once; each file is read once, also where its footer does not
-        tell how many rows hold a reference.
-        """
-        numbers, columns, count = list[np.ndarray](), list[Columns](), 0
-        for part in self.parts:
-            is_fresh = not part.is_read
-            # the references first: reading them tells which rows hold some
-            found = part.columns
-            good = part.usable(np.arange(part.count))
-            numbers.append(part.start + part.held.rows_at(good))
-            columns.append(found if len(good) == len(found) else found.select(good))
-            count += len(good)
-            if is_fresh:
-                part.release()
-            if count >= size or (count and part is self.parts[-1]):
-                is_one = len(columns) == 1
-                joined = columns[0] if is_one else joined_columns(columns)
-                yield Loaded(np.concatenate(numbers), joined)
-                numbers, columns, count = [], [], 0
-
-    def _part_of_row(self, row: int) -> tuple[RecordPart, int]:
-        """Return the record file that a row is in, and its position there."""
-        number = bisect_right(self._starts, row) - 1
-        return self.parts[number], row - self._starts[number]
-
-    def chunk_number(self, row: int) -> int:
-        """Return the number of a chunk in its grid, in C order."""
-        part, position = self._part_of_row(row)
-        return part.start + part.held.row_at(position)
-
-    def _split(self, rows: np.ndarray) -> Iterator[tuple[RecordPart, np.ndarray]]:
-        """Yield the record files that ascending rows are in, with their positions there."""
-        bounds = np.searchsorted(rows, self._starts)
-        for part, start, low, high in zip(
-            self.parts, self._starts, bounds, bounds[1:], strict=False
-        ):
-            if low < high:
-                yield part, rows[low:high] - start
-
-    def chunk_numbers(self, rows: np.ndarray) -> np.ndarray:
-        """Return the numbers of the chunks of some rows, ascending, shape ``(n,)`` int64."""
-        numbers = [
-            part.start + part.held.rows_at(positions) for part, positions in self._split(rows)
-        ]
-        return np.concatenate([np.empty(0, np.int64), *numbers])
-
-    def keys_at(self, rows: np.ndarray) -> pa.LargeStringArray:
-        """Return the keys of some rows, ascending, shape ``(n,)``."""
-        return chunk_keys(self.array, self.chunk_numbers(rows))
-
-    def kinds_at(self, rows: np.ndarray) -> np.ndarray:
-        """Return the kinds of some rows, ascending: indices into `KINDS`, shape ``(n,)`` uint8."""
-        kinds = [part.columns.kinds[positions] for part, positions in self._split(rows)]
-        return np.concatenate([np.empty(0, np.uint8), *kinds])
-
-    def key_at(self, row: int) -> str:
-        """Return a key by its row."""
-        return self.array.chunk_key(self.array.index_at(self.chunk_number(row)))
-
-    def reference_at(self, row: int) -> Reference | None:
-        """Return a reference by its row; None if it cannot be used."""
-        part, position = self._part_of_row(row)
-        return part.reference_at(position)
-
-    def _row(self, key: str) -> tuple[int, int] | None:
-        """Return which part has room for a key, and the row there."""
-        number = number_of_key(self.array, key)
-        if number is None:
-            return None
-        file = bisect_right(self.parts, number, key=lambda part: part.start) - 1
-        row = -1 if file < 0 else number - self.parts[file].start
-        return (file, row) if 0 <= row < self.store.record_size else None
-
-    def _find(self, key: str) -> tuple[int, int] | None:
-        """Return which part has a key, and its position there."""
-        found = self._row(key)
-        position = None if found is None else self.parts[found[0]].held.position_of(found[1])
-        return None if found is None or position is None else (found[0], position)
-
-    def rejection(self, key: str) -> Finding | None:
-        """Return why the reference of a key cannot be used; one record file is read."""
-        found = self._row(key)
-        part = None if found is None else self.parts[found[0]]
-        reason = None if found is None or part is None else part.rejection(found[1])
-        return None if reason is None or part is None else reason.finding(part.name, key)
-
-    def find(self, key: str) -> int | None:
-        """Return the row of a key, or None."""
-        found = self._find(key)
-        return None if found is None else self._starts[found[0]] + found[1]
-
-    def holds(self, key: str) -> bool:
-        """Say whether there is such a key; one record file is read."""
-        return self._find(key) is not None
-
-    def get(self, key: str) -> Reference | None:
-        """Return the reference of a key, or None; one record file is read."""
-        found = self._find(key)
-        return None if found is None else self.parts[found[0]].reference_at(found[1])
-
-    def rejected_numbers(self) -> np.ndarray:
-        """Return the chunks whose references cannot be used, shape ``(n,)`` int64."""
-        found = [part.start + part.rejected_rows() for part in self.parts]
-        return np.concatenate([np.empty(0, np.int64), *found])
-
-    def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
-        """Yield keys and references in order; those that cannot be used are skipped."""
-        for row in range(start, self.count if stop is None else min(stop, self.count)):
-            reference = self.reference_at(row)
-            if reference is not None:
-                yield self.key_at(row), reference

@@ -10,15 +10,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from refexplorer.core.errors import LimitError, RefexplorerError
-from refexplorer.formats.columns.arrow import (
+from refexplorer.formats.columns.references import (
+    KINDS,
+    Columns,
     flags_of,
     number_column,
     text_column,
 )
-from refexplorer.formats.columns.references import KINDS, Columns
 from refexplorer.formats.columns.table import Table
+from refexplorer.refset.numbered_segment import Records
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.parquet_segment import Records
 from refexplorer.refset.segments import Generated, generated_tables
 from refexplorer.spec.references import Kind
 

@@ -18,7 +18,6 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.core.errors import LeftOutWarning, LimitError, PickledByFields
-from refexplorer.formats.columns.arrow import number_column, numbers_of, spans_of, text_column
 from refexplorer.formats.columns.chunk_names import chunk_indices
 from refexplorer.formats.columns.references import (
     RANGE,
@@ -26,19 +25,16 @@ from refexplorer.formats.columns.references import (
     Columns,
     ColumnsBuilder,
     UrlColumn,
+    number_column,
+    numbers_of,
+    text_column,
 )
 from refexplorer.formats.columns.table import WHOLE, Entries, KeyIndex, Table
+from refexplorer.formats.columns.texts import spans_of
 from refexplorer.spec.document import ArgumentNotes, Document, EntryNotes, UrlReader
 from refexplorer.spec.findings import Finding, Reason, pointer
 from refexplorer.spec.gen.dimensions import as_column, blocks
-from refexplorer.spec.gen.item import (
-    BadField,
-    GenItem,
-    Run,
-    failing,
-    runs,
-    values_text,
-)
+from refexplorer.spec.gen.item import BadField, GenItem, Run, failing, runs, values_text
 from refexplorer.spec.references import (
     BadReference,
     Reference,

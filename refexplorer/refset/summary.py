@@ -6,23 +6,23 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
+from refexplorer.core.files import Progress
 from refexplorer.core.limits import Limits
-from refexplorer.formats.columns.references import KINDS, Columns
+from refexplorer.core.text import counted, escape, shown, size_text, table
+from refexplorer.formats.columns.references import KINDS, Columns, UrlColumn
 from refexplorer.formats.json.positions import find_in_stream, locate
 from refexplorer.formats.source import Source
 from refexplorer.refset.chunk_grid import StateCounts, chunk_counts
+from refexplorer.refset.numbered_segment import Records, Tally
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.parquet_segment import Records
-from refexplorer.refset.segments import Generated, Segment, columns_of
-from refexplorer.spec.derivation import (
-    TraceStep,
-    derive_entry,
-    derive_generated,
-    derive_record,
-)
+from refexplorer.refset.parquet_segment import ParquetRecords
+from refexplorer.refset.segments import Generated, columns_of
+from refexplorer.refset.tree import Folder
+from refexplorer.spec.derivation import TraceStep, derive_entry, derive_generated, derive_record
 from refexplorer.spec.findings import parts_of, pointer
 from refexplorer.spec.references import Kind, NodeType
 from refexplorer.spec.templates.template import Template
@@ -87,7 +87,7 @@ def derive(
     segment, row = found
     if isinstance(segment, Generated):
         return derive_generated(segment.item, segment.number(row), reference)
-    if isinstance(segment, Records):
+    if isinstance(segment, ParquetRecords):
         number = segment.chunk_number(row)
         file, position = divmod(number, segment.store.record_size)
         name = segment.store.record_file(segment.array, file)
@@ -133,12 +133,13 @@ class Summary:
     keys, arrays, groups
         Counts.
     kinds
-        Keys of each kind.
+        Keys of each kind; empty in an outline, which does not read for it.
     bytes
-        Of inline data and byte ranges; None where too many generated lengths would have to be
-        computed. Whole files, counted in ``kinds``, add nothing: their sizes are not known.
+        Of inline data and byte ranges; None in an outline, and where too many generated lengths
+        would have to be computed. Whole files, counted in ``kinds``, add nothing: their sizes are
+        not known.
     targets
-        Distinct URLs.
+        Distinct URLs; None in an outline.
     missing
         Chunks of arrays that have no reference and read as the fill value.
     left_out
@@ -152,14 +153,75 @@ class Summary:
     groups: int
     kinds: Mapping[Kind, int]
     bytes: int | None
-    targets: int
+    targets: int | None
     missing: int | None
     left_out: int | None
 
     @property
     def size(self) -> int | None:
         """Bytes of all keys; None where not all sizes are known, as those of whole files."""
-        return None if self.kinds[Kind.URL] else self.bytes
+        return None if self.kinds.get(Kind.URL) else self.bytes
+
+    def __str__(self) -> str:
+        lines = [f"{escape(self.path)}: {facts_text(self)}" if self.path else facts_text(self)]
+        return "\n".join([*lines, f"  {kinds_text(self)}"])
+
+    def _repr_html_(self) -> str:
+        rows = [["keys", f"{self.keys:,}"]]
+        rows += [[f"keys that are {kind}", f"{n:,}"] for kind, n in self.kinds.items() if n]
+        counts = {
+            "arrays": self.arrays,
+            "groups": self.groups,
+            "targets": self.targets,
+            "chunks without a reference": self.missing,
+            "chunks rejected": self.left_out,
+        }
+        rows += [[name, "not counted" if n is None else f"{n:,}"] for name, n in counts.items()]
+        rows.append(["bytes", bytes_text(self)])
+        return f"<div><b>{shown(self.path or 'The set')}</b>{table(('', ''), rows)}</div>"
+
+
+def facts_text(summary: Summary) -> str:
+    """Return the counts of a summary in one line."""
+    if summary.targets is None:
+        return (
+            f"at most {counted(summary.keys, 'key')}, {counted(summary.arrays, 'array')}; targets "
+            "and bytes are not counted yet"
+        )
+    parts = [
+        counted(summary.keys, "key"),
+        counted(summary.arrays, "array"),
+        counted(summary.targets, "target"),
+        bytes_text(summary),
+    ]
+    if summary.missing is None:
+        parts.append("chunks without a reference not counted")
+    elif summary.missing:
+        parts.append(f"{counted(summary.missing, 'chunk')} without a reference")
+    if summary.left_out:
+        parts.append(f"{counted(summary.left_out, 'chunk')} rejected by errors")
+    return ", ".join(parts)
+
+
+def bytes_text(summary: Summary) -> str:
+    """Return how many bytes are referenced, as far as that is known."""
+    if summary.bytes is None:
+        return "size not known"
+    return f"{size_text(summary.bytes)} referenced{beside_text(summary)}"
+
+
+def beside_text(summary: Summary) -> str:
+    """Return the whole files, which ``Summary.bytes`` does not count; empty without any."""
+    n_files = summary.kinds.get(Kind.URL, 0)
+    return f" plus {counted(n_files, 'whole file')} (size unknown)" if n_files else ""
+
+
+def kinds_text(summary: Summary) -> str:
+    """Return how many references there are of each kind."""
+    if summary.targets is None:
+        return "kinds not counted yet"
+    counts = [f"{n:,} {kind}" for kind in Kind if (n := summary.kinds.get(kind, 0))]
+    return ", ".join(counts) or "no references"
 
 
 @dataclass
@@ -186,28 +248,71 @@ class _Totals:
         else:
             self.urls.update(columns.urls.at(named))
 
+    def take(self, found: Tally, urls: UrlColumn) -> None:
+        """Count what was counted in a record file."""
+        for kind, count in zip(KINDS, found.kinds.tolist(), strict=True):
+            self.kinds[kind] += count
+        if self.bytes is not None:
+            self.bytes += found.bytes
+        self.urls.update(urls.at(np.arange(len(urls))))
 
-def summarize(opened: OpenedSet, path: str) -> Summary:
-    """Count what is below a path."""
+
+def outline(opened: OpenedSet, path: str) -> Summary:
+    """Return what is known of what is below a path without reading its references.
+
+    Keys are no fewer than there are.
+    """
+    folder = _folder(opened, path)
+    segments = opened.tree.segments_below(folder)
+    keys = len(opened.tree.rows_below(folder)) + sum(segment.bound for segment in segments)
+    arrays = len(opened.arrays.below(folder))
+    return Summary(path, keys, arrays, _groups(opened, folder), {}, None, None, None, None)
+
+
+def seconds(opened: OpenedSet, path: str) -> float:
+    """Return about how many seconds it takes to count what is below a path."""
+    parts = opened.tree.segments_below(_folder(opened, path))
+    fresh = (part for part in parts if isinstance(part, Records) and not part.is_tallied)
+    return sum(part.bound / part.counted_in_a_second for part in fresh)
+
+
+def _folder(opened: OpenedSet, path: str) -> Folder:
     folder = opened.tree.folder(path)
     if folder is None:
         raise KeyError(path)
+    return folder
+
+
+def _groups(opened: OpenedSet, folder: Folder) -> int:
+    below = opened.tree.folders[folder.number : folder.end]
+    return sum(opened.tree.type_of(each) is NodeType.GROUP for each in below)
+
+
+def summarize(opened: OpenedSet, path: str, progress: Progress | None = None) -> Summary:
+    """Count what is below a path; `progress` is called with parts that were read, and all."""
+    folder = _folder(opened, path)
     segments = opened.tree.segments_below(folder)
     tally = _Totals(dict.fromkeys(KINDS, 0), 0, set())
     rows = None if folder is opened.tree.root else opened.tree.rows_below(folder)
     tally.add(opened.table.columns, rows, alone=not segments)
+    numbered = [segment for segment in segments if isinstance(segment, Records)]
+    parts = sum(len(segment.parts) for segment in numbered)
+    tallied = chain.from_iterable(segment.tallied() for segment in numbered)
+    for read, (found, urls) in enumerate(tallied, 1):
+        tally.take(found, urls)
+        if progress is not None:
+            progress(read, parts)
     for segment in segments:
-        _tally_segment(segment, tally)
+        if isinstance(segment, Generated):
+            _tally_generated(segment, tally)
     arrays = opened.arrays.below(folder)
-    below = opened.tree.folders[folder.number : folder.end]
-    groups = sum(opened.tree.type_of(f) is NodeType.GROUP for f in below)
     opened.arrays.count(arrays)
     counts = summed([chunk_counts(opened, array) for array in arrays])
     return Summary(
         path,
         sum(tally.kinds.values()),
         len(arrays),
-        groups,
+        _groups(opened, folder),
         tally.kinds,
         tally.bytes,
         len(tally.urls) + tally.more_urls,
@@ -216,15 +321,10 @@ def summarize(opened: OpenedSet, path: str) -> Summary:
     )
 
 
-def _tally_segment(segment: Segment, tally: _Totals) -> None:
-    if isinstance(segment, Generated) and segment.count > COUNTED_KEYS:
+def _tally_generated(segment: Generated, tally: _Totals) -> None:
+    if segment.count > COUNTED_KEYS:
         _tally_by_shape(segment, tally)
         return
-    if isinstance(segment, Records):
-        for part in segment.parts:
-            tally.add(part.columns, None)
-        return
-    assert isinstance(segment, Generated)
     for run in segment.runs():
         tally.add(columns_of(run), None)
 

@@ -15,10 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.core.text import masks_repr
-from refexplorer.formats.columns.arrow import BLOCK, Spans, numbers_of, spans_of, text_column
 from refexplorer.formats.columns.chunk_names import in_natural_order, natural
-from refexplorer.formats.columns.references import LARGEST, URL
+from refexplorer.formats.columns.references import LARGEST, URL, numbers_of, text_column
 from refexplorer.formats.columns.table import Table
+from refexplorer.formats.columns.texts import BLOCK, Spans, spans_of
 from refexplorer.refset.segments import Segment
 from refexplorer.spec.references import (
     MAX_DEPTH,

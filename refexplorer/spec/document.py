@@ -6,8 +6,10 @@ Source: reference specification, "Version 0" and "Version 1".
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from refexplorer.core.errors import SpecError
 from refexplorer.core.limits import DEFAULT_LIMITS, Limits
@@ -59,6 +61,10 @@ class Document:
     def base(self) -> str:
         """JSON pointer to the explicit references."""
         return "/refs" if self.version else ""
+
+    def as_written(self) -> Iterator[tuple[str, object, int]]:
+        """Yield the explicit references as they are, for `written_forms`."""
+        yield from ((key, value, 1) for key, value in self.refs.items())
 
     def entries(self) -> Iterator[tuple[str, Reference]]:
         """Yield the explicit references in order; bad ones are noted and rejected."""
@@ -185,10 +191,7 @@ def _is_section(name: str, source: Mapping[str, object]) -> bool:
 
 
 def _read_v1(
-    source: Mapping[str, object],
-    overrides: dict[str, str],
-    limits: Limits,
-    findings: Findings,
+    source: Mapping[str, object], overrides: dict[str, str], limits: Limits, findings: Findings
 ) -> Document:
     for name in source.keys() - {*SECTIONS, "$schema"}:
         findings.add(
@@ -217,9 +220,7 @@ def _section(source: Mapping[str, object], name: str, findings: Findings) -> Map
 
 
 def _read_templates(
-    source: Mapping[str, object],
-    overrides: dict[str, str],
-    findings: Findings,
+    source: Mapping[str, object], overrides: dict[str, str], findings: Findings
 ) -> dict[str, Template]:
     written = _section(source, "templates", findings)
     _note_overrides(overrides, written, findings)
@@ -308,3 +309,80 @@ class ArgumentNotes:
             return
         at = document.base + pointer(key)
         note_unused_arguments(template, document.templates, at, document.findings)
+
+
+Forms = dict[str, tuple[str, int]]
+"""By its name, the first key that is written so, and how many are."""
+_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+_WORD = re.compile(_NAME, re.ASCII)
+_LITERAL = r"(?:'[^'{}]*'|\"[^\"{}]*\"|[0-9]+)"
+_CALL = re.compile(rf"{_NAME}\((?:{_NAME}={_LITERAL}(?:,\s*{_NAME}={_LITERAL})*)?\)", re.ASCII)
+_ARITHMETIC = re.compile(r"(?!.*//)[A-Za-z0-9_ +\-*/()]+", re.ASCII)
+
+
+def written_forms(document: Document, entries: Iterable[tuple[str, object, int]]) -> Forms:
+    """Return the forms of references before templates are rendered: keys, values, how many."""
+    bare = frozenset(n for n, each in document.templates.items() if not is_template(each.text))
+    found: Forms = {}
+    for key, value, count in entries:
+        if isinstance(value, Mapping):
+            names: tuple[str, ...] = ("object",)
+        elif document.version and isinstance(value, list | tuple) and value:
+            if isinstance(value[0], str):
+                names = text_forms(value[0], bare, bool(document.templates))
+            else:
+                names = ("null-url-beside-templates",) if document.templates else ()
+        else:
+            continue
+        for name in names:
+            first, before = found.get(name, (key, 0))
+            found[name] = first, before + count
+    return found
+
+
+def text_forms(text: str, bare: frozenset[str], has_templates: bool = True) -> tuple[str, ...]:
+    """Return the names of the forms of one text that jinja2 renders."""
+    marks = tuple(mark in text for mark in ("{{", "{%", "{#", "\n", "\r"))
+    if not any(marks):
+        return ()
+    tags = tuple(_tags(text))
+    is_odd = text.count("{") + text.count("}") != 4 * len(tags)
+    return _forms(tags, marks, is_odd and marks[0], bare, has_templates)
+
+
+def _tags(text: str) -> Iterator[str]:
+    """Yield what is in braces; a pattern would take the square of a text that closes none."""
+    start = text.find("{{")
+    while start >= 0 and (end := text.find("}}", start + 2)) >= 0:
+        yield text[start + 2 : end]
+        start = text.find("{{", end + 2)
+
+
+@lru_cache(1000)
+def _forms(
+    tags: tuple[str, ...], marks: tuple[bool, ...], is_odd: bool, bare: frozenset[str], known: bool
+) -> tuple[str, ...]:
+    """Return the forms of all texts with these tags: many URLs differ in what is around them."""
+    is_rendered = marks[0]
+    found = {"line-end" if is_rendered else "line-end-only": None} if any(marks[3:]) else {}
+    if any(marks[1:3]):
+        found["statement"] = None
+    if is_rendered:
+        found["template" if known else "no-templates"] = None
+        found |= dict.fromkeys(filter(None, (_form_of_tag(tag, bare) for tag in tags)))
+    if is_odd:
+        found["single-brace"] = None
+    return tuple(found)
+
+
+def _form_of_tag(inner: str, bare: frozenset[str]) -> str:
+    """Return the form of what is between braces; none for the bare name of a text."""
+    name = inner.strip()
+    if name in bare:
+        return "spaced-name" if name != inner else ""
+    if _CALL.fullmatch(name):
+        return "temp-argument" if "temp=" in inner else "call"
+    if _WORD.fullmatch(name):
+        return "bare-call"
+    is_trimmed = name[:1] in "-+" or name[-1:] in "-+"
+    return "arithmetic" if _ARITHMETIC.fullmatch(name) and not is_trimmed else "expression"

@@ -80,7 +80,7 @@ URL_START = r"(?s)^(?P<start>[A-Za-z][A-Za-z0-9+.\-]*:|.)"
 """What `lint_protocols` needs of a URL: the protocol, or one character if there is none."""
 
 ELSEWHERE = (
-    "The metadata lies in a target: refexplorer does not show such an array, and GDAL and "
+    "The metadata is in a target: refexplorer does not show such an array, and GDAL and "
     "VirtualiZarr do not read it."
 )
 ALIKE = frozenset({"unportable-key", "odd-metadata-json", "metadata-elsewhere"})
@@ -149,9 +149,9 @@ def lint_url(url: str | None, version: int | None) -> Iterator[LintFinding]:
     if url and is_secret(url):
         yield LintFinding(
             "signed-url",
-            "The URL has a signature, a token or a password: it lets in everybody who has the set, "
-            "and most expire.",
-            "Write the plain URL; readers with access have credentials of their own.",
+            "The URL has a signature, a token or a password: it gives access to everybody with the "
+            "set, and most expire.",
+            "Write the plain URL; readers pass their own credentials.",
         )
     if url and version == 1 and (single := _SINGLE.search(url)):
         yield LintFinding(
@@ -196,7 +196,7 @@ def lint_chunk(array: ArrayMeta, key: str, index: tuple[int, ...]) -> LintFindin
         grid = " x ".join(map(str, array.grid))
         return LintFinding(
             "chunk-outside-grid",
-            f"The chunk lies outside the {grid} chunk grid of {array.path_text()}, so no "
+            f"The chunk is outside the {grid} chunk grid of {array.path_text()}, so no "
             "reader requests it.",
         )
     return None
@@ -231,7 +231,7 @@ def lint_links(path: str, attributes: Mapping[str, object]) -> Iterator[LintFind
             "soft-link",
             f"`{path or '/'}` is a soft link to {target!r}; only LINDI follows it, and every "
             "other reader shows a group of its own.",
-            "Copy the keys that the link leads to, or read them at their own place.",
+            "Copy the keys that the link points to, or read them at their original path.",
         )
     external = attributes.get(EXTERNAL)
     if external is None:
@@ -239,7 +239,7 @@ def lint_links(path: str, attributes: Mapping[str, object]) -> Iterator[LintFind
     at = f"{_of(external, 'name')} of {_of(external, 'url')}"
     yield LintFinding(
         "array-elsewhere",
-        f"The values of `{path or '/'}` lie in the dataset {at}, and the set has no references "
+        f"The values of `{path or '/'}` are in the dataset {at}, and the set has no references "
         "to its chunks; only LINDI follows the link, and for all other readers they are fill "
         "values.",
         "Open that file itself (`refexplorer[virtual]` makes references to its chunks), or "

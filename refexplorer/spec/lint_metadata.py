@@ -138,7 +138,7 @@ def _dtype_v2(metadata: Mapping[str, object]) -> Iterator[LintFinding]:
     if written == "|O" and not metadata.get("filters"):
         yield LintFinding(
             "bad-dtype",
-            "The data type |O stands for objects, but no filter says how they were written.",
+            "The data type |O means objects, but no filter says how they were written.",
             'Add the filter that wrote them, such as {"id": "vlen-utf8"}.',
         )
     yield from _fill_value(metadata, dtype, 2)
@@ -292,8 +292,8 @@ def _names(array: ArrayMeta, attributes: Mapping[str, object]) -> Iterator[LintF
         yield LintFinding(
             "bad-dimension-names",
             f"`{field}` of {array.path_text()} must be a list of {counted(rank, 'name')}, one "
-            "for each "
-            f"dimension, but it is {written!r}; xarray refuses it, or names dimensions otherwise.",
+            f"for each dimension, but it is {written!r}; xarray refuses it, or names dimensions "
+            "differently.",
         )
 
 

@@ -137,7 +137,7 @@ def _odd_on_the_web(url: str) -> str:
     if not host or (port and int(port[1]) >= 2**16):
         return "The URL has no host, or a port that cannot be."
     if "@" in host:
-        return "The URL holds a user name or password, which browsers refuse and others show."
+        return "The URL has a user name or password, which browsers refuse and others show."
     if _UNESCAPED.search(url):
         return (
             "The URL contains characters that have to be percent-encoded: some readers encode "
@@ -352,10 +352,7 @@ def _read_list(
     if len(value) == 3:
         url, offset, length = value
         if type(offset) is not int or type(length) is not int or offset < 0 or length < 0:
-            offset, length = (
-                _integer("offset", offset, note),
-                _integer("length", length, note),
-            )
+            offset, length = (_integer("offset", offset, note), _integer("length", length, note))
         if offset > MOST_BYTES or length > MOST_BYTES:
             message = f"The range {offset}, {length} has a number beyond 2**62 - 1."
             raise BadReference("vast-number", message, "Write the true number of bytes.")

@@ -122,7 +122,7 @@ def _integer(dtype: np.dtype[np.generic], value: object, zarr_format: int) -> st
         return "it must be an integer"
     limits = np.iinfo(dtype)  # type: ignore[type-var]
     is_inside = limits.min <= value <= limits.max
-    return "" if is_inside else f"it must lie between {limits.min} and {limits.max}"
+    return "" if is_inside else f"it must be between {limits.min} and {limits.max}"
 
 
 def _float(dtype: np.dtype[np.generic], value: object, zarr_format: int) -> str:

@@ -16,8 +16,8 @@ import numpy as np
 
 from refexplorer.core.text import counted, escape, shown, size_text
 from refexplorer.formats.source import Source
-from refexplorer.refset.contents import SetLike
-from refexplorer.refset.summary import Summary
+from refexplorer.refset.opened_set import SetLike, internals
+from refexplorer.refset.summary import facts_text, kinds_text
 from refexplorer.refset.tree import Node
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, grouped
@@ -27,19 +27,32 @@ if TYPE_CHECKING:
     from PIL import Image
 
 NAME_SHOWN = 120  # characters of a name: a file may hold any text
+_WAITED = 3
+"""Seconds that a set may be counted for before it is shown."""
+_SOON = 2_000_000
+"""Stored references of a set whose diagnostics are looked for before it is shown."""
 TEXT_CHILDREN, TEXT_LEVELS = 20, 3
 """Of a tree as text."""
 
 
+def known_diagnostics(refs: SetLike) -> tuple[Finding, ...] | None:
+    """Return the diagnostics of a set; None where looking for them would hold up the first look."""
+    is_soon = "diagnostics" in vars(refs) or internals(refs).opened.stored <= _SOON
+    return refs.diagnostics if is_soon else None
+
+
 def summary_text(refs: SetLike) -> str:
     """Describe a set in a few lines."""
-    summary = refs.summary()
+    summary = internals(refs).counts(within=_WAITED)
     lines = [f"{escape(refs.source.name, NAME_SHOWN)}  {refs.source.form}", facts_text(summary)]
     lines += [f"  {kind:<6}  {n:>15,}" for kind in Kind if (n := summary.kinds.get(kind, 0))]
     if refs.source.left_out:
         lines.append(left_out_text(refs.source))
-    if refs.diagnostics:
-        lines.append(counted(len(refs.diagnostics), "note"))
+    found = known_diagnostics(refs)
+    if found is None:
+        lines.append("not checked for errors yet; `check` does that")
+    elif found:
+        lines.append(counted(len(found), "note"))
     return "\n".join(lines)
 
 
@@ -49,42 +62,8 @@ def left_out_text(source: Source) -> str:
     return f"{counted(count, 'object')} of the file left out" if count else ""
 
 
-def facts_text(summary: Summary) -> str:
-    """Return the counts of a summary in one line."""
-    parts = [
-        counted(summary.keys, "key"),
-        counted(summary.arrays, "array"),
-        counted(summary.targets, "target"),
-        bytes_text(summary),
-    ]
-    if summary.missing is None:
-        parts.append("chunks without a reference not counted")
-    elif summary.missing:
-        parts.append(f"{counted(summary.missing, 'chunk')} without a reference")
-    if summary.left_out:
-        parts.append(f"{counted(summary.left_out, 'chunk')} rejected by errors")
-    return ", ".join(parts)
-
-
-def bytes_text(summary: Summary) -> str:
-    """Return how many bytes are referenced, as far as that is known."""
-    if summary.bytes is None:
-        return "size not known"
-    return f"{size_text(summary.bytes)} referenced{beside_text(summary)}"
-
-
-def beside_text(summary: Summary) -> str:
-    """Return the whole files, which ``Summary.bytes`` does not count; empty without any."""
-    n_files = summary.kinds.get(Kind.URL, 0)
-    return f" besides {counted(n_files, 'whole file')} of unknown size" if n_files else ""
-
-
 def tree_text(
-    refs: SetLike,
-    path: str = "",
-    *,
-    levels: int = TEXT_LEVELS,
-    children: int = TEXT_CHILDREN,
+    refs: SetLike, path: str = "", *, levels: int = TEXT_LEVELS, children: int = TEXT_CHILDREN
 ) -> str:
     """Return the tree below a path."""
     return "\n".join(_lines(refs, path, levels, children, ""))
@@ -222,7 +201,7 @@ def references_html(
 
     `diagnostics` are None where finding them would hold up the first look.
     """
-    summary = refs.summary()
+    summary = internals(refs).counts(within=_WAITED)
     name = name_of(refs)
     # Shown by the extension of JupyterLab, which alone can do what it says.
     button = f' <button type="button" hidden data-refexplorer-set="{name}">Explore</button>'
@@ -240,12 +219,6 @@ def references_html(
 def _left_out(refs: SetLike) -> str:
     text = left_out_text(refs.source)
     return f"; {text}" if text else ""
-
-
-def kinds_text(summary: Summary) -> str:
-    """Return how many references there are of each kind."""
-    counts = [f"{n:,} {kind}" for kind in Kind if (n := summary.kinds.get(kind, 0))]
-    return ", ".join(counts) or "no references"
 
 
 def health_text(diagnostics: tuple[Finding, ...] | None) -> str:

@@ -19,9 +19,9 @@ from refexplorer.core.text import counted, escape, masks_repr, shown, size_text,
 from refexplorer.formats.columns.references import json_text
 from refexplorer.formats.columns.table import Table
 from refexplorer.formats.source import Source
-from refexplorer.refset.contents import internals
 from refexplorer.refset.inference.infer import as_it_is, infer_table
-from refexplorer.refset.opened_set import table_of
+from refexplorer.refset.opened_set import internals
+from refexplorer.refset.overriding import table_of
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 
@@ -95,19 +95,18 @@ class Inference:
 
 
 def infer(references: object, *, progress: Progress | None = None) -> Inference:
-    """Find the smallest V1 for a set: templates, and gen items where numbers follow progressions.
+    """Find the smallest V1 for a set: templates, and gen items for regular numbers.
 
-    Each gen item is expanded by the rules of the specification and compared with the set before
-    it is taken, so the document expands to exactly the same references. Where chunks are missing
-    here and there, an item makes boxes of those that are there. No target is read.
+    Each gen item is expanded by the rules of the specification and compared with the set before it
+    is used, so the document expands to exactly the same references. If chunks are missing, items
+    cover boxes of existing chunks. No target is read.
 
     Parameters
     ----------
     references
         A `ReferenceSet`, or a source as `open_references` takes it.
     progress
-        Called now and then with how much of the work is done, and how much there is; what it
-        raises stops the work.
+        Called with the finished and the total amount of work; an exception stops the work.
 
     Raises
     ------
@@ -141,6 +140,15 @@ def _is_complete(refs: ReferenceSet) -> bool:
     written = json.loads(b"".join(_source_blocks(refs.source))).get("templates")
     texts = {name: template.text for name, template in refs.templates.items()}
     return refs.source.form == "V0" or texts == (written or {})
+
+
+def given_templates(refs: ReferenceSet) -> dict[str, str]:
+    """Return the templates that were given when a set was opened, in place of the document's."""
+    if refs.source.form != "V1":
+        return {}
+    document = json.loads(b"".join(_source_blocks(refs.source)) or b"{}")
+    own = document.get("templates") or {}
+    return {name: each.text for name, each in refs.templates.items() if own.get(name) != each.text}
 
 
 def _source_blocks(source: Source) -> Iterator[bytes]:

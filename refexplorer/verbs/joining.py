@@ -20,10 +20,9 @@ from refexplorer.formats.source import ZMETADATA, Source, cause
 from refexplorer.io.access import resolve
 from refexplorer.spec.chunk_axes import ChunkAxis, joined_axis
 from refexplorer.spec.references import prefix
-from refexplorer.spec.zarr_metadata import written_grid
+from refexplorer.spec.zarr_metadata import ArrayMeta, written_grid
 
 if TYPE_CHECKING:
-    from refexplorer.spec.zarr_metadata import ArrayMeta
     from refexplorer.verbs.referenceset import ReferenceSet
 
 

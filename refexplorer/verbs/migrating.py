@@ -20,10 +20,9 @@ from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import escape
 from refexplorer.formats.source import ZMETADATA, Source
 from refexplorer.spec.references import prefix
-from refexplorer.spec.zarr_metadata import regular_grid
+from refexplorer.spec.zarr_metadata import ArrayMeta, regular_grid
 
 if TYPE_CHECKING:
-    from refexplorer.spec.zarr_metadata import ArrayMeta
     from refexplorer.verbs.referenceset import ReferenceSet
 
 _ARRAY, _ATTRIBUTES, _GROUP = ".zarray", ".zattrs", ".zgroup"

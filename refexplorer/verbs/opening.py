@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.core.errors import LimitError, SourceError, SpecError
+from refexplorer.core.errors import LeftOutWarning, LimitError, SourceError, SpecError
 from refexplorer.core.files import OwnFiles, Progress
 from refexplorer.core.limits import DEFAULT_LIMITS, Limits, memory_message
 from refexplorer.core.text import counted, masks_repr
 from refexplorer.formats.documents import placed, read_long, read_whole
-from refexplorer.formats.finding import note_beyond, read_source
+from refexplorer.formats.finding import NoDataFileError, note_beyond, read_source
 from refexplorer.formats.icechunk.history import RepositoryHistory
 from refexplorer.formats.icechunk.repository import OpenedVersion, open_version
-from refexplorer.formats.other_files import sources_of
+from refexplorer.formats.objects import PLAIN, unwrapped
+from refexplorer.formats.other_files import Sources, common_folder, sources_of
 from refexplorer.formats.parquet.store import read_store
 from refexplorer.formats.source import DOCUMENTS, OpeningTerms, Source, cause, of_file
+from refexplorer.io.access import resolve
 from refexplorer.readers.comparing import dialects_of
 from refexplorer.readers.verdicts import Dialects
-from refexplorer.refset.contents import Contents, internals, written_forms
-from refexplorer.refset.opened_set import open_document, open_store
+from refexplorer.refset.manifest_segment import with_manifests
+from refexplorer.refset.opened_set import Contents, internals, open_document, open_store
+from refexplorer.spec.document import Forms, written_forms
 from refexplorer.spec.findings import Finding, Findings
 from refexplorer.spec.references import V0Value
 from refexplorer.verbs.joining import join_sets
@@ -44,12 +48,12 @@ def history(
         A path or URL, with or without ``@`` and a version, a ``Repository``, ``Session`` or store,
         or a `ReferenceSet` that was opened from one of these.
     storage_options
-        As for `open_references`; of a `ReferenceSet` its own by default.
+        As for `open_references`; by default those of the `ReferenceSet`.
 
     Raises
     ------
     SourceError
-        If it is no repository, or is not known by a session alone.
+        If it is not a repository, or is a session without its repository.
     """
     if isinstance(source, ReferenceSet):
         storage_options = storage_options or source.storage_options
@@ -103,7 +107,7 @@ def _require_repository(
     with version as opened:
         if opened.repository is None:
             raise SourceError(
-                "A session alone does not tell its history; pass its repository, or a path or URL."
+                "A session does not have its history; pass its repository, or a path or URL."
             )
         yield opened
 
@@ -123,58 +127,72 @@ def open_references(
     ----------
     source
         A path, a URL that fsspec knows, a dict, JSON text or bytes: V0 or V1 JSON, plain or
-        compressed with gzip or zstd (told by content), DMR++, a STAC item with references, or the
-        folder or zip archive of a parquet store. Of a file that holds a list of sets,
-        ``"path#2"`` is the third one. Also a virtual dataset,
-        datatree or ``ManifestStore`` of VirtualiZarr; or the folder or URL (``s3://``, ``gs://``,
-        ``https://``) of an Icechunk repository, whose branch, tag or snapshot may follow, as in
-        ``"repository@v1"``, or its ``Repository``, ``Session`` or store. With icechunk 1 it has to
-        be in a folder of this machine. Or, where kerchunk is installed (``refexplorer[virtual]``),
-        an HDF5, NetCDF, GRIB2, FITS or TIFF file, also by URL, to which references are made; no
-        chunk is read for it, but of GRIB2 all messages. Several files are given as a list, or by
-        a pattern of this machine such as ``"2024*.nc"``: each is a group then. A Zarr store is
-        opened as references to its files; of one on a web server, which cannot be listed, to all
-        that its consolidated metadata have room for.
+        compressed with gzip or zstd (detected by content), DMR++, a STAC item with references, or
+        the folder or zip archive of a parquet store. If a file is a list of sets, ``"path#2"`` is
+        the third one. Also a virtual dataset, datatree or ``ManifestStore`` of VirtualiZarr; or the
+        folder or URL (``s3://``, ``gs://``, ``https://``) of an Icechunk repository, whose branch,
+        tag or snapshot may follow, as in ``"repository@v1"``, or its ``Repository``, ``Session`` or
+        store. With icechunk 1 it must be in a local folder. Or, where kerchunk is
+        installed (``refexplorer[virtual]``), an HDF5, NetCDF, GRIB2, FITS or TIFF file, also by
+        URL, for which references are created; chunks are not read, except the messages of GRIB2.
+        Several files are given as a list, or as a local pattern such as ``"2024*.nc"``: each file
+        becomes a group. A Zarr store is opened as references to its files; a store on a web server
+        cannot be listed, so references are created for every chunk of its consolidated metadata.
     templates
-        Replaces templates of the set by name, as fsspec's ``template_overrides``.
+        Values that replace templates of the set, by name, like fsspec's ``template_overrides``.
     storage_options
         For fsspec, to read the source, and later its targets of the same protocol. Headers, users
-        and tokens are sent to the server of the source alone; those for another server are given
-        by its name: ``{"https://host": {"headers": {…}}}``.
+        and tokens are sent only to the server of the source; pass those for another server by its
+        name: ``{"https://host": {"headers": {…}}}``.
     limits
-        What the set may cost.
+        Limits on memory, time and sizes.
     progress
-        Called while a large document is read, with the bytes that were read and those of the
-        file, or while several are opened, with two counts of files (`FileCount`); an exception
-        that it raises stops the opening and comes out here.
+        Called while a large document is read, with the bytes read and the size of the file, or
+        while several files are opened, with two counts of files (`FileCount`); an exception stops
+        the opening and is raised.
     concat_dim
-        The dimension along which several sources are joined, in their order, in each of their
-        groups. Values of coordinates are read for that.
+        The dimension along which several sources are joined, in order, in each group. Coordinate
+        values are read for this.
 
     Raises
     ------
     SourceError
         If the source is missing, empty or cannot be read, or sources cannot be joined.
     AccessError
-        If the server of a URL leads to an address inside this machine or network.
+        If the server of a URL redirects to an address inside this machine or network.
     SpecError
-        If it is no reference set: not JSON, not an object, a wrong version.
+        If it is not a reference set: not JSON, not an object, a wrong version.
     LimitError
-        If it is larger than the limits or the memory allow.
+        If it exceeds the limits or the memory.
     """
+    if isinstance(source, ReferenceSet):
+        return _opened_again(source, storage_options, templates, limits)
     limits = limits or DEFAULT_LIMITS
+    if not isinstance(source, PLAIN) and (given := unwrapped(source, limits)) is not None:
+        return open_references(
+            given.source,
+            templates=given.templates if templates is None else templates,
+            storage_options=given.options if storage_options is None else storage_options,
+            limits=None if isinstance(given.source, ReferenceSet) else limits,
+            progress=progress,
+            concat_dim=concat_dim,
+        )
+
+    def open_each(sources: Sources) -> list[ReferenceSet]:
+        return [
+            open_references(
+                each,
+                storage_options=storage_options,
+                limits=None if isinstance(each, ReferenceSet) else limits,
+                progress=of_file(progress, number, len(sources)),
+            )
+            for number, each in enumerate(sources)
+        ]
+
     if concat_dim is not None:
         paths, pattern = sources_of(source)
-        sets = [
-            open_references(
-                path,
-                storage_options=storage_options,
-                limits=limits,
-                progress=of_file(progress, number, len(paths)),
-            )
-            for number, path in enumerate(paths)
-        ]
-        return set_of(join_sets(sets, concat_dim, pattern), limits, storage_options=storage_options)
+        joined = join_sets(open_each(paths), concat_dim, pattern)
+        return set_of(joined, limits, storage_options=storage_options)
 
     def locate(url: str) -> tuple[AbstractFileSystem, str]:
         from refexplorer.io.fetch.guarded import typed  # imports much, and few sets have a URL
@@ -184,8 +202,64 @@ def open_references(
     try:
         read = read_source(source, storage_options, limits, locate, progress=progress)
         return set_of(read, limits, templates, storage_options, progress)
+    except NoDataFileError:
+        if not isinstance(source, list | tuple):
+            raise
+        return _grouped(open_each(source), limits)
     except MemoryError:
         raise LimitError(memory_message()) from None
+
+
+def _opened_again(
+    refs: ReferenceSet,
+    storage_options: Mapping[str, Any] | None,
+    templates: Mapping[str, str] | None,
+    limits: Limits | None,
+) -> ReferenceSet:
+    if templates is not None or limits is not None:
+        name = "limits" if templates is None else "templates"
+        raise SourceError(f"The set is open already: pass {name} where it is opened.")
+    return refs if storage_options is None else refs.allowing(storage_options=storage_options)
+
+
+def _grouped(sets: Sequence[ReferenceSet], limits: Limits) -> ReferenceSet:
+    """Return several sets as one in which each is a group; what may be read is what they may."""
+    from refexplorer.verbs.migrating import is_older, set_as_v3
+
+    older = [is_older(refs) for refs in sets]
+    if any(older) and not all(older):
+        sets = [set_as_v3(refs) if old else refs for refs, old in zip(sets, older, strict=True)]
+    places = [f"{refs.source.location or ''}/{refs.source.name}" for refs in sets]
+    shared = len(common_folder([place.rpartition("/")[0] for place in places]))
+    names = [place[shared:].lstrip("/").replace("://", "/") for place in places]
+    if len({*names}) < len(names):
+        names = [str(number) for number in range(len(names))]
+    root = (".zgroup", '{"zarr_format": 2}')
+    if not all(older):
+        root = ("zarr.json", '{"zarr_format": 3, "node_type": "group"}')
+    value: dict[str, Any] = dict([root])
+    for name, refs in zip(names, sets, strict=True):
+        for key, written in refs.to_v0().items():
+            if isinstance(written, list):
+                written = [resolve(str(written[0]), refs.source.location), *written[1:]]
+            value[f"{name}/{key}"] = written
+    findings = [each for refs in sets for each in refs.diagnostics if each.severity == "error"]
+    if findings:
+        warnings.warn(
+            f"{counted(len(findings), 'error')} of these sets are not in the set of them all, such "
+            f"as: {findings[0]}",
+            LeftOutWarning,
+            stacklevel=3,
+        )
+    left_out = tuple(
+        replace(each, name=f"{name}/{each.name}")
+        for name, refs in zip(names, sets, strict=True)
+        for each in refs.source.left_out
+    )
+    source = Source(f"{len(sets):,} sets", "groups", None, value=value, left_out=left_out)
+    options = {name: value for refs in sets for name, value in refs.storage_options.items()}
+    places = [place for refs in sets for place in (refs.source.location, *refs.allowed) if place]
+    return set_of(source, limits, storage_options=options).allowing(*places)
 
 
 def open_guarded(
@@ -212,10 +286,18 @@ def set_of(
     long = read_long(read, templates, limits, findings, progress)
     document, entries = long or (read_whole(read, templates, limits, findings)[1], None)
     form = DOCUMENTS[document.version] if read.is_document else read.form
-    named = replace(read, form=form, entries=None)
+    named = replace(read, form=form, entries=None, manifests=None)
     opened = open_document(document, entries)
+    if read.manifests is not None:
+        opened = with_manifests(opened, read.manifests)
     note_beyond(read, findings)
-    forms = written_forms(document, entries) if read.is_document else {}
+    forms: Forms = {}
+    if read.is_document:
+        has_templates = document.version == 1
+        written = (
+            entries.as_written(has_templates) if entries is not None else document.as_written()
+        )
+        forms = written_forms(document, written)
     contents = Contents(opened, findings, document.templates, forms=forms)
     return ReferenceSet(named, contents, limits, storage_options)
 
@@ -265,12 +347,12 @@ def expand(
     document
         A dict, JSON text or bytes.
     templates
-        Replaces templates of the document by name.
+        Values that replace templates of the document, by name.
 
     Raises
     ------
     SpecError
-        If the document is refused as a whole; everything else is among the diagnostics.
+        If the document cannot be read; all other problems are diagnostics.
     LimitError
         If there are more than `Limits.expanded_keys` keys.
     """
@@ -289,16 +371,16 @@ def dialects(
 ) -> Dialects:
     """Compare how readers read a set.
 
-    fsspec, VirtualiZarr and icechunk are run where they are installed, in a process of limited
-    memory and time and on a sample of a large set. Of the others a dated table knows which
-    features they lack.
+    fsspec, VirtualiZarr and icechunk are run if they are installed, in a process with limited
+    memory and time, and on a sample of a large set. For other readers, a dated table lists
+    unsupported features.
 
     Parameters
     ----------
     source, templates, storage_options
         As `open_references`.
     readers
-        The names of those to compare, such as ``"fsspec (default)"``; None for all.
+        The names of the readers to compare, such as ``"fsspec (default)"``; None for all.
 
     Raises
     ------

@@ -19,7 +19,7 @@ from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.files import FileCount, Progress
 from refexplorer.core.text import KEYS, array_text, code, counted, escape, masked, shown, table
 from refexplorer.formats.other_files import sources_of
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding
 from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -154,8 +154,12 @@ class Preflight:
                 ends = "" if era.first is None else f", {era.first} to {era.last}"
                 lines.append(f"  Part {number:,}: {_files_text(era.files)}{ends}")
         lines += [f"  {found.severity} {found.code}: {found.message}" for found in self.findings]
+        alike: dict[str, list[str]] = {}
         for name, why in self.unread.items():
-            lines.append(f"  {escape(name, _CHARS)}: {why.removeprefix(f'{name}: ')}")
+            why = why.removeprefix(f"{name}: ").removeprefix(f"{name} ").replace(name, "it")
+            alike.setdefault(why, []).append(name)
+        for why, names in alike.items():
+            lines.append(f"  {_files_text(names)}: {why}")
         return "\n".join(lines)
 
     def _rows(self) -> Iterator[tuple[str, str, str, str]]:
@@ -185,14 +189,14 @@ def preflight(
     storage_options: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Preflight:
-    """Compare files, and say which of them can be joined. No chunk of data is read.
+    """Compare files, and find out which of them can be joined. No data chunk is read.
 
     Parameters
     ----------
     source
-        A pattern of this machine such as ``"2024*.nc"``, or a list of paths and URLs.
+        A local pattern such as ``"2024*.nc"``, or a list of paths and URLs.
     concat_dim
-        The dimension along which they are joined; None takes the one whose coordinate differs.
+        The dimension along which they are joined; None chooses the one whose coordinate differs.
     storage_options
         As `open_references`.
     progress
@@ -206,7 +210,7 @@ def preflight(
     Raises
     ------
     SourceError
-        If no file fits the pattern.
+        If no file matches the pattern.
     """
     sources = [os.fspath(each) for each in sources_of(source)[0]]
     names = _short_names(sources)

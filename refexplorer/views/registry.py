@@ -39,7 +39,9 @@ class ExplorerPart:
     title: str  # Of the widget that shows it alone, before "of" and the name of the set
     # Make what answers its requests
     controllers: tuple[Callable[[ViewContext], object], ...]
-    look: bool = True  # Whether the switch offers it; the others have a place of their own
+    look: bool = True  # Whether the middle of the screen shows it; others have their own place
+    # The look whose form it is; None: the switch offers it itself; "": something else leads to it
+    under: str | None = None
     alone: bool = True  # Whether a widget can show it alone
     # Requests that a saved page answers: of the set, and of each array where they have that field.
     # What takes other fields, or a budget, is asked for in `saved/recording.py`.
@@ -60,15 +62,18 @@ EXPLORER = "explorer"
 """The part that is all of them."""
 PARTS: list[ExplorerPart] = [
     ExplorerPart("data", "Values", "Values", (PreviewReader,)),
-    ExplorerPart("map", "Map", "Map of the earth", (MapController,), alone=False),
-    ExplorerPart("beside", "Side by side", "Side by side", (BesideController,), alone=False),
+    ExplorerPart("map", "Map", "Map of the earth", (MapController,), alone=False, under="data"),
+    ExplorerPart(
+        "beside", "Side by side", "Side by side", (BesideController,), alone=False, under="data"
+    ),
     ExplorerPart("chunks", "Chunks", "Chunks", (ChunkMap, ChangesOfChunks)),
     ExplorerPart("targets", "Files", "Files", (TargetMapView,)),
     ExplorerPart(
         "cost", "Cost", "Cost of reading", (CostView,), alone=False, recorded=("cost.show",)
     ),
     ExplorerPart(
-        "compare", "Compare", "Comparison", (CompareController,), recorded=("compare.summary",)
+        "compare", "Compare", "Comparison", (CompareController,), recorded=("compare.summary",),
+        under="",
     ),
     ExplorerPart("tree", "Keys", "Keys", (TreeController,), look=False),
     ExplorerPart("key", "Key", "One key", (KeyDetails,), look=False),
@@ -93,7 +98,7 @@ def part_named(name: str) -> ExplorerPart:
 def described() -> list[dict[str, object]]:
     """Describe each part as the front end needs it to offer it."""
     return [
-        {"name": part.name, "label": part.label, "title": part.title, "look": part.look}
+        {name: getattr(part, name) for name in ("name", "label", "title", "look", "under")}
         for part in PARTS
     ]
 

@@ -7,13 +7,9 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import numpy as np
 
 from refexplorer.core.text import counted, escape, moment_text, number_text, shown
-from refexplorer.verbs.display import (
-    facts_text,
-    notes_html,
-    picture_html,
-    references_html,
-    tree_html,
-)
+from refexplorer.refset.opened_set import internals
+from refexplorer.refset.summary import facts_text
+from refexplorer.verbs.display import notes_html, picture_html, references_html, tree_html
 from refexplorer.views.preview.preview import PreviewReader
 from refexplorer.views.preview.reading_model import ReadingModel
 from refexplorer.views.wire.context import known
@@ -58,7 +54,8 @@ def explorer_text(controller: StaticExplorer, name: str) -> str:
     """Return what is shown as one line of text; `name` is what it is."""
     refs = controller.references
     chosen = f", {controller.selection} chosen" if controller.selection else ""
-    return escape(f"{name} of {refs.source.name}: {facts_text(refs.summary())}{chosen}")
+    facts = facts_text(internals(refs).counts(within=1))
+    return escape(f"{name} of {refs.source.name}: {facts}{chosen}")
 
 
 def editor_html(controller: EditorController) -> str:

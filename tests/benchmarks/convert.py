@@ -71,7 +71,8 @@ def _converted(watch: Watch, path: Path, name: str) -> object:
 
 def _written(watch: Watch, name: str, write: Callable[[Path], Any]) -> object:
     """Write a set under the watch; return how many ranges it has, and of how many bytes."""
-    from refexplorer import Kind, open_references
+    from refexplorer import open_references
+    from refexplorer.types import Kind
 
     with _scratch() as folder:
         with watch.running():

@@ -42,7 +42,8 @@ def _open_fsspec(watch: Watch, path: Path, simple: bool) -> object:
 
 def open_arrays(watch: Watch, path: Path) -> object:
     """Open as `open_ours` does; what is equal are the arrays and the number of byte ranges."""
-    from refexplorer import Kind, open_references
+    from refexplorer import open_references
+    from refexplorer.types import Kind
 
     with watch.running():
         refs = open_references(path)

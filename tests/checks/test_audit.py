@@ -359,7 +359,9 @@ def test_a_codec_that_is_missing_leaves_chunks_unknown(tmp_path: Path) -> None:
         assert row["state"] == "without a codec"
         assert "x requires the codec imagecodecs_nonsense" in row["message"]
     assert audit.status == 2
-    assert audit.headline.text == ("not known: 2 chunks need codecs that are not installed")
+    assert audit.headline.text == (
+        "not known: 2 chunks need a codec or data type that is not installed"
+    )
     assert "imagecodecs" in str(audit)
     assert refs.check_targets().status == 0
 
@@ -382,7 +384,7 @@ def test_record_files_without_references_are_named(tmp_path: Path) -> None:
     (store / "x" / "refs.1.parq").unlink()
     audit = rx.open_references(store).allowing(str(tmp_path)).audit(decode="all")
     assert audit.good
-    assert audit.headline.text == "all 7 ranges lie inside their files; 7 chunks decode"
+    assert audit.headline.text == "all 7 ranges are inside their files; 7 chunks decode"
     assert "1 record file without references, 1 missing" in str(audit)
     (store / "x" / "refs.3.parq").write_text("<html>")
     refs = rx.open_references(store)

@@ -187,7 +187,7 @@ def test_zarr_stores(
     assert (found.status, found.headline.text) == (2, "not known: 1 chunk was not compared")
 
 
-def verified(refs: Refs, values: str = "none") -> rx.Report:
+def verified(refs: Refs, values: str = "none") -> rx.types.Report:
     return rx.open_references(refs).allowing("file:///").verify(values=values)
 
 

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import h5py
+import numpy as np
 import pytest
 
 import refexplorer as rx
@@ -93,7 +95,7 @@ def test_causes_in_words() -> None:
         "The host nowhere.invalid cannot be found.",
         "No connection to 127.0.0.1:1 could be made.",
         "No installed package reads nonsense:// URLs.",
-        "The set does not name this target: it has to be given when the set is opened.",
+        "The set does not name this target: pass it when you open the set.",
     ]
 
 
@@ -120,9 +122,7 @@ def test_a_second_check_asks_again_and_says_what_changed(
     server.files["/good"] = BODY + b"more"
     third = refs.allowing(*allow).check_targets(results=kept, resume=True)
     assert files(third)["good"]["state"] == "changed"
-    assert files(third)["good"]["message"] == (
-        "It changed since the earlier run whose results are kept."
-    )
+    assert files(third)["good"]["message"] == ("It changed since the earlier run.")
     assert "changed" in {each.code for each in third.findings}
     del server.files["/good"]
     fourth = refs.allowing(*allow).check_targets(results=kept, resume=True)
@@ -188,7 +188,7 @@ def test_each_target_of_a_gen_item_with_very_many_keys_is_asked(server: RangeSer
     assert (row["size"], row["references"], row["end"]) == (len(BODY), None, None)
     assert len(server.requests) == 4
     assert found.ledger.keys.counts[KeyState.UNLISTED] == 4 * 10**9
-    assert "4,000,000,000 generated keys were too many to be listed." in str(found)
+    assert "4,000,000,000 generated keys are too many to list." in str(found)
     server.files["/2002.nc"] = BODY
     found = refs.allowing(server.url).check_targets()
     assert found.headline.text == "not known: 4,000,000,000 generated keys were not listed"
@@ -235,3 +235,13 @@ def test_an_answer_that_is_not_of_the_file_is_not_good(
     found = files(refs.allowing(server.url).check_targets())
     assert [row["state"] for row in found.values()] == ["unreachable", "unreachable"]
     assert all(said in row["message"] for row in found.values())
+
+
+def test_a_data_file_was_opened_and_its_chunks_were_not_read(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["sst"] = np.arange(12.0)
+    report = rx.open_references(tmp_path / "a.h5").check()
+    assert report.headline.text == "no errors in its references; its chunks were not read"
+    assert "Looked at: the references made from the file, 1 chunk. No chunk was read." in str(
+        report
+    )

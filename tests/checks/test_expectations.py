@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import numpy as np
 import pytest
+import xarray as xr
 
 from tests.helpers.axes import axis
 from tests.helpers.commands import Run, run
@@ -100,6 +103,69 @@ def test_what_cannot_be_told_is_unknown(tmp_path: Path) -> None:
     assert ran.status == 2
     assert "not known: whether `time` is as expected (it is in files)" in ran.out
     assert check(tmp_path, document, expected, "--allow", tmp_path).status == 0
+
+
+def sst(**changed: Any) -> dict[str, Any]:
+    """Return a packed array of 4 x 3 in chunks of 2 x 2, with one masked value."""
+    meta = {
+        "zarr_format": 2, "shape": [4, 3], "chunks": [2, 2], "dtype": "<i2", "order": "C",
+        "compressor": None, "filters": None, "fill_value": -999,
+    }  # fmt: skip
+    attributes = {"_ARRAY_DIMENSIONS": ["y", "x"], "scale_factor": 0.5, "add_offset": 10.0}
+    chunks = {
+        "sst/0.0": [2, 4, -999, 6], "sst/0.1": [8, 0, 10, 0], "sst/1.0": [-40, 14, 16, 18],
+        "sst/1.1": [20, 0, 61, 0],
+    }  # fmt: skip
+    encoded = {
+        key: "base64:" + b64encode(np.array(values, "<i2").tobytes()).decode()
+        for key, values in chunks.items()
+    }
+    document = {
+        ".zgroup": '{"zarr_format": 2}', "sst/.zarray": json.dumps(meta),
+        "sst/.zattrs": json.dumps(attributes),
+    }  # fmt: skip
+    return document | encoded | changed
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected", "sentence"),
+    [
+        ({}, "missing-values = 0.05",
+         "`sst`: 1 of 12 values (8.33%) are missing, expected: at most 5.00%"),
+        ({}, "max = 40", "`sst` has 40.5 at [3, 2], beyond the expected max 40"),
+        ({}, "min = -2.0", "`sst` has -10 at [2, 0], beyond the expected min -2"),
+        ({}, "missing-values = 0.1\nmin = -10\nmax = 40.5", ""),
+        ({"sst/1.1": None}, "missing-values = 0.2",
+         "`sst`: 3 of 12 values (25.00%) are missing, expected: at most 20.00%"),
+        ({"sst/1.1": None}, "missing-values = 0.25\nmax = 19", ""),
+    ],
+)  # fmt: skip
+def test_values_are_bounded_as_xarray_decodes_them(
+    changed: dict[str, Any], expected: str, sentence: str, tmp_path: Path
+) -> None:
+    document = {key: value for key, value in sst(**changed).items() if value is not None}
+    ran = check(tmp_path, document, f"[arrays.sst]\n{expected}")
+    assert (ran.status, sentence in " ".join(ran.out.split())) == (int(bool(sentence)), True)
+    decoded = xr.open_zarr(fsspec.get_mapper("reference://", fo=document), consolidated=False).sst
+    counts = int(decoded.isnull().sum()), float(decoded.min()), float(decoded.max())
+    assert counts == ((1, -10, 40.5) if not changed else (3, -10, 19))
+
+
+def test_values_that_cannot_be_read_are_unknown(tmp_path: Path) -> None:
+    np.array([2, 4, -999, 200], "<i2").tofile(tmp_path / "data.bin")
+    document = sst(**{"sst/0.0": ["data.bin"]})
+    ran = check(tmp_path, document, "[arrays.sst]\nmax = 50")
+    assert ran.status == 2
+    assert "not known: whether the values of `sst` are as expected (" in ran.out
+    assert check(tmp_path, document, "[arrays.sst]\nmax = 50", "--allow", tmp_path).status == 1
+    ran = check(tmp_path, document | {"sst/0.0": ["lost.bin"]}, "[arrays.sst]\nmax = 40",
+                "--allow", tmp_path)  # fmt: skip
+    assert ran.status == 1  # what was read is beyond the bound already
+    assert "1 chunk could not be read" in ran.out
+    document = sst(**{"sst/0.0": ["{{nothing}}"]}, **{"sst/1.1": "base64:AAA="})
+    document = {"version": 1, "templates": {}, "refs": document}
+    ran = check(tmp_path, document, "[arrays.sst]\nmissing-values = 0.9")
+    assert "2 chunks could not be read" in ran.out
 
 
 def test_all_files_of_a_folder_must_be_there(tmp_path: Path) -> None:

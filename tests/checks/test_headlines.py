@@ -43,22 +43,22 @@ CASES = {
     "inline and equal": Case("the same as its files", chunks={S.HELD_EQUAL: 4}),
     "values": Case("the same as its files", verb="verify --values", chunks={S.EQUAL: 4}),
     "not taken": Case(
-        "the same as its files in the 1 of 2 variables it takes",
+        "the same as its files in 1 of 2 variables; others are not in it",
         objects=[("sst", O.IN_SET), ("ice", O.NOT_TAKEN)],
     ),
     "no codec, and the maker left it out": Case(
-        "the same as its files in the 1 of 2 variables it takes", objects=LEFT_OUT
+        "the same as its files in 1 of 2 variables; others are not in it", objects=LEFT_OUT
     ),
     "our own opening left it out": Case(
-        "incomplete: its files hold 1 variable that it lacks", 1,
+        "incomplete: its files have 1 variable that it lacks", 1,
         objects=LEFT_OUT, findings=[Fault("left-out")],
     ),
     "coordinate dropped": Case(
-        "incomplete: its files hold 1 variable that it lacks", 1,
+        "incomplete: its files have 1 variable that it lacks", 1,
         objects=LACKING, findings=[Fault("lacking-object")],
     ),
     "chunks lacking": Case(
-        "incomplete: its files hold 2 chunks that it lacks", 1,
+        "incomplete: its files have 2 chunks that it lacks", 1,
         chunks={S.PLACED: 2, S.LACKING: 2}, findings=[Fault("no-reference")],
     ),
     "hole": Case("the same as its files; 1 chunk has no file", chunks={S.PLACED: 3, S.HOLE: 1}),
@@ -85,7 +85,7 @@ CASES = {
         chunks={S.PLACED: 2, S.NOT_ALLOWED: 2}, files={F.READ: 1, F.NOT_ALLOWED: 1},
     ),
     "a library is missing": Case(
-        "not known: 2 files need libraries that are not installed", 2,
+        "not known: 2 files need packages that are not installed", 2,
         chunks={S.UNREAD_FILE: 4}, files={F.LIBRARY_MISSING: 2},
     ),
     "a finding wins over what is unknown": Case(
@@ -109,23 +109,23 @@ CASES = {
         "the same as its files", findings=[Fault("axis-gap", Severity.WARNING)]
     ),
     "audit": Case(
-        "all 4 ranges lie inside their files; 1 chunk decodes", verb="audit",
+        "all 4 ranges are inside their files; 1 chunk decodes", verb="audit",
         chunks={S.INSIDE: 3, S.DECODED: 1}, files={F.ASKED: 2}, objects=[],
     ),
     "audit of a sparse set": Case(
-        "all 2 ranges lie inside their files; 0 chunks decode", verb="audit",
+        "all 2 ranges are inside their files; 0 chunks decode", verb="audit",
         chunks={S.INSIDE: 2, S.FILES_UNREAD: 2}, files={F.ASKED: 2}, objects=[],
     ),
     "audit of one range": Case(
-        "its 1 range lies inside its file; 1 chunk decodes", verb="audit",
+        "its 1 range is inside its file; 1 chunk decodes", verb="audit",
         chunks={S.DECODED: 1}, files={F.ASKED: 1}, objects=[],
     ),
     "targets": Case(
-        "all 3 ranges lie inside their files", verb="check --targets",
+        "all 3 ranges are inside their files", verb="check --targets",
         chunks={S.INSIDE: 3, S.HELD: 1}, files={F.ASKED: 2}, objects=[],
     ),
-    "a codec that is not installed": Case(
-        "not known: 1 chunk needs a codec that is not installed", 2, verb="audit",
+    "a codec or data type that is not installed": Case(
+        "not known: 1 chunk needs a codec or data type that is not installed", 2, verb="audit",
         chunks={S.INSIDE: 3, S.NO_CODEC: 1}, files={F.ASKED: 2}, objects=[],
     ),
     "targets that changed": Case(

@@ -23,7 +23,7 @@ def refs(server: RangeServer) -> rx.ReferenceSet:
     return many(server, 10)
 
 
-def audited(refs: rx.ReferenceSet, server: RangeServer, decode: int | str) -> rx.Report:
+def audited(refs: rx.ReferenceSet, server: RangeServer, decode: int | str) -> rx.types.Report:
     return refs.allowing(server.url).audit(decode=decode)
 
 
@@ -35,7 +35,7 @@ def test_the_headline_is_what_was_checked(
     found = states(audit)
     decoded, left = found.get("decoded", 0), found.get("inside", 0)
     assert (decoded + left, decode == "all") == (10, not left)
-    text = f"all 10 ranges lie inside their files; {decoded} chunk"
+    text = f"all 10 ranges are inside their files; {decoded} chunk"
     verb = "decodes" if decoded == 1 else "decode"
     text += f" {verb}" if decoded == 1 else f"s {verb}"
     assert (audit.status, audit.headline.text) == (0, text)
@@ -80,7 +80,7 @@ def test_whole_files_need_no_size(server: RangeServer) -> None:
     server.hides_sizes = True
     chunks = {"x/.zarray": json.dumps(ARRAY | {"shape": [4]}), "x/0": [f"{server.url}/f"]}
     found = rx.open_references(ROOT | chunks).allowing(server.url).check_targets()
-    assert (found.status, found.headline.text) == (0, "its 1 range lies inside its file")
+    assert (found.status, found.headline.text) == (0, "its 1 range is inside its file")
 
 
 def test_shares_are_the_whole(refs: rx.ReferenceSet, server: RangeServer) -> None:

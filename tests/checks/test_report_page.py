@@ -13,8 +13,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.checks.look.targets import TARGETS
-from refexplorer.checks.report_html import ReportHtml
-from refexplorer.checks.report_timeline import of_targets
+from refexplorer.checks.report_html import ReportHtml, of_targets
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ def server() -> Iterator[RangeServer]:
         yield running
 
 
-def said(found: rx.Report) -> dict[str, Any]:
+def said(found: rx.types.Report) -> dict[str, Any]:
     told: dict[str, Any] = json.loads(json.dumps(found.to_dict()))
     return told
 
@@ -77,12 +77,12 @@ def test_it_is_stopped_and_resumed(
 ) -> None:
     kept = tmp_path / "kept"
 
-    def watch(progress: rx.AuditProgress) -> bool:
+    def watch(progress: rx.types.AuditProgress) -> bool:
         return progress.audited < 20
 
     stopped = verified_in_parts(document, files[0].parent, results=kept, workers=1, watch=watch)
     assert not stopped.good
-    assert stopped.headline.kind in (rx.Claim.UNKNOWN, rx.Claim.DIFFERS)
+    assert stopped.headline.kind in (rx.types.Claim.UNKNOWN, rx.types.Claim.DIFFERS)
     assert "It was stopped before all files were looked at." in stopped.summary
     whole = verified_in_parts(document, files[0].parent, results=kept, resume=True)
     assert said(whole) == said(verified(document, files[0].parent))
@@ -131,7 +131,7 @@ def test_metadata_come_over_http_and_values_only_if_wanted(
     server.statuses[f"/{files[1].name}"] = 404
     found = refs.allowing(server.url).verify()
     assert not found.good
-    assert found.ledger.all_counts()[rx.LedgerState.UNREACHABLE] > 0
+    assert found.ledger.all_counts()[rx.types.LedgerState.UNREACHABLE] > 0
     assert list(found.counts.failures) == [f"{server.url}/{files[1].name}"]
 
 
@@ -244,7 +244,7 @@ def test_chunks_of_a_record_file_that_cannot_be_read_are_lost(tmp_path: Path) ->
     (tmp_path / "set.parq" / "x" / "refs.1.parq").write_text("<html>")
     found = verified(tmp_path / "set.parq", tmp_path)
     assert found.status == 1
-    assert found.chunks("x").tolist()[2:] == [rx.LedgerState.LOST_RECORDS] * 2
+    assert found.chunks("x").tolist()[2:] == [rx.types.LedgerState.LOST_RECORDS] * 2
     mine = next(each for each in found.findings if each.code == "parquet-unreadable")
     assert (mine.array, mine.reference_count) == ("x", 2)
     assert "x/refs.1.parq" in mine.message

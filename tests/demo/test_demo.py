@@ -62,7 +62,7 @@ def test_v1_and_parquet_say_what_v0_says(demo: Path) -> None:
 
 def test_all_kinds_and_a_gen_are_shown(demo: Path) -> None:
     refs = rx.open_references(demo / "sst.v1.json")
-    assert all(refs.summary().kinds[kind] for kind in rx.Kind)
+    assert all(refs.summary().kinds[kind] for kind in rx.types.Kind)
     assert refs.origin("wind/7.0.0") == "gen[0]"
 
 

@@ -17,7 +17,7 @@ def diagnostics_page() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def section(found: rx.CodeExplanation) -> list[str]:
+def section(found: rx.types.CodeExplanation) -> list[str]:
     """Return what there is to know about a code."""
     readers = found.readers if len(found.readers) == 1 else ("", *map("- {}".format, found.readers))
     lines = [f"### `{found.code}`", "", f"{found.severity.capitalize()}. {found.meaning}", ""]

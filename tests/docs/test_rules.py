@@ -163,4 +163,4 @@ def test_data_in_zmetadata(tmp_path: Path) -> None:
     store = tmp_path / "store.parq"
     store.mkdir()
     (store / ".zmetadata").write_text(json.dumps({"metadata": metadata, "record_size": 10}))
-    assert rx.open_references(store)["v/0"] == rx.Inline("ab")
+    assert rx.open_references(store)["v/0"] == rx.types.Inline("ab")

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from operator import attrgetter
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -26,7 +27,7 @@ from tests.ui.screenshots import SHOWN_IN_GALLERY
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = [path for room in ("howto", "explanation") for path in sorted((DOCS / room).glob("*.md"))]
-PAGES.append(DOCS / "index.md")
+PAGES += [DOCS / "index.md", DOCS / "installation.md"]
 NEEDED = ("sphinx", "myst_nb", "pydata_sphinx_theme")
 MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
 PROPER = "the site was not built, since {} is missing: pip install -e '.[docs]'"
@@ -61,6 +62,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     root = tmp_path_factory.mktemp("site")
     for name in ("docs", "notebooks"):
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("_build", "made"))
+    shutil.copy(ROOT / "pyproject.toml", root)
     built = root / "html"
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -113,14 +115,32 @@ def test_the_site_asks_no_other_host_and_its_links_lead_somewhere(site: Path) ->
 
 
 @pytest.mark.server
+def test_every_page_has_its_version_and_leads_to_the_file_to_edit(site: Path) -> None:
+    for path, page in read_pages(site).items():
+        if path.stem in ("genindex", "search", "py-modindex") or "static" in path.parts:
+            continue
+        assert f"refexplorer {rx.__version__}" in path.read_text(encoding="utf-8")
+        (edited,) = {link.partition("/edit/main/")[2] for link in page.links if "/edit/" in link}
+        assert (ROOT / edited).is_file()
+
+
+@pytest.mark.server
 def test_the_site_has_every_public_name_and_types_link(site: Path) -> None:
     text = {path.stem: path.read_text() for path in (site / "made" / "api").glob("*.html")}
     together = "\n".join(text.values())
-    assert not [name for name in rx.__all__ if f'id="refexplorer.{name}"' not in together]
-    public = [getattr(rx, name) for name in rx.__all__]
-    widgets = [each for each in public if isinstance(each, type) and issubclass(each, DOMWidget)]
-    lost = [each for each in widgets if f'id="refexplorer.{each.__name__}"' not in text["widgets"]]
-    assert not lost
+    names = [*rx.__all__, *(f"types.{name}" for name in rx.types.__all__)]
+    names += [f"errors.{name}" for name in rx.errors.__all__]
+    modules = ("errors", "types")
+    assert not [name for name in names if f'id="refexplorer.{name}"' not in together
+                and name not in modules]  # fmt: skip
+    public = {name: attrgetter(name)(rx) for name in names}
+    widgets = {
+        name
+        for name, each in public.items()
+        if isinstance(each, type) and issubclass(each, DOMWidget)
+    }
+    assert not [name for name in widgets if f'id="refexplorer.{name}"' not in text["widgets"]]
+    assert 'href="results.html#refexplorer.types.Report"' in text["referenceset"]
     assert 'href="referenceset.html#refexplorer.ReferenceSet"' in text["functions"]
 
 

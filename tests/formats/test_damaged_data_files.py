@@ -79,5 +79,5 @@ def test_a_file_that_takes_too_long_is_ended(tmp_path: Path) -> None:
             file.create_dataset(f"x{number}", (1,), "u1")
     policy = AccessPolicy(None, [str(tmp_path)], served=True)
     confined = Openings(VisitorLimits(openings=1, seconds=0.3))
-    with pytest.raises(rx.LimitError, match=r"Opening a took more than 0\.3 s"):
+    with pytest.raises(rx.errors.LimitError, match=r"Opening a took more than 0\.3 s"):
         confined.open("a", partial(open_guarded, str(path), policy, rx.Limits()))

@@ -73,7 +73,7 @@ def test_a_visitor_reads_what_the_policy_allows(server: RangeServer) -> None:
     refs = open_guarded(url, AccessPolicy(None, [server.url], served=True), rx.Limits())
     assert refs.arrays() == ("g/x", "large")
     before = len(server.requests)
-    with pytest.raises(rx.AccessError):
+    with pytest.raises(rx.errors.AccessError):
         open_guarded(url, AccessPolicy(None, [], served=True), rx.Limits())
     assert len(server.requests) == before
 
@@ -94,25 +94,25 @@ def test_a_visitor_waits_no_longer_than_is_allowed(server: RangeServer) -> None:
     policy = AccessPolicy(None, [server.url], served=True)
     server.stalled.add("/d/a.nc")
     confined = Openings(VisitorLimits(openings=1, seconds=0.5))
-    with pytest.raises(rx.LimitError, match=r"Opening a\.nc took more than 0\.5 s"):
+    with pytest.raises(rx.errors.LimitError, match=r"Opening a\.nc took more than 0\.5 s"):
         confined.open("a.nc", partial(open_guarded, url, policy, rx.Limits()))
 
 
 def test_a_server_without_ranges(server: RangeServer) -> None:
     server.ignores_ranges = True
-    with pytest.raises(rx.SourceError, match="sends no byte ranges"):
+    with pytest.raises(rx.errors.SourceError, match="sends no byte ranges"):
         rx.open_references(f"{server.url}/d/a.nc")
 
 
 def test_a_file_that_ends_early(server: RangeServer) -> None:
     server.files["/d/a.nc"] = server.files["/d/a.nc"][:3000]
-    with pytest.raises(rx.SourceError, match=r"^a\.nc is a data file, and no references"):
+    with pytest.raises(rx.errors.SourceError, match=r"^a\.nc is a data file, and no references"):
         rx.open_references(f"{server.url}/d/a.nc")
 
 
 def test_more_than_the_limit_is_not_read(server: RangeServer) -> None:
     limits = rx.Limits(document_bytes=100_000)
-    with pytest.raises(rx.LimitError, match=r"100,000 bytes of a\.nc would be read"):
+    with pytest.raises(rx.errors.LimitError, match=r"100,000 bytes of a\.nc would be read"):
         rx.open_references(f"{server.url}/d/a.nc", limits=limits)
 
 
@@ -177,7 +177,7 @@ def test_in_a_bucket(bucket: dict[str, Any], content: bytes) -> None:
     assert refs.verify(workers=1).good
     both = rx.open_references([url, "s3://bucket/d/b.nc"], storage_options=bucket)
     assert both.arrays() == ("a.nc/g/x", "a.nc/large", "b.nc/g/x", "b.nc/large")
-    with pytest.raises(rx.SourceError, match=r"s3://bucket/d/a\.nc"):
+    with pytest.raises(rx.errors.SourceError, match=r"s3://bucket/d/a\.nc"):
         rx.open_references(url, storage_options={"s3": {**bucket["s3"], "anon": True}})
 
 

@@ -111,7 +111,7 @@ def test_references_are_those_of_virtualizarr(folder: Path) -> None:
         found = {
             key.rpartition("/")[2]: (value.offset, value.length)
             for key, value in refs.items()
-            if key.startswith(f"{name}/") and isinstance(value, rx.Range)
+            if key.startswith(f"{name}/") and isinstance(value, rx.types.Range)
         }
         assert found == expected
 
@@ -209,7 +209,9 @@ FIXED = '<dmrpp:FixedLengthStringArray string_length="4" pad="null_pad"/>'
     ],
 )
 def test_a_variable_that_is_not_known_is_left_out_aloud(document: bytes, why: str) -> None:
-    with pytest.warns(rx.LeftOutWarning, match=r"has variables that are left out: bad ") as told:
+    with pytest.warns(
+        rx.errors.LeftOutWarning, match=r"has variables that are left out: bad "
+    ) as told:
         refs = rx.open_references(document)
     assert why in str(told[0].message)
     assert refs.arrays() == ("good",)
@@ -228,7 +230,9 @@ def test_compact_values_and_filled_chunks() -> None:
     )
     refs = rx.open_references(filled)
     assert refs.chunk("bad", (1,)).values.tolist() == [9, 9]  # type: ignore[union-attr]
-    with pytest.warns(rx.LeftOutWarning, match="15 bytes of it, which do not fill its shape"):
+    with pytest.warns(
+        rx.errors.LeftOutWarning, match="15 bytes of it, which do not fill its shape"
+    ):
         rx.open_references(compact.replace(data.encode(), data.encode()[:-4]))
 
 
@@ -341,29 +345,41 @@ OUTSIDE = BOMB.replace(b'"ha"', b'SYSTEM "file:///etc/passwd"')
 @pytest.mark.parametrize(
     ("document", "error", "said"),
     [
-        (BOMB, rx.SpecError, "declares a document type"),
-        (OUTSIDE, rx.SpecError, "declares a document type"),
+        (BOMB, rx.errors.SpecError, "declares a document type"),
+        (OUTSIDE, rx.errors.SpecError, "declares a document type"),
         (
             HEAD.encode() + b"&nbsp;</Dataset>",
-            rx.SpecError,
+            rx.errors.SpecError,
             "not well-formed XML: undefined entity",
         ),
         (
             b'<?xml version="1.0" encoding="b"?>' + MARKED,
-            rx.SpecError,
+            rx.errors.SpecError,
             "unknown encoding: b; write",
         ),
-        (b'<?xml version="1.0" encoding="rot13"?>' + MARKED, rx.SpecError, "not a text encoding"),
+        (
+            b'<?xml version="1.0" encoding="rot13"?>' + MARKED,
+            rx.errors.SpecError,
+            "not a text encoding",
+        ),
         (
             b'<?xml version="1.0" encoding="idna"?>' + MARKED,
-            rx.SpecError,
+            rx.errors.SpecError,
             "'idna' codec failed|Unsupported error",
         ),
-        (HEAD.encode(), rx.SpecError, "not well-formed XML: no element found in line 2"),
-        (HEAD.encode() + b"</Datase>", rx.SpecError, "mismatched tag"),
-        (b"<a><!-- dmrpp --></a>", rx.SpecError, "begins with the element a, not with Dataset"),
-        (HEAD.encode() + b"<a>" * 300 + b"</a>" * 300, rx.LimitError, "nested deeper than 200"),
-        (HEAD.encode() + b"<a/>" * 2000, rx.LimitError, "more than 1,000 elements"),
+        (HEAD.encode(), rx.errors.SpecError, "not well-formed XML: no element found in line 2"),
+        (HEAD.encode() + b"</Datase>", rx.errors.SpecError, "mismatched tag"),
+        (
+            b"<a><!-- dmrpp --></a>",
+            rx.errors.SpecError,
+            "begins with the element a, not with Dataset",
+        ),
+        (
+            HEAD.encode() + b"<a>" * 300 + b"</a>" * 300,
+            rx.errors.LimitError,
+            "nested deeper than 200",
+        ),
+        (HEAD.encode() + b"<a/>" * 2000, rx.errors.LimitError, "more than 1,000 elements"),
     ],
 )
 def test_a_hostile_document(document: bytes, error: type[Exception], said: str) -> None:

@@ -193,7 +193,7 @@ def test_several_fields_of_a_message(tmp_path: Path) -> None:
         eccodes.codes_release(handle)
     path.write_bytes(joined(*handles))
     with pytest.warns(
-        rx.LeftOutWarning, match=r"left out: v \(Some of its fields are not the first"
+        rx.errors.LeftOutWarning, match=r"left out: v \(Some of its fields are not the first"
     ):
         refs = rx.open_references(path)
     assert "u" in refs.arrays()
@@ -206,8 +206,8 @@ def test_one_message(tmp_path: Path) -> None:
     assert refs.source.form == "data file"
     group: Any = refs.to_zarr()
     assert np.allclose(group["t"][:], values)
-    ranges = [each for each in refs.values() if isinstance(each, rx.Range)]
-    assert ranges == [rx.Range(str(tmp_path / "a.grib2"), 0, len(data))]
+    ranges = [each for each in refs.values() if isinstance(each, rx.types.Range)]
+    assert ranges == [rx.types.Range(str(tmp_path / "a.grib2"), 0, len(data))]
 
 
 def test_what_lies_between_messages_is_passed_over(tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ def test_a_message_that_lies(place: int, data: bytes, said: str, tmp_path: Path)
     start = len(whole) // 2 + place
     whole[start : start + len(data)] = data
     (tmp_path / "a.grib2").write_bytes(whole)
-    with pytest.raises(rx.SourceError, match=rf"^a\.grib2 is a data file, .*{said}"):
+    with pytest.raises(rx.errors.SourceError, match=rf"^a\.grib2 is a data file, .*{said}"):
         rx.open_references(tmp_path / "a.grib2")
 
 

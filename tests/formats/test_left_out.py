@@ -57,15 +57,15 @@ def test_check_lists_each_with_its_reason(path: Path) -> None:
 def test_verify_names_them_and_does_not_call_the_set_good(path: Path) -> None:
     ran = run("verify", path)
     assert ran.status == 1
-    assert ran.out.startswith("f.h5: incomplete: its files hold 2 variables that it lacks\n")
+    assert ran.out.startswith("f.h5: incomplete: its files have 2 variables that it lacks\n")
     assert "The object `g/st` of the file is not in the set" in ran.out
-    with pytest.warns(rx.LeftOutWarning):
+    with pytest.warns(rx.errors.LeftOutWarning):
         again = rx.open_references(path).verify()
     assert (again.good, {each.code for each in again.findings}) == (False, {"left-out"})
 
 
 def test_the_page_and_the_notebook_show_them(path: Path) -> None:
-    with pytest.warns(rx.LeftOutWarning):
+    with pytest.warns(rx.errors.LeftOutWarning):
         refs = rx.open_references(path)
     assert "2 objects of the file left out" in str(refs)
     assert "2 objects of the file left out" in refs._repr_html_()
@@ -95,14 +95,14 @@ def test_values_in_other_files_are_named(tmp_path: Path) -> None:
         layout[:] = h5py.VirtualSource(str(tmp_path / "o.h5"), "x", shape=(4,))
         file.create_virtual_dataset("away", layout)
         file["here"] = np.arange(4)
-    with pytest.warns(rx.LeftOutWarning):
+    with pytest.warns(rx.errors.LeftOutWarning):
         (row,) = rx.open_references(tmp_path / "v.h5").source.left_out
     assert (row.name, "virtual dataset" in row.reason) == ("away", True)
 
 
 def test_variables_of_dmrpp_are_left_out_alike(tmp_path: Path) -> None:
     (tmp_path / "f.dmrpp").write_text(DMRPP)
-    with pytest.warns(rx.LeftOutWarning):
+    with pytest.warns(rx.errors.LeftOutWarning):
         refs = rx.open_references(tmp_path / "f.dmrpp")
     (row,) = refs.source.left_out
     assert (row.name, row.kind) == ("bad", "object")

@@ -82,7 +82,7 @@ def test_an_archive(tmp_path: Path) -> None:
     assert group["x"][:].tolist() == VALUES.tolist()
     assert {target.url for target in refs.targets()} == {str(path)}
     reference = refs["x/1"]
-    assert isinstance(reference, rx.Range)
+    assert isinstance(reference, rx.types.Range)
     assert path.read_bytes()[reference.offset :][:8] == VALUES[2:4].tobytes()
     assert refs.source.form == "V1"
     assert rx.open_references(refs.source.place).to_v0() == refs.to_v0()
@@ -110,12 +110,12 @@ def test_a_folder_by_url(tmp_path: Path) -> None:
 def test_a_range_past_the_end_of_a_file_reads_no_other(tmp_path: Path) -> None:
     held = document(**{"x/0": ["./blobs/x/0", 4, 8], "x/1": ["./../secret", 0, 8]})
     path = archive(tmp_path / "a.lindi.tar", held)
-    with pytest.warns(rx.LeftOutWarning, match=r"of x/0 reach past the end of a file"):
+    with pytest.warns(rx.errors.LeftOutWarning, match=r"of x/0 reach past the end of a file"):
         refs = rx.open_references(path)
-    assert refs["x/0"] == rx.Range("./blobs/x/0", 4, 8)
+    assert refs["x/0"] == rx.types.Range("./blobs/x/0", 4, 8)
     with pytest.raises(rx.RefexplorerError):
         refs.filesystem().cat("x/0")
-    assert refs["x/1"] == rx.Range("./../secret", 0, 8)
+    assert refs["x/1"] == rx.types.Range("./../secret", 0, 8)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,9 @@ def test_an_index_that_lies(number: int, field: str, value: Any, tmp_path: Path)
         index[number][field] = value
 
     path = archive(tmp_path / "a.lindi.tar", document(), change)
-    with pytest.raises(rx.SourceError, match=r"^a\.lindi\.tar is an archive of LINDI whose index"):
+    with pytest.raises(
+        rx.errors.SourceError, match=r"^a\.lindi\.tar is an archive of LINDI whose index"
+    ):
         rx.open_references(path)
 
 
@@ -145,7 +147,7 @@ def test_an_index_that_lies(number: int, field: str, value: Any, tmp_path: Path)
 def test_an_archive_that_ends_early(size: int, tmp_path: Path) -> None:
     path = archive(tmp_path / "a.lindi.tar", document())
     path.write_bytes(path.read_bytes()[:size])
-    with pytest.raises(rx.SourceError, match="archive of LINDI"):
+    with pytest.raises(rx.errors.SourceError, match="archive of LINDI"):
         rx.open_references(path)
 
 
@@ -155,12 +157,12 @@ def test_a_visitor(tmp_path: Path) -> None:
     assert open_guarded(str(path), policy, rx.Limits()).arrays() == ("x",)
     (tmp_path / "b.lindi.d").mkdir()
     (tmp_path / "b.lindi.d/lindi.json").symlink_to(__file__)
-    with pytest.raises(rx.SourceError, match="leads outside what this page may open"):
+    with pytest.raises(rx.errors.SourceError, match="leads outside what this page may open"):
         open_guarded(str(tmp_path / "b.lindi.d"), policy, rx.Limits())
 
 
 def test_any_other_archive_is_none(tmp_path: Path) -> None:
     with tarfile.open(tmp_path / "a.tar", "w") as tar:
         tar.addfile(tarfile.TarInfo("a"))
-    with pytest.raises(rx.SourceError, match="a tar archive"):
+    with pytest.raises(rx.errors.SourceError, match="a tar archive"):
         rx.open_references(tmp_path / "a.tar")

@@ -52,10 +52,11 @@ def test_a_file_that_exists_is_read(name: str) -> None:
 
 
 def test_a_user_who_is_not_there_is_part_of_a_name() -> None:
+    folder = Path("~nobody-of-this-name").absolute()
     ran = run("info", "~nobody-of-this-name/a.json")
     assert (ran.status, ran.err) == (
         2,
-        "refexplorer: There is no file '~nobody-of-this-name/a.json'.\n",
+        f"refexplorer: There is no file '~nobody-of-this-name/a.json', and no folder '{folder}'.\n",
     )
 
 
@@ -63,7 +64,7 @@ def test_a_user_who_is_not_there_is_part_of_a_name() -> None:
 def test_a_pattern_that_begins_with_a_bracket_fits_files() -> None:
     for name in ("a.nc", "b.nc"):
         np.save(name, np.zeros(2))
-    with pytest.raises(rx.SourceError, match=r"a\.nc.* is no data file|a\.nc"):
+    with pytest.raises(rx.errors.SourceError, match=r"a\.nc.* is no data file|a\.nc"):
         rx.open_references("[ab].n*")
 
 
@@ -71,7 +72,7 @@ def test_a_pattern_that_begins_with_a_bracket_fits_files() -> None:
 def test_text_is_text_where_no_file_has_its_name(text: str) -> None:
     try:
         found = rx.open_references(text).source.name
-    except rx.SpecError as error:
+    except rx.errors.SpecError as error:
         found = str(error)
     assert found.startswith("text")
 

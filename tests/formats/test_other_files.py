@@ -121,7 +121,7 @@ FILES: dict[str, tuple[bytes, str, str]] = {
     "fits": (FITS, "a FITS file", "kerchunk.fits.process_file"),
     "hdf4": (b"\x0e\x03\x13\x01" + bytes(9), "an HDF4 file", "kerchunk.hdf4.HDF4ToZarr"),
     "bufr": (b"BUFR\0\0\x20\x04" + bytes(9), "a BUFR file", "convert it"),
-    "parquet": (parquet(), "a parquet file", "the folder that holds `.zmetadata`"),
+    "parquet": (parquet(), "a parquet file", "the folder with `.zmetadata`"),
     "arrow": (arrow(), "an Arrow IPC file", "JSON, parquet or Icechunk"),
     "npy": (array(), "a NumPy array", "JSON, parquet or Icechunk"),
     "png": (image("PNG"), "a PNG image", "no references"),
@@ -143,7 +143,7 @@ FILES: dict[str, tuple[bytes, str, str]] = {
 
 
 def says(source: object, name: str, what: str, remedy: str) -> None:
-    with pytest.raises(rx.SourceError) as caught:
+    with pytest.raises(rx.errors.SourceError) as caught:
         rx.open_references(source)
     sentence = str(caught.value)
     assert sentence.startswith(f"{name} is {what}")
@@ -200,13 +200,13 @@ def test_a_large_document_elsewhere_is_read_once(server: RangeServer) -> None:
         "bytes=0-65535",
         "bytes=65536-",
     ]
-    with pytest.raises(rx.LimitError, match="set has more than 100,000 bytes"):
+    with pytest.raises(rx.errors.LimitError, match="set has more than 100,000 bytes"):
         rx.open_references(f"{server.url}/set", limits=rx.Limits(document_bytes=100_000))
 
 
 def test_a_file_above_the_limit_is_told_first(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(image("PNG").ljust(3 * 10**6))
-    with pytest.raises(rx.SourceError, match="a PNG image"):
+    with pytest.raises(rx.errors.SourceError, match="a PNG image"):
         rx.open_references(tmp_path / "a.png", limits=rx.Limits(document_bytes=2 * 10**6))
 
 

@@ -55,7 +55,9 @@ def test_a_published_set_expands_as_fsspec_does(name: str) -> None:
         reference = ours[key]
         if isinstance(value, list):
             assert reference.to_v0() == value
-        elif isinstance(reference, rx.Inline | rx.Base64) and not isinstance(value, dict):
+        elif isinstance(reference, rx.types.Inline | rx.types.Base64) and not isinstance(
+            value, dict
+        ):
             text = value if isinstance(value, bytes) else value.encode()
             assert text in (reference.data, reference.text.encode()) or key.endswith(
                 (".zarray", ".zattrs", ".zgroup", "zarr.json", ".zmetadata")
@@ -70,7 +72,7 @@ def test_a_published_store_leads_where_fsspec_leads(name: str) -> None:
     refs = rx.open_references(ROOT / name)
     assert refs
     for key, reference in refs.items():
-        if isinstance(reference, rx.Url | rx.Range):
+        if isinstance(reference, rx.types.Url | rx.types.Range):
             assert theirs[key] == reference.to_v0()
-        elif isinstance(reference, rx.Base64):
+        elif isinstance(reference, rx.types.Base64):
             assert theirs[key] == reference.data

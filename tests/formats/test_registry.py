@@ -141,7 +141,7 @@ def test_a_form_of_another_package_opens_as_columns(installing: Path) -> None:
     assert refs.error_count == 0
     assert f"refexplorer.open_references({str(installing / 'set.pairs')!r})" in refs.code()
     assert len(rx.dialects("set.pairs").verdicts) > 1
-    with pytest.raises(rx.SourceError, match=r"^no\.pairs has a line without a key\.$"):
+    with pytest.raises(rx.errors.SourceError, match=r"^no\.pairs has a line without a key\.$"):
         rx.open_references("no.pairs")
 
 
@@ -154,9 +154,9 @@ def test_a_bad_row_is_rejected_and_the_others_are_read(installing: Path) -> None
         (found,) = [each for each in each.diagnostics if each.code == "bad-row"]
         assert str(found) == ("error bad-row at line 5, /x~13: The row has 3 cells instead of 4.")
         assert each.rejection("x/3") == found
-    with pytest.warns(rx.LeftOutWarning, match=r"^bad\.pairs has 1 error\. "):
+    with pytest.warns(rx.errors.LeftOutWarning, match=r"^bad\.pairs has 1 error\. "):
         files = refs.filesystem()
-    with pytest.raises(rx.FetchError, match=r"x/3 cannot be used: .*line 5"):
+    with pytest.raises(rx.errors.FetchError, match=r"x/3 cannot be used: .*line 5"):
         files.cat("x/3")
     ran = run("info", "bad.pairs")
     assert (ran.status, ran.err) == (
@@ -196,7 +196,7 @@ def test_a_form_that_is_broken_is_named_and_stops_no_other(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         forms = [rx.open_references(source).source.form for source in (*sources, {"a": "x"})]
-        with pytest.raises(rx.SourceError, match=r"set\.pairs"):
+        with pytest.raises(rx.errors.SourceError, match=r"set\.pairs"):
             rx.open_references("set.pairs")
     assert forms == ["V0", "V1", "parquet", "V0"]
     assert {each.category for each in caught} == {FormWarning}
@@ -226,7 +226,7 @@ def test_what_a_visitor_chose_is_shown_to_forms_that_keep_to_its_files(
     if guarded:
         assert open_guarded("set.pairs", policy, rx.Limits()).source.form == "pairs"
     else:
-        with pytest.raises(rx.SpecError):
+        with pytest.raises(rx.errors.SpecError):
             open_guarded("set.pairs", policy, rx.Limits())
 
 

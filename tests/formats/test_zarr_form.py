@@ -44,7 +44,7 @@ def test_each_chunk_is_a_whole_file(store: Path) -> None:
     assert group["e"][:].tolist() == [5, 5, 0, 0, 0, 0]
     assert refs.summary("e").missing == 2
     key = refs.array("g/x").chunk_key((1, 1))
-    assert refs[key] == rx.Url(str(store / key))
+    assert refs[key] == rx.types.Url(str(store / key))
     files = {str(path.relative_to(store)) for path in store.rglob("*") if path.is_file()}
     assert {*refs} == files
     assert rx.open_references(refs.source.place).to_v0() == refs.to_v0()
@@ -87,14 +87,14 @@ def test_a_visitor_is_led_nowhere_else(store: Path, tmp_path: Path) -> None:
     assert open_guarded(str(store), policy, rx.Limits()).arrays() == ("e", "g/x")
     (store / "e" / ".zattrs").unlink(missing_ok=True)
     (store / "e" / ".zattrs").symlink_to(tmp_path / "secret")
-    with pytest.raises(rx.SourceError, match="leads outside what this page may open"):
+    with pytest.raises(rx.errors.SourceError, match="leads outside what this page may open"):
         open_guarded(str(store), policy, rx.Limits())
 
 
 def test_limits(store: Path) -> None:
-    with pytest.raises(rx.LimitError, match="files, more than 3"):
+    with pytest.raises(rx.errors.LimitError, match="files, more than 3"):
         rx.open_references(store, limits=rx.Limits(expanded_keys=3))
-    with pytest.raises(rx.LimitError, match=r"metadata of s\.zarr have more than 10 bytes"):
+    with pytest.raises(rx.errors.LimitError, match=r"metadata of s\.zarr have more than 10 bytes"):
         rx.open_references(store, limits=rx.Limits(document_bytes=10))
 
 

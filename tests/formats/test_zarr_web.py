@@ -65,11 +65,13 @@ def served(written: tuple[dict[str, bytes], int]) -> Iterator[tuple[RangeServer,
 def test_keys_come_from_the_grids(served: tuple[RangeServer, int]) -> None:
     server, version = served
     url = f"{server.url}/d/x.zarr"
-    with pytest.warns(rx.LeftOutWarning, match="x.zarr is not listed.*: 5 chunks of its arrays"):
+    with pytest.warns(
+        rx.errors.LeftOutWarning, match="x.zarr is not listed.*: 5 chunks of its arrays"
+    ):
         refs = rx.open_references(url)
     assert (refs.source.form, refs.source.place) == ("Zarr", url)
     assert refs.arrays() == ("g/x", "s")
-    keys = {key for key in refs if isinstance(refs[key], rx.Url)}
+    keys = {key for key in refs if isinstance(refs[key], rx.types.Url)}
     start = "g/x/c/" if version == 3 else "g/x/"
     last = "{}/{}" if version == 3 else "{}.{}"
     scalar = "s/c" if version == 3 else "s/0"
@@ -88,10 +90,10 @@ def test_a_visitor_and_the_limits(served: tuple[RangeServer, int]) -> None:
     url, policy = f"{server.url}/d/x.zarr", AccessPolicy(None, [served[0].url], served=True)
     assert open_guarded(url, policy, rx.Limits()).arrays() == ("g/x", "s")
     before = len(server.requests)
-    with pytest.raises(rx.AccessError):
+    with pytest.raises(rx.errors.AccessError):
         open_guarded(url, AccessPolicy(None, [], served=True), rx.Limits())
     assert len(server.requests) == before
-    with pytest.raises(rx.LimitError, match=r"x\.zarr has .* keys, more than 5"):
+    with pytest.raises(rx.errors.LimitError, match=r"x\.zarr has .* keys, more than 5"):
         rx.open_references(url, limits=rx.Limits(expanded_keys=5))
 
 
@@ -131,7 +133,7 @@ def test_what_is_not_consolidated_is_told_as_before(served: tuple[RangeServer, i
         document = json.loads(server.files[root])
         del document["consolidated_metadata"]
         server.files[root] = json.dumps(document).encode()
-    with pytest.raises(rx.SpecError, match=f"a Zarr v{version} store"):
+    with pytest.raises(rx.errors.SpecError, match=f"a Zarr v{version} store"):
         rx.open_references(f"{server.url}/d/x.zarr")
 
 
@@ -139,7 +141,7 @@ def test_what_is_not_consolidated_is_told_as_before(served: tuple[RangeServer, i
 def unlisted(served: tuple[RangeServer, int]) -> tuple[RangeServer, rx.ReferenceSet, str]:
     """Open the store; the key is that of the chunk that was never written."""
     server, version = served
-    with pytest.warns(rx.LeftOutWarning):
+    with pytest.warns(rx.errors.LeftOutWarning):
         refs = rx.open_references(f"{server.url}/d/x.zarr")
     return server, refs, "g/x/c/1/1" if version == 3 else "g/x/1.1"
 
@@ -174,7 +176,7 @@ def test_the_checks_say_which(unlisted: tuple[RangeServer, rx.ReferenceSet, str]
     assert checks.good
     audit = refs.audit(decode="all")
     counts = audit.ledger.all_counts()
-    assert (counts[rx.LedgerState.DECODED], counts[rx.LedgerState.EMPTY]) == (4, 1)
+    assert (counts[rx.types.LedgerState.DECODED], counts[rx.types.LedgerState.EMPTY]) == (4, 1)
     assert audit.ledger.files.counts == {"asked": 5}
     assert not audit.has_errors
     assert "1 empty" in str(audit)
@@ -194,7 +196,7 @@ def test_any_other_answer_is_a_failure(
     found = refs.chunk("g/x", (1, 1))
     assert found.state == "failed"
     assert said in str(found.message)
-    with pytest.raises(rx.FetchError, match=said):
+    with pytest.raises(rx.errors.FetchError, match=said):
         refs.filesystem().cat_file(key)
     rows = refs.check_targets().files().to_pylist()
     (check,) = (each for each in rows if each["target"].endswith(key))
@@ -210,7 +212,7 @@ def test_a_file_of_a_reference_file_is_never_taken_for_unwritten(
     again = rx.open_references(tmp_path / "set.json")
     allowed = [str(refs.source.place)]
     assert again.allowing(*allowed).chunk("g/x", (1, 1)).state == "failed"
-    with pytest.raises(rx.FetchError, match="there is no such file"):
+    with pytest.raises(rx.errors.FetchError, match="there is no such file"):
         again.allowing(*allowed).filesystem().cat_file(key)
     assert not again.allowing(*allowed).check_targets().good
 
@@ -227,7 +229,7 @@ def test_servers_that_lie_are_failures_and_not_fill_values(
     server.redirects[path] = f"{server.url}/elsewhere"  # which it has not either
     assert refs.allowing(server.url).chunk("g/x", (1, 1)).state == "fill"
     server.redirects[path] = "http://169.254.169.254/latest"
-    with pytest.raises(rx.AccessError):
+    with pytest.raises(rx.errors.AccessError):
         refs.allowing(server.url).chunk("g/x", (1, 1))
     server.truncated.add(f"/d/x.zarr/{other}")
     assert refs.chunk("g/x", (0, 0)).state == "failed"

@@ -17,7 +17,7 @@ from refexplorer.checks.engine import Manner, run
 from refexplorer.checks.sorting import PlanSizes
 from refexplorer.checks.targets_look import TargetsLook
 from refexplorer.checks.terms import CheckTerms, ReadTerms
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from tests.helpers.servers import RangeServer
 
 ARRAY = {
@@ -27,21 +27,21 @@ ARRAY = {
 ROOT = {".zgroup": '{"zarr_format": 2}'}
 
 
-def table(audit: rx.Report) -> pa.Table:
+def table(audit: rx.types.Report) -> pa.Table:
     found = pa.concat_tables(audit.tables(), promote_options="permissive")
     return found.replace_schema_metadata(None)
 
 
-def rows(audit: rx.Report) -> dict[str, dict[str, Any]]:
+def rows(audit: rx.types.Report) -> dict[str, dict[str, Any]]:
     return {row["key"]: row for row in table(audit).to_pylist()}
 
 
-def states(audit: rx.Report) -> dict[str, int]:
+def states(audit: rx.types.Report) -> dict[str, int]:
     """Count the references in each state."""
     return dict(Counter(table(audit)["state"].to_pylist()))
 
 
-def files(report: rx.Report) -> dict[str, dict[str, Any]]:
+def files(report: rx.types.Report) -> dict[str, dict[str, Any]]:
     """Return the rows of files by the last part of their URLs."""
     rows = report.files().to_pylist()
     return {(row["target"] or "").rpartition("/")[2]: row for row in rows}
@@ -65,7 +65,7 @@ def audit_in_parts(
     sizes: PlanSizes = SMALL,
     decode: int | str = "sample",
     **manner: Any,
-) -> rx.Report:
+) -> rx.types.Report:
     """`ReferenceSet.audit`, of parts that are small."""
     source, inside = refs.source, internals(refs)
     reading = ReadTerms(source.location, allow, refs.limits, refs.storage_options).of(source)

@@ -96,8 +96,13 @@ def show(explorer: Locator | Page, look: str) -> Locator:
     if look == "Compare":
         explorer.get_by_role("button", name="Compare with …").click(timeout=60_000)
     else:
+        is_form = look in ("Map", "Side by side")
         switch = explorer.get_by_role("group", name="Look at")
-        switch.get_by_role("button", name=look, exact=True).click(timeout=60_000)
+        button = switch.get_by_role("button", name="Values" if is_form else look, exact=True)
+        button.click(timeout=60_000)
+        if is_form:
+            forms = explorer.get_by_role("group", name="Values as")
+            forms.get_by_role("button", name=look, exact=True).click()
     return looked_at(explorer, look)
 
 

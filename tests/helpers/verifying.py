@@ -19,7 +19,7 @@ from refexplorer.checks.report import Report
 from refexplorer.checks.sorting import PlanSizes
 from refexplorer.checks.states import CHUNK_TERMS, LedgerState, Rank
 from refexplorer.checks.terms import CheckTerms, ReadTerms
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from tests.helpers.kerchunk_sets import concatenated, made_once, translated
 
 STEPS = 6

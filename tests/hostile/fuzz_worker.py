@@ -62,7 +62,7 @@ def _checked(error: Exception) -> str:
     import refexplorer as rx
 
     said = str(error)
-    if isinstance(error, rx.InternalError):
+    if isinstance(error, rx.errors.InternalError):
         said = f"This should not happen: {said}"
     return said
 

@@ -22,8 +22,8 @@ from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper
 
 import refexplorer as rx
 from refexplorer.formats.columns.table import KeyIndex
-from refexplorer.refset import contents
-from refexplorer.refset.contents import internals
+from refexplorer.refset import opened_set
+from refexplorer.refset.opened_set import internals
 from tests.helpers.servers import RangeServer
 from tests.helpers.sets import raw_set, x_of
 
@@ -267,9 +267,9 @@ def test_a_missing_target_is_an_error_in_every_process(
         .allowing(str(tmp_path))
         .to_xarray(chunks={}, coordinates=False)
     )
-    with pytest.raises(rx.FetchError, match=r"gone\.bin"):
+    with pytest.raises(rx.errors.FetchError, match=r"gone\.bin"):
         dataset.x.compute(scheduler="processes", pool=pool)
-    with pytest.raises(rx.FetchError, match=r"gone\.bin"):
+    with pytest.raises(rx.errors.FetchError, match=r"gone\.bin"):
         client.compute(dataset.x).result(timeout=120)
 
 
@@ -280,10 +280,12 @@ def test_a_place_that_is_not_allowed_is_told_by_a_process(
     dataset = rx.open_references(raw_set(["s3://bucket/f", 0, 4])).to_xarray(
         chunks={}, coordinates=False
     )
-    with pytest.raises(rx.AccessError) as caught:
+    with pytest.raises(rx.errors.AccessError) as caught:
         dataset.x.compute(scheduler="processes", pool=pool)
     assert caught.value.grant == "s3://bucket"
-    with pytest.raises(rx.AccessError) as caught:  # an error that is its own cause never comes
+    with pytest.raises(
+        rx.errors.AccessError
+    ) as caught:  # an error that is its own cause never comes
         client.compute(dataset.x).result(timeout=60)
     assert caught.value.grant == "s3://bucket"
 
@@ -338,7 +340,7 @@ def test_a_store_that_is_not_there_is_no_fill_value(demo: Path, tmp_path: Path) 
     data = pickle.dumps(rx.open_references(folder).allowing(str(demo)).to_zarr())
     folder.rename(tmp_path / "elsewhere")
     group = pickle.loads(data)
-    with pytest.raises(rx.FetchError, match=r"refs\.0\.parq"):
+    with pytest.raises(rx.errors.FetchError, match=r"refs\.0\.parq"):
         group["sst"][...]
 
 
@@ -358,23 +360,23 @@ def test_an_index_that_does_not_find_its_keys_is_an_error() -> None:
     refs = rx.open_references(raw_set("\0\0\0\0", "\1\1\1\1"))
     index = internals(refs).opened.table.index
     index._marks[:] = np.sort(index._marks ^ np.uint64(2**60))
-    with pytest.raises(rx.InternalError, match="5 explicit keys"):
+    with pytest.raises(rx.errors.InternalError, match="5 explicit keys"):
         x_of(refs, "/")[...]
 
 
 def test_a_key_that_look_up_loses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     refs = rx.open_references(raw_set("\0\0\0\0", "\1\1\1\1"))
     monkeypatch.setattr(KeyIndex, "find", lambda self, key: None)
-    with pytest.raises(rx.InternalError, match="'x/0', a key of refs"):
+    with pytest.raises(rx.errors.InternalError, match="'x/0', a key of refs"):
         x_of(refs, "/")[...]
 
 
 def test_a_set_is_checked_where_it_is_unpickled(monkeypatch: pytest.MonkeyPatch) -> None:
     data = pickle.dumps(rx.open_references(raw_set("\0\0\0\0")))
     monkeypatch.setattr(KeyIndex, "find", lambda self, key: None)
-    with pytest.raises(rx.InternalError, match="'x/0', a key of refs"):
+    with pytest.raises(rx.errors.InternalError, match="'x/0', a key of refs"):
         pickle.loads(data)
-    assert not [each for each in contents._kept if each.opened.count == 2]
+    assert not [each for each in opened_set._kept if each.opened.count == 2]
 
 
 @pytest.mark.parametrize("bug", [KeyError("row"), FileNotFoundError("x"), IsADirectoryError("x")])
@@ -390,5 +392,5 @@ def test_no_bug_becomes_a_fill_value(
         raise bug
 
     monkeypatch.setattr(rx.ReferenceSet, place, broken)
-    with pytest.raises(rx.InternalError, match=type(bug).__name__):
+    with pytest.raises(rx.errors.InternalError, match=type(bug).__name__):
         x[...]

@@ -32,8 +32,9 @@ NEEDED = ("py.typed", "hosts/static/explorer.js", "hosts/static/editor.js",
           "spec/schema.v1.json", "spec/codes.toml", "spec/rules.toml", "spec/DIAGNOSTICS.md",
           "readers/features.json")  # fmt: skip
 UNWANTED = ("node_modules", "frontend/", "__pycache__", "tests/")
-PLACEHOLDERS = ("OWNER", "hub.example.org", "../dist/")
-WITH_PLACEHOLDERS = ("docs/howto/share.md", "conda/recipe.yaml")
+PLACEHOLDERS = ("OWNER", "../dist/")
+"""The first is in `project.urls` only; docs/conf.py puts what stands there into the pages."""
+WITH_PLACEHOLDERS = ("conda/recipe.yaml",)
 _PROBE = """
 import refexplorer as rx
 from refexplorer import demo

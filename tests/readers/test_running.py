@@ -27,7 +27,7 @@ from refexplorer.readers.features import (
     JINJA,
     VIRTUALIZARR,
 )
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from tests.cases import Case, comparable, conformance
 from tests.helpers.commands import run
 

@@ -211,7 +211,7 @@ def test_xarray_cannot_open_an_array_at_the_root() -> None:
     assert "an array, not a group, so xarray cannot open it" in notes["root-array"].message
     assert "a chunk of the root array" in notes["chunk-length"].message
     assert "the root array, all of it" in str(refs.advise())
-    with pytest.raises(rx.DecodeError, match="is an array, not a group"):
+    with pytest.raises(rx.errors.DecodeError, match="is an array, not a group"):
         refs.to_xarray()
     lost = rx.open_references({".zarray": metadata})
     assert any("The root array has 4 values" in each.message for each in lost.diagnostics)

@@ -141,7 +141,7 @@ def test_very_many_generated_chunks_cost_no_more_than_the_picture() -> None:
     assert not part.sampled
     assert part.counts[0].tolist() == [[0, 0, 1, 1]] * 4
     assert [grid.urls[code] for code in part.targets[:, 0]] == ["f5.nc", "f6.nc", "f7.nc", "f8.nc"]
-    with pytest.raises(rx.LimitError, match="1,000,000,000,000 chunks"):
+    with pytest.raises(rx.errors.LimitError, match="1,000,000,000,000 chunks"):
         grid.states  # noqa: B018
 
 

@@ -50,7 +50,7 @@ def test_one_change(value: Any, change: str) -> None:
     assert found.counts == {"same": 6, change: 1}
     (row,) = found.rows()
     assert (row.key, row.change) == ("x/0.0", change)
-    assert row.before == rx.Range("s3://a/d0/f.nc", 100, 10)
+    assert row.before == rx.types.Range("s3://a/d0/f.nc", 100, 10)
     assert rx.diff(changed(_0_0=value), BASE).total == 1
 
 
@@ -186,7 +186,7 @@ def test_gen_items_of_both_are_not_expanded() -> None:
     document = {"version": 1, "templates": {"u": "s3://a"}, "gen": [item], "refs": {"x": "1"}}
     found = rx.diff(document, {**document, "refs": {"x": "2"}})
     assert found.counts == {"same": 10**12, "content": 1}
-    with pytest.raises(rx.LimitError, match="1,000,000,000,001 keys"):
+    with pytest.raises(rx.errors.LimitError, match="1,000,000,000,001 keys"):
         rx.diff(document, {**document, "templates": {"u": "s3://b"}})
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import refexplorer as rx
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from refexplorer.refset.segments import Generated, generated_tables
 from refexplorer.spec.findings import Findings
 from refexplorer.spec.gen.parsing import KeyCheckBudget, check_keys
@@ -44,7 +44,7 @@ FAILING = {
 }  # fmt: skip
 
 
-def noted(refs: rx.ReferenceSet) -> list[rx.Finding]:
+def noted(refs: rx.ReferenceSet) -> list[rx.types.Finding]:
     """What is said of the templates: that the keys are chunks of no array is another matter."""
     return [each for each in refs.diagnostics if each.code != "orphan-chunk"]
 
@@ -88,9 +88,9 @@ def test_of_too_many_keys_to_try_those_that_fail_are_told_of_later(tmp_path: Pat
     assert "x/149999" in refs
     with pytest.raises(KeyError, match="fails"):
         refs["x/500"]
-    with pytest.warns(rx.LeftOutWarning, match=r"1 of the 150,000 keys of gen\[0\]"):
+    with pytest.warns(rx.errors.LeftOutWarning, match=r"1 of the 150,000 keys of gen\[0\]"):
         refs.to_v0()
-    with pytest.warns(rx.LeftOutWarning, match=r"1 of the 150,000 keys of gen\[0\]"):
+    with pytest.warns(rx.errors.LeftOutWarning, match=r"1 of the 150,000 keys of gen\[0\]"):
         refs.to_json(tmp_path / "refs.json")
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import refexplorer as rx
 from refexplorer.refset.arrays import count_by_arithmetic
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from refexplorer.refset.segments import Generated
 
 

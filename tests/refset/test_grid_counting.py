@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import refexplorer as rx
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 
 FOLDERS = ("", "a", "a/0", "1", "0.1", "é", "b+.c", "/".join("d" * 64), "/".join("d" * 70))
 ODD = (

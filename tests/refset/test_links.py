@@ -44,7 +44,7 @@ DOCUMENT: dict[str, Any] = {
 
 def test_its_references_are_read_and_its_links_told() -> None:
     refs = rx.open_references(json.dumps(DOCUMENT))
-    assert refs["y/0"] == rx.Range("https://h/f.nwb", 8, 8)
+    assert refs["y/0"] == rx.types.Range("https://h/f.nwb", 8, 8)
     told = {found.code: found for found in refs.diagnostics}
     external, soft = told["array-elsewhere"], told["soft-link"]
     assert (external.key, external.severity) == ("x/.zattrs", "warning")

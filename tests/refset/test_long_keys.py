@@ -178,7 +178,7 @@ def test_what_quotes_a_long_text_is_cut_in_its_middle() -> None:
     (section,) = (found for found in noted if found.code == "unknown-top-level-key")
     assert "characters]" in section.message
     assert section.message.endswith("is not a section of V1, so it is ignored.")
-    assert len(str(rx.SpecError("a" * SIZE, code="not-json"))) == SENTENCE
+    assert len(str(rx.errors.SpecError("a" * SIZE, code="not-json"))) == SENTENCE
 
 
 def test_a_note_of_a_long_key_is_short_and_leads_to_its_place() -> None:

@@ -44,10 +44,10 @@ def refs() -> rx.ReferenceSet:
 
 
 def test_it_is_a_mapping_of_references(refs: rx.ReferenceSet) -> None:
-    assert refs["t/10.0"] == rx.Range("s3://b/f2", 10, 5)
-    assert refs["t/10.0"].kind is rx.Kind.RANGE
-    assert refs["t/0.2"] == rx.Url("s3://b/f1")
-    assert refs["README"] == rx.Inline("hello")
+    assert refs["t/10.0"] == rx.types.Range("s3://b/f2", 10, 5)
+    assert refs["t/10.0"].kind is rx.types.Kind.RANGE
+    assert refs["t/0.2"] == rx.types.Url("s3://b/f1")
+    assert refs["README"] == rx.types.Inline("hello")
     assert list(refs) == list(V0)
     assert "t" not in refs
     assert list(refs).count("t") == 0
@@ -154,8 +154,8 @@ def test_gen_and_refs_meet_in_one_level() -> None:
     }
     refs = rx.open_references(document)
     assert refs.to_v0() == expanded(document)
-    assert refs["x/1"] == rx.Url("http://h/1")
-    assert refs["x/2"] == rx.Url("http://other")
+    assert refs["x/1"] == rx.types.Url("http://h/1")
+    assert refs["x/2"] == rx.types.Url("http://other")
     assert len(refs) == len(list(refs)) == refs.children("x").total == 6
     assert {refs.origin(key) for key in refs} == {"refs", "gen[0]", "gen[1]"}
     assert [d.code for d in refs.diagnostics if "dup" in d.code] == ["gen-duplicate-key"] * 2
@@ -169,9 +169,9 @@ def test_a_trillion_generated_keys_open_count_page_and_answer() -> None:
     refs = rx.open_references({"version": 1, "gen": [item], "refs": {"x/.zattrs": {}}})
     assert refs.count == 10**12 + 1
     assert refs.children("x", 10**11, 10**11 + 1).rows[0].name == "99999.999999"
-    assert refs["x/7.8"] == rx.Url("http://h")
+    assert refs["x/7.8"] == rx.types.Url("http://h")
     assert refs.summary().keys == 10**12 + 1
-    with pytest.raises(rx.LimitError, match="1,000,000,000,001 keys"):
+    with pytest.raises(rx.errors.LimitError, match="1,000,000,000,001 keys"):
         refs.to_v0()
 
 

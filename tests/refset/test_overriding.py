@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import refexplorer as rx
-from refexplorer.refset.contents import internals
-from refexplorer.refset.opened_set import OpenedSet, open_document
+from refexplorer.refset.opened_set import OpenedSet, internals, open_document
 from refexplorer.refset.overriding import OverrideLimits
 from refexplorer.spec.document import read_document
 from refexplorer.spec.findings import Findings
@@ -99,7 +98,7 @@ def test_keys_that_cannot_be_inverted_are_what_writing_them_out_gives(size: int)
     assert len(refs) == len(v0) == len({i * j for i in range(size) for j in range(i + 1)}) + 1
     assert "x/7" in refs
     assert f"x/{size * size}" not in refs
-    assert refs["x/z"] == rx.Inline("mine")
+    assert refs["x/z"] == rx.types.Inline("mine")
     assert "gen-not-checked" not in [each.code for each in refs.diagnostics]
 
 

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import refexplorer as rx
-from refexplorer.refset.contents import internals
-from refexplorer.refset.parquet_segment import Records
+from refexplorer.refset.numbered_segment import Records
+from refexplorer.refset.opened_set import internals
 
 ROWS = 4
 ARRAY = {
@@ -59,7 +59,7 @@ def test_a_key_and_a_count_need_no_other_record_file(store: Path) -> None:
     assert refs.count == 10
     for number in (0, 2):
         (store / "x" / f"refs.{number}.parq").unlink()
-    assert refs["x/5"] == rx.Range("s3://b/1", 10, 5)
+    assert refs["x/5"] == rx.types.Range("s3://b/1", 10, 5)
     assert "x/6" not in refs
     assert refs.count == 10
 
@@ -114,7 +114,7 @@ def test_numbers_below_zero_are_left_out_and_noted(store: Path) -> None:
     assert refs.get("x/8") is None
     assert errors(refs) == [("bad-offset", "x/refs.2.parq")]
     assert refs.chunk_grid("x").states.tolist()[-4:] == [0, 0, 0, 0]
-    assert refs.summary("x").kinds[rx.Kind.RANGE] == 6
+    assert refs.summary("x").kinds[rx.types.Kind.RANGE] == 6
 
 
 def test_many_missing_record_files_cost_nothing(store: Path) -> None:
@@ -153,7 +153,7 @@ def test_going_through_a_store_holds_no_more_than_a_file(store: Path) -> None:
     (records,) = internals(refs).opened.segments
     assert isinstance(records, Records)
     kept = records.parts[2]
-    assert refs["x/8"] == rx.Range("s3://b/0", 10, 5)
+    assert refs["x/8"] == rx.types.Range("s3://b/0", 10, 5)
     for size in (3, 4, 100):
         found = [number for part in records.blocks(size) for number in part.numbers.tolist()]
         assert found == [0, 1, 3, 8, 9, 11]
@@ -168,7 +168,7 @@ def test_a_chunk_in_the_metadata_hides_its_row(store: Path) -> None:
     (store / ".zmetadata").write_text(json.dumps({"metadata": metadata, "record_size": ROWS}))
     refs = rx.open_references(store)
     assert len(refs) == len(list(refs)) == len(set(refs)) == 4 + 8
-    assert refs["x/5"] == rx.Inline("abcd")
+    assert refs["x/5"] == rx.types.Inline("abcd")
     assert refs.to_v0()["x/5"] == "abcd"
     assert list(refs.find("x/5")) == ["x/5"]
     (found,) = (d for d in refs.diagnostics if d.code == "duplicate-key")

@@ -39,7 +39,7 @@ LARGE = [code for code in codes_of("references") + codes_of("arrays") if code no
 def test_the_example_of_a_code_shows_it(code: str) -> None:
     rule = CODES[code]
     if code in IS_REFUSED:
-        with pytest.raises(rx.SpecError) as refusal:
+        with pytest.raises(rx.errors.SpecError) as refusal:
             rx.open_references(rule.example)
         assert refusal.value.code == code
     else:
@@ -111,7 +111,7 @@ def test_a_code_that_no_text_shows_is_shown(code: str) -> None:
 def test_the_example_store_of_a_code_shows_it(code: str, tmp_path: Path) -> None:
     write_files(tmp_path, json.loads(CODES[code].example))
     if code == "parquet-bad-zmetadata":
-        with pytest.raises(rx.SpecError) as refusal:
+        with pytest.raises(rx.errors.SpecError) as refusal:
             rx.open_references(tmp_path)
         assert refusal.value.code == code
         return

@@ -30,7 +30,7 @@ def test_an_opened_set_has_the_keys_of_the_case(case: Case) -> None:
     _check_findings(case, refs.diagnostics)
 
 
-def _check_findings(case: Case, diagnostics: tuple[rx.Finding, ...]) -> None:
+def _check_findings(case: Case, diagnostics: tuple[rx.types.Finding, ...]) -> None:
     errors = {
         (found.code, found.pointer)
         for found in diagnostics
@@ -47,7 +47,7 @@ def _check_findings(case: Case, diagnostics: tuple[rx.Finding, ...]) -> None:
 @pytest.mark.parametrize("case", REFUSED, ids=str)
 def test_a_document_that_is_no_reference_set_is_refused(case: Case) -> None:
     for read in (rx.expand, rx.open_references):
-        with pytest.raises(rx.SpecError) as refusal:
+        with pytest.raises(rx.errors.SpecError) as refusal:
             read(case.source, templates=case.templates)
         assert refusal.value.code == case.expect["error"]
         assert refusal.value.pointer == case.expect.get("at", "")
@@ -58,5 +58,5 @@ def test_inline_data_reads_as_the_bytes_of_the_case(case: Case) -> None:
     refs = rx.open_references(case.source, templates=case.templates)
     for key, expected in case.fields["bytes"].items():
         reference = refs[key]
-        assert isinstance(reference, rx.Inline | rx.Base64)
+        assert isinstance(reference, rx.types.Inline | rx.types.Base64)
         assert reference.data == base64.b64decode(expected)

@@ -1,7 +1,7 @@
 """Photograph both hosts: ``python -m tests.ui.screenshots [FOLDER]``.
 
 Writes the explorer and the editor in JupyterLab and on the page, light and dark, narrow and wide;
-with ``--readme`` only the pictures of the README, with ``--gallery`` those of the documentation.
+with ``--readme`` only those in `notebooks`, with ``--gallery`` those of the documentation.
 """
 
 # ruff: noqa: T201
@@ -117,7 +117,7 @@ def photograph_lab(browser: Browser, lab: Lab, folder: Path, theme: str, width: 
 
 
 def photograph_readme(browser: Browser, url: str) -> None:
-    """Save the pictures that the README shows: the explorer, and one for each verb."""
+    """Save the pictures of the README and the front page: the explorer, and one for each verb."""
     with new_page(browser, 1200, "light") as page:
         page.set_viewport_size({"width": 1400, "height": 860})
         open_on_page(page, url, "The same with templates")
@@ -131,8 +131,18 @@ def photograph_readme(browser: Browser, url: str) -> None:
         page.goto(f"{url}?source=demo/spec.v1.json&view=editor")
         expect(page.get_by_role("grid", name="V0 keys")).to_be_visible()
         cut(page.get_by_role("region", name="Template editor"), "edit")
+        photograph_broken(page, url)
         photograph_verified(page, url)
         photograph_map(page, url)
+
+
+def photograph_broken(page: Page, url: str) -> None:
+    """Save the picture of a chunk that cannot be decoded, its finding and its file."""
+    page.set_viewport_size({"width": 1280, "height": 600})
+    page.goto(f"{url}?source=demo/broken.json&key=sst/1.0.1&part=2,:,:")
+    expect(page.get_by_role("application")).to_be_visible(timeout=60_000)
+    expect(details(page).get_by_text("sst_2025-07.nc").first).to_be_visible()
+    save(page, PICTURES / "broken.png")
 
 
 def photograph_verified(page: Page, url: str) -> None:
@@ -149,10 +159,11 @@ def photograph_map(page: Page, url: str) -> None:
     """Save the map of the demo: the values of a day, and the chunk below a place."""
     page.goto(f"{url}?source=demo/sst.v1.json&view=map&key=sst")
     panel = looked_at(page)
-    for size in ("B", "kB"):
-        button = panel.get_by_role("button", name=re.compile(f"^Read .* {size} from"))
-        if button.is_visible():
-            button.click()
+    drawn = panel.get_by_role("img", name=re.compile("^Colours of"))
+    button = panel.get_by_role("button", name=re.compile("^Read .* from"))
+    expect(drawn.or_(button).first).to_be_visible(timeout=60_000)
+    if button.is_visible():
+        button.click()
     expect(panel.get_by_role("img", name=re.compile("^Colours of"))).to_be_visible()
     panel.get_by_label("Place: latitude and longitude").fill("25N 70W")
     page.keyboard.press("Enter")

@@ -19,12 +19,13 @@ after = dict(before.to_v0())
 del after["sst/0.0.0"]
 after["sst/1.0.0"] = ["other.nc", *after["sst/1.0.0"][1:]]
 """
-GRID = SETS + 'rx.ChunkGrid(after, compare=before, selection="sst")'
+GRID = SETS + 'rx.types.ChunkGrid(after, compare=before, selection="sst")'
 COMPARISON = (
     SETS
     + """
 after = {key: value for key, value in after.items() if not key.startswith("land/")}
-rx.SetComparison(after, compare=before, selection="sst", allow=[str(demo.path("land.bin").parent)])
+allow = [str(demo.path("land.bin").parent)]
+rx.types.SetComparison(after, compare=before, selection="sst", allow=allow)
 """
 )
 _KEEPS_ADDRESSES = """
@@ -41,7 +42,7 @@ EXPLORER = SETS + 'explorer = rx.explore(after, selection="sst")\nexplorer'
 def test_what_became_of_chunks_is_drawn_and_told(lab: Lab, page: Page) -> None:
     lab.show(page, [GRID])
     legend = page.get_by_role("list", name="Legend")
-    expect(legend).to_contain_text("M moved to another target: 1", timeout=60_000)
+    expect(legend).to_contain_text("M moved to another file: 1", timeout=60_000)
     expect(legend).to_contain_text("- removed: 1")
     map_ = page.get_by_role(
         "application", name=re.compile("since the other set: 16 the same, 1 rem")
@@ -107,7 +108,7 @@ def test_a_visitor_of_the_page_compares_offered_sets(panel_page: PanelPage, page
     expect(page).to_have_url(re.compile("view=compare&.*other=demo/sst.v0.json"))
     panel.get_by_role("list", name="Keys by their change").get_by_role("button").first.click()
     expect(page).to_have_url(re.compile("changes=removed"))
-    page.get_by_role("button", name="only changes").click()
+    page.get_by_role("button", name="Changes only").click()
     expect(page).to_have_url(re.compile("only=changes"))
     shown = page.url
     rows = page.get_by_role("treegrid").locator(".rows").get_by_role("row")

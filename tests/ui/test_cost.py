@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import FilePayload, Locator, Page, expect
 
 import refexplorer as rx
 from tests.helpers.browsing import (
@@ -15,10 +16,12 @@ from tests.helpers.browsing import (
     open_in_host,
     open_on_page,
     show,
+    start,
     violations,
     violations_in_both_colours,
 )
 from tests.helpers.hosts import PanelPage
+from tests.helpers.sets import metadata
 
 
 @pytest.fixture
@@ -26,9 +29,9 @@ def cost(request: pytest.FixtureRequest, host: str, page: Page) -> Locator:
     """The tab of costs of ``sst.v1.json``."""
     open_in_host(request, host, page, EXPLORE, "The same with templates")
     region = page.get_by_role("region", name="Reference set sst.v1.json")
-    panel = show(region, "Cost")
-    expect(panel.get_by_role("heading", name="Cost of reading")).to_be_visible()
-    return panel
+    expect(show(region, "Cost").get_by_role("table")).to_be_visible()
+    region.get_by_role("button", name="Change", exact=True).click()  # the details, where narrow
+    return region
 
 
 def row(cost: Locator, name: str) -> Locator:
@@ -71,6 +74,23 @@ def test_chunks_are_shaded_by_the_access_that_is_chosen(cost: Locator) -> None:
     expect(shaded.locator(".read")).to_have_count(2)
 
 
+def test_the_picture_is_coloured_by_the_access(panel_page: PanelPage, page: Page) -> None:
+    chunks = {f"x/{row}.{column}": "abcd" for row in range(4) for column in range(3)}
+    keys = {".zgroup": '{"zarr_format": 2}', "x/.zarray": metadata([8, 6], [2, 2], dtype="|i1")}
+    start(page, panel_page.url)
+    file = FilePayload(name="own.json", mimeType="", buffer=json.dumps({**keys, **chunks}).encode())
+    page.get_by_label("Reference set to open").set_input_files(file)
+    page.get_by_role("treegrid").get_by_role("gridcell", name="x", exact=True).click()
+    expect(looked_at(page, "Values").locator(".figure canvas")).to_be_visible()
+    panel = show(page, "Cost")
+    legend = panel.get_by_role("list", name="Legend")
+    expect(panel.locator(".figure canvas")).to_be_visible()
+    expect(legend).to_contain_text("not read")
+    panel.get_by_role("button", name="all of it").click()
+    expect(legend).to_contain_text('by "all of it"')
+    expect(legend).not_to_contain_text("not read")
+
+
 def test_another_access_is_told_and_what_is_none_is_said(cost: Locator) -> None:
     asked = cost.get_by_label("Another access")
     asked.fill("time=2")
@@ -90,10 +110,13 @@ def test_findings_have_their_command(cost: Locator) -> None:
 def test_it_is_accessible_and_fits_a_narrow_page(panel_page: PanelPage, page: Page) -> None:
     page.set_viewport_size({"width": 600, "height": 900})
     open_on_page(page, panel_page.url, "The same with templates")
-    show(page, "Cost")
+    shown = show(page, "Cost")
     expect(page.get_by_role("img", name="Chunks of sst that")).to_be_visible()
     assert violations_in_both_colours(page) == []
-    panel = looked_at(page)
+    assert shown.evaluate("panel => panel.scrollWidth - panel.clientWidth") <= 0
+    shown.get_by_role("button", name="Change").click()
+    assert violations_in_both_colours(page) == []
+    panel = page.get_by_role("region", name="Cost of reading")
     panel.get_by_role("button", name="Measure this host").click()
     expect(panel.get_by_text("Measured by")).to_be_visible()
     wide = panel.evaluate("panel => panel.scrollWidth - panel.clientWidth")
@@ -103,6 +126,7 @@ def test_it_is_accessible_and_fits_a_narrow_page(panel_page: PanelPage, page: Pa
     page.keyboard.press("End")
     expect(page).to_have_url(re.compile(r"cost=.*place%3Dlustre.*latency%3D1\.99"))
     page.reload()
+    looked_at(page).get_by_role("button", name="Change").click()
     expect(panel.get_by_role("slider", name="Latency")).to_have_attribute("aria-valuetext", "2 s")
     expect(panel.get_by_label("Place")).to_have_value("lustre")
     expect(panel.get_by_text("Measured by")).to_have_count(0)
@@ -116,6 +140,6 @@ def test_a_saved_page_has_it_and_its_sliders_move_the_bars(
     panel = show(page, "Cost")
     expect(row(panel, "one time series")).to_contain_text("30 ms")
     expect(panel.get_by_role("img", name="Chunks of sst that")).to_be_visible()
-    panel.get_by_role("slider", name="Latency").focus()
+    page.get_by_role("slider", name="Latency").focus()
     page.keyboard.press("End")
     expect(row(panel, "one time series")).to_contain_text("2 s")

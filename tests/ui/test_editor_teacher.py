@@ -52,7 +52,7 @@ def test_removed_rows_stay_in_sight(editor: Locator) -> None:
 def test_the_table_turns_to_what_a_reader_has(editor: Locator) -> None:
     replace_text(editor, GOOD)
     expect(editor).to_contain_text("3 keys")
-    editor.get_by_role("button", name="As others read it").click()
+    editor.get_by_role("button", name="Other readers").click()
     panel = editor.get_by_role("region", name="What other readers make of it")
     expect(panel).to_contain_text("gen is not read without")
     expect(rows_of(editor).locator(".absent")).to_have_count(3)
@@ -61,7 +61,7 @@ def test_the_table_turns_to_what_a_reader_has(editor: Locator) -> None:
     expect(rows_of(editor)).to_have_accessible_name(
         "V0 keys as fsspec (simple_templates=False) has them"
     )
-    editor.get_by_role("button", name="As others read it").click()
+    editor.get_by_role("button", name="Other readers").click()
     expect(rows_of(editor)).to_have_accessible_name("V0 keys")
 
 
@@ -129,7 +129,7 @@ def test_a_solution_that_was_shown_does_not_count(panel_page: PanelPage, page: P
     task = page.get_by_role("region", name="Exercise", exact=True)
     expect(task).to_contain_text(f"0 of {COUNT} solved")
     task.get_by_role("button", name="Show a solution").click()
-    task.get_by_role("button", name="Put it into the editor").click()
+    task.get_by_role("button", name="Insert into the editor").click()
     expect(task.get_by_role("status")).to_contain_text("It does not count")
     shown = f"0 of {COUNT} solved, 1 with the solution shown, which does not count"
     expect(task).to_contain_text(shown)
@@ -219,7 +219,7 @@ def test_a_code_is_explained_and_its_example_put_into_the_editor(editor: Locator
     about = editor.get_by_role("region", name="About bad-offset")
     expect(about).to_contain_text("How it comes about")
     expect(about.get_by_role("link")).to_have_attribute("href", re.compile("spec.html#version-0"))
-    about.get_by_role("button", name="Put it into the editor").click()
+    about.get_by_role("button", name="Insert into the editor").click()
     expect(editor.get_by_role("textbox").first).to_contain_text("-1, 10")
     about.get_by_role("button", name="Close").click()
     expect(about).to_have_count(0)
@@ -280,7 +280,7 @@ def test_what_was_written_outlasts_a_reload(panel_page: PanelPage, page: Page) -
     page.get_by_role("button", name="Template editor").click()
     expect(editor).to_contain_text("this browser kept it")
     expect(rows_of(editor)).to_contain_text("mine")
-    editor.get_by_role("button", name="Drop it").click()
+    editor.get_by_role("button", name="Discard").click()
     expect(editor.get_by_role("textbox").first).to_contain_text("{{u}}")
 
 

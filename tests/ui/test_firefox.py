@@ -30,7 +30,7 @@ def test_the_page_works_in_firefox(panel_page: PanelPage, tmp_path: Path) -> Non
         firefox.go(f"{panel_page.url}?source=demo/broken.json")
         firefox.run(DEEP)
         firefox.wait("deep('[role=treegrid] [role=gridcell]').length > 0")
-        firefox.wait("deep('section.files h3')[0]?.textContent === '5 targets'")
+        firefox.wait("deep('section.files h3')[0]?.textContent === '5 files'")
         firefox.run("deep('[role=gridcell]').find((e) => e.textContent.includes('sst')).click()")
         firefox.wait("deep('aside.details')[0].textContent.includes('Array sst')")
         firefox.wait("location.search.includes('key=sst')")

@@ -55,7 +55,7 @@ def test_each_number_leads_to_what_it_counts(broken: Locator) -> None:
     expect(rows.first).to_contain_text("sst/5.0.0")
     expect(broken.get_by_role("group", name="Filter")).to_contain_text("4 chunks rejected of sst")
     about = details(broken, "The set")
-    expect(about.get_by_role("heading", name="6 notes about sst")).to_be_visible()
+    expect(about.get_by_role("heading", name="6 findings about sst")).to_be_visible()
     rows.first.click()
     expect(details(broken, "Key")).to_contain_text("sst/5.0.0")
     expect(rows).to_have_count(4)
@@ -79,7 +79,7 @@ def test_reading_and_asking_fill_in_what_was_not_known(broken: Locator) -> None:
     expect(table.get_by_role("button", name="1 chunk of sst failed: list them")).to_be_visible()
     about = details(broken, "The set")
     about.get_by_role("button", name="Check size and reachability").click()
-    lost = about.get_by_role("list", name="Targets with problems")
+    lost = about.get_by_role("list", name="Files with problems")
     lost.get_by_role("button", name="sst_2025-10.nc").click()
     expect(broken.get_by_role("heading", name="sst_2025-10.nc")).to_be_visible()
 
@@ -141,9 +141,8 @@ def test_trouble_is_seen_in_the_tree_and_can_be_all_of_it(broken: Locator) -> No
     expect(sst).to_contain_text("4 chunks rejected, ")
     expect(sst).to_contain_text("1 chunk without a reference")
     expect(sst).to_contain_text("2 chunks sharing bytes with another reference")
-    broken.get_by_role("button", name="only trouble").click()
+    broken.get_by_role("button", name="Problems only").click()
     expect(tree).to_have_attribute("aria-rowcount", "3")  # with that of the headings
-    expect(tree.locator(".rows").get_by_role("row").first).to_contain_text("lat")
     sst.click()
     keyboard.press("ArrowRight")
     expect(tree).to_have_attribute("aria-rowcount", "10")  # its own row among them
@@ -151,8 +150,18 @@ def test_trouble_is_seen_in_the_tree_and_can_be_all_of_it(broken: Locator) -> No
     expect(tree.locator(".rows").get_by_role("row")).to_have_count(1)
     expect(tree).to_contain_text("sst/4.0.1")
     broken.get_by_role("searchbox").fill("2025-10")
-    expect(broken.get_by_role("search")).to_contain_text("1 key found, 1 of them by target")
+    expect(broken.get_by_role("search")).to_contain_text("1 key found, 1 of them by file")
     expect(tree).to_contain_text("sst/3.0.0")
+
+
+def test_a_click_is_on_the_row_that_was_pressed(broken: Locator) -> None:
+    tree, page = broken.get_by_role("treegrid"), broken.page
+    tree.get_by_role("gridcell", name="sst", exact=True).hover()
+    page.mouse.down()
+    broken.get_by_role("button", name="Problems only").evaluate("button => button.click()")
+    expect(tree).to_have_attribute("aria-rowcount", "3")
+    page.mouse.up()
+    expect(tree.locator("[aria-selected=true]")).to_contain_text("sst")
 
 
 @pytest.mark.parametrize("width", [600, 1000, 1600])
@@ -164,9 +173,9 @@ def test_the_key_is_the_last_to_be_cut(panel_page: PanelPage, page: Page, width:
     if width == 1600:
         page.get_by_role("separator", name="Width of the keys").press("End")
     # it is there once the chunks are counted
-    expect(tree.get_by_role("columnheader", name="Trouble")).to_be_visible()
+    expect(tree.get_by_role("columnheader", name="Problems")).to_be_visible()
     heads = tree.get_by_role("columnheader").all_inner_texts()
-    shown = ["Key", "Trouble", "Kind", "Size", "Target", "Origin"]
+    shown = ["Key", "Problems", "Kind", "Size", "File", "Origin"]
     assert [text for text in heads if text] == shown[: {600: 5, 1000: 3, 1600: 6}[width]]
     if width != 1000:
         shape = "18 \N{MULTIPLICATION SIGN} 96 \N{MULTIPLICATION SIGN} 192 int16"
@@ -187,9 +196,9 @@ def test_statements_lead_to_what_they_say(broken: Locator) -> None:
     panel = details(broken, "Key")
     panel.get_by_role("button", name="4 rejected by errors").click()
     expect(tree).to_contain_text("The offset -1 is negative.")  # the cause of one of them
-    panel.get_by_role("button", name="Show the targets of this array").click()
-    expect(targets).to_contain_text("Targets of sst")
-    expect(targets.get_by_role("grid", name="Targets").get_by_role("row")).to_have_count(5)
+    panel.get_by_role("button", name="Show the files of this array").click()
+    expect(targets).to_contain_text("Files of sst")
+    expect(targets.get_by_role("grid", name="Files").get_by_role("row")).to_have_count(5)
 
 
 @pytest.mark.both_hosts

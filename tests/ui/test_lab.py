@@ -26,7 +26,7 @@ CHOOSE_TWICE = """
 import pathlib, time
 import ipywidgets, refexplorer as rx
 from refexplorer import demo
-tree = rx.KeyTree(demo.path("sst.v1.json"), selection="sst/6.0.0")
+tree = rx.types.KeyTree(demo.path("sst.v1.json"), selection="sst/6.0.0")
 chosen = ipywidgets.Label("chosen:")
 def add(change):
     chosen.value += f" {{change.new}}"

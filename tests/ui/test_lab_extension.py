@@ -136,6 +136,36 @@ def test_from_the_menu_to_the_tree_to_a_picture_to_code_in_a_notebook(
     expect(cell.locator(".jp-OutputArea")).to_contain_text("array(")
 
 
+def test_a_file_that_is_dragged_onto_an_explorer_opens(files: Browser, page: Page) -> None:
+    files.choose("sst.v1.json", "Open as reference set")
+    expect(files.explorer("sst.v1.json")).to_be_visible()
+    files.item("day.refs.json").hover()
+    page.mouse.down()
+    place = files.explorer("sst.v1.json").bounding_box()
+    assert place is not None
+    middle = place["x"] + place["width"] / 2, place["y"] + place["height"] / 2
+    page.mouse.move(*middle, steps=10)
+    page.mouse.up()
+    expect(files.explorer("day.refs.json")).to_be_visible()
+    expect(files.item("day.refs.json")).to_be_visible()  # it was not moved
+
+
+def test_a_data_file_opens_as_a_set_whatever_opens_such_files(files: Browser, page: Page) -> None:
+    pytest.importorskip("kerchunk")
+    files.choose("sst_2025-07.nc", "Open as reference set")
+    explorer = files.explorer("sst_2025-07.nc")
+    expect(
+        explorer.get_by_role("treegrid").get_by_role("row").filter(has_text="sst")
+    ).to_be_visible()
+
+
+def test_the_card_of_the_launcher_opens_a_set_by_its_path(files: Browser, page: Page) -> None:
+    page.locator(".jp-LauncherCard").filter(has_text="Reference set").click()
+    page.locator(".jp-Dialog input").fill(f"{files.folder.name}/sst.v1.json")
+    page.locator(".jp-Dialog").get_by_role("button", name="Ok").click()
+    expect(files.explorer("sst.v1.json")).to_be_visible()
+
+
 def test_a_folder_opens_and_tabs_survive_a_reload_on_one_kernel(files: Browser, page: Page) -> None:
     files.choose("sst.parq", "Open as reference set")
     expect(files.explorer("sst.parq")).to_be_visible()

@@ -18,17 +18,8 @@ PAINTED = """canvas => {
 """How many colours a canvas has."""
 
 
-def read_places(panel: Locator) -> None:
-    """Read the coordinates, unless the small pictures of the set have read them."""
-    button = panel.get_by_role("button", name="Read 768 B from sst_2025-07.nc")
-    expect(button.or_(panel.get_by_role("application"))).to_be_visible()
-    if button.is_visible():
-        button.click()
-
-
 def test_from_a_place_to_its_chunk_and_from_a_pixel_to_its_value(explorer: Locator) -> None:
     panel = show(explorer, "Map")
-    read_places(panel)
     picture = panel.get_by_role("application", name=re.compile("Map of sst: equirectangular"))
     expect(picture).to_be_visible()
     expect(panel).to_contain_text("A footprint stands for all chunks above it, 9 along time.")
@@ -84,12 +75,10 @@ def test_from_a_place_to_its_chunk_and_from_a_pixel_to_its_value(explorer: Locat
 def test_the_page_keeps_its_view_in_the_address(panel_page: PanelPage, page: Page) -> None:
     page.goto(f"{panel_page.url}?source=demo/sst.v1.json&view=map&key=sst")
     panel = looked_at(page, "Map")
-    read_places(panel)
     expect(panel.get_by_role("application", name=re.compile("equirectangular"))).to_be_visible()
     panel.get_by_label("Projection").select_option(label="globe")
     expect(page).to_have_url(re.compile("earth="))
     page.reload()
-    read_places(panel)
     picture = panel.get_by_role("application", name=re.compile("Map of sst: globe"))
     expect(picture.locator("canvas")).to_be_visible()
     page.wait_for_function(

@@ -32,7 +32,7 @@ def test_long_names_stay_inside_a_narrow_window(
     expect(panel).to_contain_text("deep/")
     for part in (
         page.get_by_role("button", name="Copy code"),
-        page.get_by_role("columnheader", name="Target"),
+        page.get_by_role("columnheader", name="File"),
         panel,
     ):
         box = part.bounding_box()

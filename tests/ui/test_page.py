@@ -190,12 +190,26 @@ def test_what_is_read_is_the_chunk_that_was_chosen_last(panel_page: PanelPage, p
     page.goto(panel_page.url + "?source=demo/broken.json&key=sst/1.0.0")
     why = looked_at(page, "Values").get_by_role("alert")
     expect(why).to_contain_text("could not be decoded")
+    expect(page.get_by_role("gridcell", name="3.0.0", exact=True)).to_be_visible()
     page.evaluate("hold()")
     page.get_by_role("gridcell", name="3.0.0", exact=True).click()
     page.get_by_role("gridcell", name="1.0.1", exact=True).click()
     page.get_by_role("gridcell", name="3.0.0", exact=True).click()
     page.evaluate("release()")  # Python told of all of them at once
     expect(why).to_contain_text("sst_2025-10.nc")
+
+
+@pytest.mark.own_page
+def test_a_menu_stays_open_when_the_picture_comes(panel_page: PanelPage, page: Page) -> None:
+    page.add_init_script(f"{HOLDING} var heldFrom = 'chunk.read'")
+    page.goto(f"{panel_page.url}?source=demo/sst.v1.json&key=sst")
+    panel = looked_at(page, "Values")
+    panel.get_by_text("Part and reading").click()
+    budget = panel.get_by_label("First picture")
+    budget.focus()
+    page.evaluate("release()")
+    expect(panel.locator("canvas").first).to_be_visible()
+    expect(budget).to_be_focused()
 
 
 def test_a_step_back_closes_the_list_of_keys(panel_page: PanelPage, page: Page) -> None:

@@ -111,7 +111,7 @@ def test_an_answer_is_compared_with_the_start_and_with_the_solution_once_it_was_
     page.keyboard.press("Escape")
     view.get_by_role("button", name="Show a solution").click()
     choose(view, "Text", "Compare with the solution")
-    view.get_by_role("button", name="Put it into the editor").click()
+    view.get_by_role("button", name="Insert into the editor").click()
     expect(said).to_have_text("The same as the solution.")
     view.get_by_label("Choose an exercise").select_option("07-first-gen")
     expect(said).to_have_count(0)

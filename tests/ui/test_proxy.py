@@ -14,7 +14,8 @@ pytest.importorskip("jupyter_server_proxy", reason="no jupyter-server-proxy")
 
 @pytest.mark.own_page
 def test_the_page_works_below_jupyter(lab: Lab, page: Page) -> None:
-    page.goto(f"{lab.url}/refexplorer/?source=demo/sst.v1.json&key=sst")
+    # The first request starts the server of the page, and waits for it.
+    page.goto(f"{lab.url}/refexplorer/?source=demo/sst.v1.json&key=sst", timeout=120_000)
     expect(page.get_by_role("region", name="Reference set sst.v1.json")).to_be_visible()
     expect(details(page, "Key")).to_contain_text("Array sst")
     show(page, "Chunks")

@@ -109,7 +109,7 @@ def test_map_and_side_by_side_are_there(saved: Path, page: Page) -> None:
     expect(panel).to_contain_text("finer ones are not here")
     panel.get_by_label("Place: latitude and longitude").fill("20N 60W")
     page.keyboard.press("Enter")
-    expect(panel.get_by_role("alert")).to_contain_text("which takes Python")
+    expect(panel.get_by_role("alert")).to_contain_text("which needs Python")
     panel = show(page, "Side by side")
     panel.get_by_label("parts linked").uncheck()
     panel.get_by_label("Right, time: index or slice").fill("9")
@@ -148,7 +148,7 @@ def test_what_needs_a_kernel_says_so(saved: Path, page: Page) -> None:
     key = details(page, "Key")
     for button in ("Show bytes", "Decode step by step"):
         key.get_by_role("button", name=button).click()
-    expect(key.get_by_role("alert").filter(has_text="takes Python")).to_have_count(2)
+    expect(key.get_by_role("alert").filter(has_text="needs Python")).to_have_count(2)
     said = looked_at(page, "Values").get_by_role("alert")
     expect(said).to_contain_text("This part was not read when the page was saved")
 
@@ -171,7 +171,7 @@ def test_findings_about_the_targets_are_there(saved: Path, page: Page) -> None:
     page.get_by_role("button", name="Report").click()
     expect(page.get_by_role("main", name="Report")).to_contain_text("file")
     page.get_by_role("button", name="Audit").click()
-    expect(page.get_by_role("main", name="Audit")).to_contain_text("ranges lie inside their files")
+    expect(page.get_by_role("main", name="Audit")).to_contain_text("ranges are inside their files")
     page.get_by_role("button", name="Explorer").click()
     expect(page.get_by_role("treegrid")).to_be_visible()
 
@@ -310,7 +310,7 @@ def test_the_editor_is_one_file_too(page: Page, tmp_path: Path) -> None:
     editor.get_by_role("button", name="Specification").click()
     expect(editor.get_by_role("complementary").or_(editor.locator(".rules"))).to_contain_text("gen")
     replace_text(editor, '{"a": "text"}')
-    expect(editor.locator(".foot")).to_contain_text("which takes Python")
+    expect(editor.locator(".foot")).to_contain_text("which needs Python")
     expect(page).to_have_title(re.compile("refexplorer$"))
     assert violations(page) == []
 

@@ -44,7 +44,7 @@ def test_the_row_of_the_keyboard_is_found_again(
 ) -> None:
     path = write(tmp_path / "targets.json", {key: [f"{key}.nc"] for key in KEYS[:300]})
     open_file(page, panel_page.url, path, "view=targets&other=demo/spec.v0.json")
-    _leave_the_active_row(targets := page.get_by_role("grid", name="Targets"))
+    _leave_the_active_row(targets := page.get_by_role("grid", name="Files"))
     _return_to_it(targets)
     show(page, "Compare")
     tables = [page.get_by_role("grid", name="Keys that"), page.get_by_role("treegrid", name="Keys")]

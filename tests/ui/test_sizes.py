@@ -15,7 +15,7 @@ from tests.helpers.hosts import PanelPage
 CASES: dict[str, tuple[dict[str, Any], str]] = {
     "varying": (VARYING, "size not known"),
     "vast": (VAST, "10,000,000,000 files10,000\u00a0EB"),
-    "whole": (WHOLE, "and 1 whole file of unknown size"),
+    "whole": (WHOLE, "and 1 whole file (size unknown)"),
 }
 
 
@@ -54,5 +54,5 @@ def test_what_was_not_read_is_not_called_right(
     open_file(page, panel_page.url, tmp_path / "set.json")
     panel = details(page, "The set")
     expect(panel).to_contain_text("No problems were found in the references.")
-    expect(panel).to_contain_text("The targets were not checked.")
+    expect(panel).to_contain_text("The files were not checked.")
     expect(panel).not_to_contain_text("Nothing is wrong")

@@ -57,7 +57,7 @@ def test_keys_lead_to_the_search_and_to_their_list(explorer: Locator) -> None:
     explorer.get_by_role("treegrid").focus()
     keyboard.press("?")
     dialog = page.get_by_role("dialog", name="Keys")
-    expect(dialog).to_contain_text("search keys and targets")
+    expect(dialog).to_contain_text("search keys and files")
     lab = page.locator(".jp-OutputArea-output").count()
     assert violations(page, within=".jp-OutputArea-output" if lab else None) == []
     keyboard.press("Escape")

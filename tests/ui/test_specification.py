@@ -40,7 +40,7 @@ def test_an_example_goes_into_the_editor_and_back(editor: Locator) -> None:
     editor.get_by_role("button", name="Specification", exact=True).click()
     pane = pane_of(editor)
     pane.get_by_role("button", name="A dimension may be a list of integers").click()
-    pane.get_by_role("button", name="Put it into the editor").click()
+    pane.get_by_role("button", name="Insert into the editor").click()
     expect(editor.get_by_role("grid", name="V0 keys")).to_contain_text("x/1995")
     expect(pane.get_by_role("status")).to_have_text("1 place in the text follows it.")
     editor.get_by_role("textbox").first.focus()
@@ -71,7 +71,7 @@ def test_an_exercise_cites_its_rules_and_a_rule_its_exercises(
     task.get_by_role("button", name="gen", exact=True).click()
     chosen = pane_of(view).get_by_role("button", expanded=True)
     expect(chosen).to_contain_text("An item of gen makes many references")
-    expect(pane_of(view).get_by_role("button", name="Put it into the editor")).to_have_count(0)
+    expect(pane_of(view).get_by_role("button", name="Insert into the editor")).to_have_count(0)
     assert violations_in_both_colours(page) == []
     pane_of(view).get_by_role("button", name="Two dimensions").click()
     expect(task.get_by_label("Choose an exercise")).to_have_value("09-two-dimensions")

@@ -69,7 +69,7 @@ def test_lists_filters_and_windows_are_in_the_address(panel_page: PanelPage, pag
     expect(page.get_by_text("of them in view")).to_be_visible()
     expect(page).to_have_url(shown)
     page.get_by_role("button", name="Show all keys").click()
-    page.get_by_role("button", name="only trouble").click()
+    page.get_by_role("button", name="Problems only").click()
     expect(page).to_have_url(re.compile("only=trouble"))
     page.reload()
     rows = page.get_by_role("treegrid").locator(".rows").get_by_role("row")
@@ -77,7 +77,7 @@ def test_lists_filters_and_windows_are_in_the_address(panel_page: PanelPage, pag
     follow(page, SST, "view=chunks&key=land")
     expect(page.get_by_role("combobox", name="Array")).to_have_value("land")
     follow(page, SST, "view=targets&files=find%3D07")
-    expect(looked_at(page, "Files")).to_contain_text("1 of 4 targets")
+    expect(looked_at(page, "Files")).to_contain_text("1 of 4 files")
 
 
 def test_back_goes_back_to_what_was_listed(panel_page: PanelPage, page: Page) -> None:

@@ -14,8 +14,8 @@ PARTS = """
 import ipywidgets, refexplorer as rx
 from refexplorer import demo
 refs = rx.open_references(demo.path("broken.json"))
-tree, key, values = rx.KeyTree(refs), rx.KeyInspector(refs), rx.ArrayPreview(refs)
-chunks, targets = rx.ChunkGrid(refs), rx.TargetMap(refs)
+tree, key, values = rx.types.KeyTree(refs), rx.types.KeyInspector(refs), rx.types.ArrayPreview(refs)
+chunks, targets = rx.types.ChunkGrid(refs), rx.types.TargetMap(refs)
 for part in (key, values, chunks, targets):
     ipywidgets.link((tree, "selection"), (part, "selection"))
 for part in (tree, key, values, chunks, targets):
@@ -81,7 +81,7 @@ def test_a_part_of_an_array_by_its_slices(parts: Page) -> None:
 
 def test_absent_chunks_and_the_menu(parts: Page) -> None:
     keys = part(parts, "Keys")
-    keys.get_by_role("button", name="only trouble").click()
+    keys.get_by_role("button", name="Problems only").click()
     expect(row(keys, "wind")).to_have_count(0)
     row(keys, "sst").click()
     parts.keyboard.press("ArrowRight")

@@ -16,14 +16,14 @@ from tests.helpers.file_sets import netcdf3_set, tiff_set, zarr_set
 from tests.helpers.kerchunk_sets import translated
 
 
-def repaired(source: Any, folder: Path) -> rx.Repair:
+def repaired(source: Any, folder: Path) -> rx.types.Repair:
     found = rx.repair(source, allow=[f"file://{folder}"], values="all")
     assert found.before.has_errors
     assert (found.good, found.left) == (True, ()), str(found)
     return found
 
 
-def same(found: rx.Repair, right: dict[str, Any]) -> bool:
+def same(found: rx.types.Repair, right: dict[str, Any]) -> bool:
     """Say whether the repaired set has the references of another one."""
     changes = rx.diff(right, found.references).rows()
     return all(each.key.rpartition("/")[2].startswith((".z", "zarr.")) for each in changes)

@@ -16,7 +16,7 @@ from tests.helpers.commands import run
 from tests.helpers.servers import range_server
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::refexplorer.LeftOutWarning",
+    "ignore::refexplorer.errors.LeftOutWarning",
     "ignore:Numcodecs codecs are not in the Zarr version 3",
 )
 SCALED = {"dtype": "i2", "scale_factor": 0.5, "add_offset": 1.0, "_FillValue": np.int16(-9)}
@@ -83,7 +83,7 @@ def test_along_a_new_dimension(tmp_path: Path) -> None:
     paths = [month(tmp_path / "a.nc", 1), month(tmp_path / "b.nc", 1)]
     refs = rx.open_references(paths, concat_dim="run")
     assert refs.to_xarray()["v"].dims == ("run", "time", "x")
-    with pytest.raises(rx.SourceError, match="cannot be joined along 'run'"):
+    with pytest.raises(rx.errors.SourceError, match="cannot be joined along 'run'"):
         rx.open_references([paths[0], month(tmp_path / "c.nc", 2)], concat_dim="run")
 
 
@@ -106,28 +106,32 @@ def test_what_means_different_things_is_refused(
         month(tmp_path / "a.nc", 1, SCALED),
         month(tmp_path / "b.nc", 2, SCALED | change),
     ]
-    with pytest.raises(rx.SourceError, match=what):
+    with pytest.raises(rx.errors.SourceError, match=what):
         rx.open_references(paths, concat_dim="time")
 
 
 def test_units_that_differ_are_refused(tmp_path: Path) -> None:
     other = xr.Variable(("time", "x"), np.zeros((2, 10)), {"units": "degC"})
     paths = [month(tmp_path / "a.nc", 1), month(tmp_path / "b.nc", 2, v=other)]
-    with pytest.raises(rx.SourceError, match=r'units of v is "K" in a\.nc and "degC" in b\.nc'):
+    with pytest.raises(
+        rx.errors.SourceError, match=r'units of v is "K" in a\.nc and "degC" in b\.nc'
+    ):
         rx.open_references(paths, concat_dim="time")
 
 
 def test_arrays_that_are_not_in_each(tmp_path: Path) -> None:
     more = xr.Variable(("x",), np.zeros(10))
     paths = [month(tmp_path / "a.nc", 1), month(tmp_path / "b.nc", 2, w=more)]
-    with pytest.raises(rx.SourceError, match=r"w is in b\.nc and not in a\.nc"):
+    with pytest.raises(rx.errors.SourceError, match=r"w is in b\.nc and not in a\.nc"):
         rx.open_references(paths, concat_dim="time")
 
 
 def test_what_was_not_compared_is_told(tmp_path: Path) -> None:
     mask = xr.Variable(("x",), np.arange(10.0))
     paths = [month(tmp_path / f"{number}.nc", number, mask=mask) for number in (1, 2)]
-    with pytest.warns(rx.LeftOutWarning, match=r"time are those of 1\.nc and were not .* mask\."):
+    with pytest.warns(
+        rx.errors.LeftOutWarning, match=r"time are those of 1\.nc and were not .* mask\."
+    ):
         rx.open_references(paths, concat_dim="time")
 
 
@@ -140,7 +144,7 @@ def test_sets_of_references_are_joined_too(folder: Path) -> None:
 
 
 def test_one_source_is_not_joined(folder: Path) -> None:
-    with pytest.raises(rx.SourceError, match="Several sources are joined"):
+    with pytest.raises(rx.errors.SourceError, match="Several sources are joined"):
         rx.open_references(folder / "1.nc", concat_dim="time")
 
 
@@ -229,7 +233,9 @@ def test_zarr_v3_along_a_new_dimension(more: dict[str, Any], tmp_path: Path) -> 
 
 def test_chunks_that_are_not_full_in_the_middle_are_refused(tmp_path: Path) -> None:
     paths = [path for path, _ in parts(tmp_path, 2, 1, 2)]
-    with pytest.raises(rx.SourceError, match=r"v would have a chunk that is not full before 2\."):
+    with pytest.raises(
+        rx.errors.SourceError, match=r"v would have a chunk that is not full before 2\."
+    ):
         rx.open_references(paths, concat_dim="time")
 
 
@@ -252,7 +258,7 @@ def test_months_of_days_get_chunks_of_their_lengths(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert refs.verify(values="all").headline.text == "the same as its files"
     if zarr.config.get("array.rectilinear_chunks", None) is None:
-        with pytest.raises(rx.DecodeError, match=r"which Zarr reads from version 3\.2 on"):
+        with pytest.raises(rx.errors.DecodeError, match=r"which Zarr reads from version 3\.2 on"):
             refs.to_xarray()
     else:
         xr.testing.assert_equal(decoded(refs), expected(*paths))
@@ -269,9 +275,11 @@ def test_other_codecs_and_other_versions_are_refused(folder: Path, tmp_path: Pat
     one = parts(tmp_path, 2)[0][0]
     (tmp_path / "other").mkdir()
     other = parts(tmp_path / "other", 2, compressors=None)[0][0]
-    with pytest.raises(rx.SourceError, match=r"codecs of v is .* would be wrong"):
+    with pytest.raises(rx.errors.SourceError, match=r"codecs of v is .* would be wrong"):
         rx.open_references([one, other], concat_dim="time")
-    with pytest.raises(rx.SourceError, match=r"0\.zarr of Zarr v3|1\.nc is of Zarr v2 and 0\.zarr"):
+    with pytest.raises(
+        rx.errors.SourceError, match=r"0\.zarr of Zarr v3|1\.nc is of Zarr v2 and 0\.zarr"
+    ):
         rx.open_references([folder / "1.nc", one], concat_dim="time")
 
 

@@ -37,7 +37,7 @@ def server() -> Iterator[RangeServer]:
 REFS = {"a": ["s3://open-login/f.nc"], "b": ["s3://closed-login/f.nc"], "c": ["f.nc"]}
 
 
-def asked(options: dict[str, Any], *allow: str) -> dict[str, rx.Login]:
+def asked(options: dict[str, Any], *allow: str) -> dict[str, rx.types.Login]:
     refs = rx.open_references(REFS, storage_options={"s3": options})
     return {each.place: each for each in refs.allowing(*allow).logins()}
 

@@ -38,7 +38,7 @@ def held(files: list[Path]) -> dict[str, Any]:
     return joined(files, 100)
 
 
-def repaired(document: Any, folder: Path, **options: Any) -> rx.Repair:
+def repaired(document: Any, folder: Path, **options: Any) -> rx.types.Repair:
     return rx.repair(document, allow=[f"file://{folder}"], **options)
 
 
@@ -276,7 +276,7 @@ def test_a_place_that_is_not_certain_is_left(files: list[Path], document: dict[s
     found = repaired(wrong, files[0].parent)
     assert found.left
     assert found.difference.total == 0
-    assert any("where the file belongs along `time` cannot be told" in n for n in found.notes)
+    assert any("the position of the file along `time` cannot be told" in n for n in found.notes)
 
 
 def test_moved_files(files: list[Path], document: dict[str, Any], tmp_path: Path) -> None:

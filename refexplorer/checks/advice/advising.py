@@ -6,12 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from refexplorer.checks.advice.connections import (
-    DEFAULT_PLACE,
-    READERS,
-    Connection,
-    connection_of,
-)
+from refexplorer.checks.advice.connections import DEFAULT_PLACE, READERS, Connection, connection_of
 from refexplorer.checks.advice.costs import (
     AccessCost,
     ArrayCosts,
@@ -44,7 +39,7 @@ from refexplorer.checks.advice.selections import (
     access_of,
     part_of,
 )
-from refexplorer.core.text import counted, escape, size_text
+from refexplorer.core.text import counted, escape, items, shown, size_text, table
 from refexplorer.formats.source import DOCUMENTS, Source
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -113,17 +108,40 @@ class Advice:
         for cost in (*self.opening, *self.accesses):
             yield from _cost_lines(cost)
         yield from _list_lines("Notes:", self.notes)
-        yield "Requests are told apart by reader:"
+        yield "Requests by reader:"
         yield from (f"  {name}: {says}" for name, says in self.readers.items())
 
+    def _repr_html_(self) -> str:
+        title, *_ = self._lines()
+        parts = [f"<p><b>{shown(title)}</b></p>"]
+        for name, found in (
+            ("What would be cheaper", self.findings),
+            ("What the layout of the files does not allow", self.bounds),
+            ("Notes", self.notes),
+        ):
+            listed = [shown(str(each)) for each in found[:_SHOWN]]
+            more = [f"and {len(found) - _SHOWN:,} more"] if len(found) > _SHOWN else []
+            if found:
+                parts.append(f"<p>{name}</p>{items([*listed, *more])}")
+        rows = [
+            [shown(cost.path or "the root"), shown(f"{cost.name} ({cost.selection})"),
+             _UNKNOWN if cost.chunks is None else f"{cost.chunks:,}",
+             "<br>".join(f"{shown(each.reader)}: {shown(_reader_text(each))}"
+                         for each in cost.readers)]
+            for cost in (*self.opening, *self.accesses)
+        ]  # fmt: skip
+        costs = table(("Array", "Access", "Chunks", "Requests and bytes by reader"), rows)
+        parts.append(f"<details><summary>What it costs</summary>{costs}</details>")
+        return f'<div class="refexplorer">{"".join(parts)}</div>'
 
-def _list_lines(title: str, items: tuple[object, ...]) -> Iterator[str]:
-    if not items:
+
+def _list_lines(title: str, found: tuple[object, ...]) -> Iterator[str]:
+    if not found:
         return
     yield title
-    yield from (f"  {item}" for item in items[:_SHOWN])
-    if len(items) > _SHOWN:
-        yield f"  and {len(items) - _SHOWN:,} more"
+    yield from (f"  {each}" for each in found[:_SHOWN])
+    if len(found) > _SHOWN:
+        yield f"  and {len(found) - _SHOWN:,} more"
 
 
 def _cost_lines(cost: AccessCost) -> Iterator[str]:

@@ -16,8 +16,7 @@ from refexplorer.io.access import AccessPolicy, StorageOptions, shown
 from refexplorer.io.fetch.many import CONCURRENCY
 from refexplorer.io.fetch.targets import MERGE_BYTES, MERGE_GAP, Targets
 from refexplorer.refset.chunk_grid import ChunkReferences
-from refexplorer.refset.contents import SetLike, internals
-from refexplorer.refset.opened_set import OpenedSet
+from refexplorer.refset.opened_set import OpenedSet, SetLike, internals
 from refexplorer.spec.references import Range
 
 
@@ -57,7 +56,7 @@ READERS = (ZARR, OURS)
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """What a place of targets takes to answer.
+    """Latency and bandwidth of the place of the targets.
 
     Attributes
     ----------

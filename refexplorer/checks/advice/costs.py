@@ -10,15 +10,10 @@ import numpy as np
 
 from refexplorer.checks.advice.connections import READERS, Connection, MergeRules
 from refexplorer.checks.advice.requests import OutOfOrderError, ReaderCost, RunningReads
-from refexplorer.checks.advice.selections import (
-    PartOfArray,
-    TasksOfArray,
-    is_countable,
-    part_of,
-)
+from refexplorer.checks.advice.selections import PartOfArray, TasksOfArray, is_countable, part_of
 from refexplorer.refset.chunk_grid import ChunkColumns, ChunkReferences
+from refexplorer.refset.numbered_segment import Records, SegmentPart
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.parquet_segment import RecordPart, Records
 from refexplorer.refset.segments import Generated
 from refexplorer.spec.references import prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -147,8 +142,8 @@ class ArrayCosts:
         return _value_bytes(self.array, 0, math.prod(self.array.shape))[1]
 
 
-def _record_parts(opened: OpenedSet, array: ArrayMeta) -> Iterator[RecordPart]:
-    """Yield the record files of an array."""
+def _record_parts(opened: OpenedSet, array: ArrayMeta) -> Iterator[SegmentPart]:
+    """Yield the record files or manifests of an array."""
     for segment in opened.arrays.segments(array):
         if isinstance(segment, Records) and segment.array.path == array.path:
             yield from segment.parts
@@ -216,7 +211,8 @@ def read_cost(
         reads.least_requests,
         None if reads.whole else reads.least_bytes,
         readers=reads.costs(),
-        unknown=("whole files are read, whose sizes the set does not have",) * bool(reads.whole),
+        unknown=("whole files are read, and the set does not have their sizes",)
+        * bool(reads.whole),
     )
 
 
@@ -240,12 +236,12 @@ def _length_by_arithmetic(opened: OpenedSet, array: ArrayMeta) -> int | str:
     segments = opened.arrays.segments(array)
     rows, _ = opened.arrays.chunk_rows(array)
     if len(segments) != 1 or len(rows) or not isinstance(segments[0], Generated):
-        return "several parts of the set make its chunks, too many to be evaluated"
+        return "several parts of the set generate its chunks, too many to evaluate"
     if opened.arrays.present(array) != array.chunk_count:
         return "which of its generated chunks there are is not known without evaluating them"
     length = segments[0].item.length
     if length is None or not length.literal:
-        return "the lengths of its generated chunks vary, and they are too many to be evaluated"
+        return "the lengths of its generated chunks vary, and there are too many to evaluate"
     return int(length.text)
 
 
@@ -255,7 +251,7 @@ def _by_arithmetic(
     if isinstance(length, str):
         return _unknown_cost(name, part, length)
     if _has_shards(part.array):
-        return _unknown_cost(name, part, "its chunks are shards, too many to be evaluated")
+        return _unknown_cost(name, part, "its chunks are shards, too many to evaluate")
     count = part.chunk_count
     zarr, *others = READERS
     seconds, reads = None, None
@@ -278,7 +274,7 @@ def _by_arithmetic(
             ReaderCost(zarr.name, count, count * length, size, size, seconds, reads),
             *(ReaderCost(each.name) for each in others),
         ),
-        unknown=("how generated ranges lie in their files is not evaluated, so not what merges",),
+        unknown=("the positions of generated ranges are not evaluated, so merging is not known",),
     )
 
 

@@ -220,8 +220,8 @@ def asked_apart(cost: AccessCost) -> Iterator[AdviceFinding]:
         cost,
         f"{cost.path or 'The root array'}, {cost.name}: "
         f"Zarr asks for {counted(now.requests, 'range')} one by one; "
-        f"those that lie together, asked for together, take {counted(merged.requests, 'request')}.",
-        "refs.filesystem().cat(keys) merges them all; refs.to_xarray() merges what Zarr asks for "
+        f"merged, neighbouring ranges take {counted(merged.requests, 'request')}.",
+        "refs.filesystem().cat(keys) merges them all; refs.to_xarray() merges what Zarr requests "
         "together, which zarr.config.set({'async.concurrency': 64}) makes more.",
         merged.requests,
         merged.bytes,
@@ -369,7 +369,7 @@ def groups_apart(
         "groups-apart",
         None,
         "open",
-        f"The set has arrays in {groups:,} groups; a program that opens each by itself reads "
+        f"The set has arrays in {groups:,} groups; a program that opens each one reads "
         f"{document} {groups:,} times.",
         f"refs = rx.open_references({name!r}) reads it once; refs.to_datatree() opens all groups.",
         groups,

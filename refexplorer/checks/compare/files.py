@@ -7,9 +7,9 @@ from math import prod
 
 import numpy as np
 
+from refexplorer.checks.axes import is_axis
 from refexplorer.checks.compare.cf import is_time, times, unpacked
-from refexplorer.checks.compare.held_compared import compare_inline
-from refexplorer.checks.compare.inline import InlineValues, MatchedFile
+from refexplorer.checks.compare.inline import InlineValues, MatchedFile, compare_inline
 from refexplorer.checks.compare.metadata import (
     Differing,
     is_filled_alike,
@@ -335,16 +335,18 @@ class FileComparison:
         )
 
     def _note_axis(self, group: NativeReferences, record: Record) -> None:
-        """Note how the values of a coordinate go, if the files are joined along it."""
-        ours = group.ours
-        if ours.meta.dimensions != (ours.name,) or len(group.native.shape) != 1:
+        """Note the values of a coordinate, if the files are joined along it."""
+        ours, theirs = group.ours, group.native.attributes.get
+        has_times = is_time(theirs("units"))
+        if not is_axis(ours) or len(group.native.shape) != 1:
             return
-        filed, theirs = self._matched.whole(group.native), group.native.attributes.get
-        if filed is None or not len(filed) or filed.dtype.kind not in "iuf":
+        filed = self._matched.whole(group.native)
+        is_alike = has_times == is_time(ours.attribute("units"))
+        if filed is None or filed.dtype.kind not in "iuf" or not is_alike:
             return
         try:
-            decode = times if is_time(theirs("units")) else unpacked
-            record.axis = _axis_of(decode(filed, theirs, theirs("_FillValue")))
+            found = (times if has_times else unpacked)(filed, theirs, theirs("_FillValue"))
+            record.axis = (found / 1e6 if has_times else found).tolist()
         except Unread:
             return
 
@@ -369,16 +371,3 @@ def _of_shape(group: NativeReferences) -> Iterator[Differing]:
             axis = int(np.argmax(rest))
             ends = f"{int(lie[axis]):,} elements along dimension {axis}"
             yield Differing("ragged", f"chunks of {group.lie.chunks[axis]:,}", ends)
-
-
-def _axis_of(values: np.ndarray) -> dict[str, float | int]:
-    """Return the first and last value of a coordinate, and its least and largest step."""
-    steps = np.diff(values) if len(values) > 1 else np.array([np.nan])
-    ends = float(values[0]), float(values[-1])
-    return {
-        "first": ends[0],
-        "last": ends[1],
-        "least": float(steps.min()),
-        "most": float(steps.max()),
-        "count": len(values),
-    }

@@ -235,7 +235,7 @@ class MessageComparison:
         if codec_of(ours).get("var") in GRID:
             return {}, "any message has the coordinates of its grid"
         if name_of(ours) is None:
-            return {}, "nothing tells which messages are its own"
+            return {}, "it is not known which messages belong to it"
         coordinates = {}
         for path, name in self._coordinates(ours):
             mine = self._arrays[path]
@@ -245,7 +245,7 @@ class MessageComparison:
         known = {mine.name for mine, _ in coordinates.values() if len(mine.meta.shape) == 1}
         for name, length in zip(ours.meta.dimensions or (), ours.meta.grid, strict=True):
             if length > 1 and name not in known:
-                return {}, f"the set holds nothing that tells the place of messages along `{name}`"
+                return {}, f"the set does not say where its messages are along `{name}`"
         found: dict[int, list[int]] = defaultdict(list)
         for place, native in enumerate(self._filed.arrays):
             number = chunk_of(ours, native, coordinates)

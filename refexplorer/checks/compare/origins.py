@@ -155,7 +155,7 @@ def dimensions_of(ours: SetArray) -> Iterator[tuple[int, SetDimension]]:
             yield axis, (folder, name, ours.meta.shape[axis])
 
 
-UNCERTAIN = "where the file belongs along `{}` cannot be told for certain"
+UNCERTAIN = "the position of the file along `{}` is not certain"
 
 
 class CertainOrigins:

@@ -22,6 +22,7 @@ from refexplorer.formats.columns.references import BASE64, INLINE, URL
 from refexplorer.formats.datafiles.data_file import DataFile, FileArray, Unread
 from refexplorer.io.decode.codecs import missing_codec
 from refexplorer.io.decode.steps import Step, error_text, steps
+from refexplorer.io.decode.steps import decoded as decoded_values
 from refexplorer.io.fetch.background import Stopped
 from refexplorer.io.fetch.many import fetch_many
 from refexplorer.io.fetch.targets import Targets
@@ -146,9 +147,7 @@ def _state(error: RefexplorerError) -> LedgerState:
 
 
 def _fetched(
-    targets: Targets,
-    references: dict[str, Reference],
-    keep_on: Callable[[], bool] = lambda: True,
+    targets: Targets, references: dict[str, Reference], keep_on: Callable[[], bool] = lambda: True
 ) -> dict[str, bytes | RefexplorerError]:
     try:
         found = fetch_many(targets, references, lambda progress: keep_on())
@@ -189,11 +188,8 @@ def compare_values(
             try:
                 if isinstance(data, Exception):
                     raise data
-                values: Any = data
                 chunk = ours.meta.chunk_array(ours.meta.index_at(row["chunk"]))
-                for step in steps(chunk, limits):
-                    values = step.run(values)
-                values = np.asarray(values).reshape(chunk.chunks)
+                values = decoded_values(chunk, data, limits)
             except Exception as error:  # codecs raise what they like
                 work.fail(row["key"], error_text(error))
                 states[place] = max(states[place], LedgerState.UNDECODABLE)

@@ -62,13 +62,13 @@ def coordinates(
             n_chunks += meta.chunk_count
             yield StoredCoordinate(ours, why="it has too many values or chunks for this check.")
             continue
-        found = _held(opened, limits, ours)
+        found = held_coordinate(opened, limits, ours)
         if found.stored is None and read is not None:
             found = _read(ours, read)
         yield found
 
 
-def _held(opened: OpenedSet, limits: Limits, ours: SetArray) -> StoredCoordinate:
+def held_coordinate(opened: OpenedSet, limits: Limits, ours: SetArray) -> StoredCoordinate:
     """Return a coordinate of which all chunks that have a reference are inline."""
     meta = ours.meta
     held = InlineValues(limits)

@@ -30,7 +30,7 @@ CONCURRENCY = 16
 NO_SIZE = "The store does not report its size."
 NO_RANGES = "The server does not support byte ranges: every read begins at the start of the file."
 UNWRITTEN = "There is no such file (404): the chunk reads as the fill value."
-_NO_NAME = "The set does not name this target: it has to be given when the set is opened."
+_NO_NAME = "The set does not name this target: pass it when you open the set."
 
 
 class Answer(NamedTuple):
@@ -332,7 +332,7 @@ _FAILED = np.array(
 def target_table(parts: Iterable[pa.Table], changed: Mapping[str, str]) -> pa.Table:
     """Return `TARGETS`, in the order in which the set first names them."""
     names = ["number", "worst", *TARGETS.names]
-    found = pa.concat_tables([_of_part(part) for part in parts] or [_EMPTY])
+    found = pa.concat_tables([_of_part(part) for part in parts] or [_ROWS.empty_table()])
     sums = found.group_by("number", use_threads=False).aggregate(
         [(name, "sum") for name in _SUMMED] + [("end", "max"), ("worst", "max")]
     )
@@ -352,7 +352,7 @@ def target_table(parts: Iterable[pa.Table], changed: Mapping[str, str]) -> pa.Ta
 
 
 _SUMMED = ("references", "past_end", "failed", "unwritten")
-_EMPTY = pa.schema([("number", pa.int64()), ("worst", pa.int64()), *TARGETS]).empty_table()
+_ROWS = pa.schema([("number", pa.int64()), ("worst", pa.int64()), *TARGETS])
 
 
 def _of_part(results: pa.Table) -> pa.Table:
@@ -362,7 +362,7 @@ def _of_part(results: pa.Table) -> pa.Table:
     states = places_of(results["state"], CHUNK_NAMES)[rows]
     numbers = numbers[rows]
     if not len(rows):
-        return _EMPTY
+        return _ROWS.empty_table()
     starts = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1]))
     ranks = _WORSE[states]
     worst = np.maximum.reduceat(ranks, starts)
@@ -399,7 +399,7 @@ def _of_part(results: pa.Table) -> pa.Table:
         "message": said["message"].cast(pa.string()),
         "grant": said["grant"].cast(pa.string()),
     }
-    return pa.table(columns, schema=_EMPTY.schema)
+    return pa.table(columns, schema=_ROWS)
 
 
 _WORSE = np.array(

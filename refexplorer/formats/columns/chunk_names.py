@@ -12,20 +12,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.formats.columns.arrow import (
+from refexplorer.formats.columns.references import flags_of, joined, number_column, text_scalar
+from refexplorer.formats.columns.texts import (
     BLOCK,
     WORD,
     ZEROS,
     Spans,
     chunk_numbers,
     eight_digits,
-    flags_of,
     is_not_digit,
-    number_column,
     spans_of,
-    text_scalar,
 )
-from refexplorer.formats.columns.references import joined
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _MOST_LAYOUTS = 16  # names with more layouts are read one by one

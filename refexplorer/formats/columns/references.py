@@ -1,4 +1,8 @@
-"""References as columns: no Python object for each of them."""
+"""References as columns: no Python object for each of them.
+
+`pyarrow.array` on a list, `pyarrow.scalar` and `to_numpy` import pandas, which alone costs more
+than opening a small set; so columns are made of numpy arrays and their buffers here.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +16,53 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.formats.columns.arrow import (
-    distinct,
-    flags_of,
-    number_column,
-    numbers_of,
-    text_column,
-    text_scalar,
-)
 from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, Url
+
+
+def text_column(texts: Sequence[str]) -> pa.LargeStringArray:
+    """Make a column of texts; they must not hold lone surrogates."""
+    joined = "".join(texts)
+    # where a character is a byte, no text needs to be encoded by itself
+    sized = texts if joined.isascii() else [text.encode() for text in texts]
+    offsets = np.zeros(len(texts) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, sized), np.int64, len(texts)), out=offsets[1:])
+    return pa.LargeStringArray.from_buffers(
+        len(texts), pa.py_buffer(offsets), pa.py_buffer(joined.encode())
+    )
+
+
+def text_scalar(text: str) -> pa.LargeStringScalar:
+    """Make a text that is to stand in every row."""
+    return text_column([text])[0]
+
+
+def number_column(numbers: np.ndarray) -> pa.Array:
+    """Make a column of whole numbers, shape ``(n,)``."""
+    numbers = np.ascontiguousarray(numbers, np.int64)
+    return pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])
+
+
+def numbers_of(column: pa.Array) -> np.ndarray:
+    """Return a column of integers without nulls as numpy, shape ``(n,)``."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    kind = np.dtype(str(column.type))  # pyarrow's own way may load pandas
+    if not len(column):
+        return np.empty(0, kind)
+    start = column.offset * kind.itemsize
+    return np.frombuffer(column.buffers()[1], kind, len(column), start)
+
+
+def distinct(numbers: np.ndarray) -> np.ndarray:
+    """Return the different ones of some numbers, ascending; `numpy.unique` imports `numpy.ma`."""
+    ordered = np.sort(numbers)
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+
+
+def flags_of(column: pa.BooleanArray) -> np.ndarray:
+    """Return a column of yes and no without nulls as numpy, shape ``(n,)``."""
+    return numbers_of(column.cast(pa.uint8())).view(np.bool_)
+
 
 LARGEST = 2**63 - 1  # int64, which columns have
 # halves of 32 bits: the sum of 2^31 of them fits into 63
@@ -154,6 +196,12 @@ class Columns:
     def total(self, rows: np.ndarray | None = None) -> int:
         """Return the sum of the lengths of some rows, or of all; whole files are not in it."""
         return exact_sum(self.lengths if rows is None else self.lengths[rows])
+
+    def urls_used(self) -> UrlColumn:
+        """Return the URLs that a row refers to."""
+        is_used = np.zeros(len(self.urls) + 1, np.bool_)
+        is_used[self.targets] = True  # -1, no target, is the last one
+        return UrlColumn(more=self.urls.at(np.flatnonzero(is_used[:-1])))
 
     def select(self, rows: np.ndarray | slice) -> Columns:
         """Return some rows, in the order given; those of a slice are not copied."""

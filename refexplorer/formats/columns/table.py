@@ -15,17 +15,16 @@ import pyarrow.compute as pc
 
 from refexplorer.core.errors import PickledByFields
 from refexplorer.core.limits import MOST_BYTES
-from refexplorer.formats.columns.arrow import (
-    BLOCK,
-    WORD,
+from refexplorer.formats.columns.references import (
+    Columns,
+    ColumnsBuilder,
     distinct,
     flags_of,
     number_column,
     numbers_of,
-    spans_of,
     text_column,
 )
-from refexplorer.formats.columns.references import Columns, ColumnsBuilder
+from refexplorer.formats.columns.texts import BLOCK, WORD, spans_of
 from refexplorer.spec.codes import CODES
 from refexplorer.spec.findings import Reason
 from refexplorer.spec.references import Base64, Inline, Reference
@@ -84,6 +83,7 @@ LARGEST = 2**63 - 1
 _TOO_LARGE = 2**64
 WHOLE = -1
 """The length in these columns of what refers to a whole file."""
+_SUSPECT = r"[{\r\n]"
 Texts: TypeAlias = "pa.Array | Sequence[str]"
 Numbers: TypeAlias = "np.ndarray | Sequence[int]"
 
@@ -114,6 +114,25 @@ class Entries:
             else:
                 found[key] = [urls[code]] if length == WHOLE else [urls[code], offset, length]
         return found
+
+    def as_written(self, has_templates: bool) -> Iterator[tuple[str, object, int]]:
+        """Yield the values, and with templates each URL that may have one, and its first key."""
+        for row, value in self.values.items():
+            yield self.keys[row].as_py(), value, 1
+        if not has_templates:
+            return
+        suspects = flags_of(pc.match_substring_regex(self.urls, _SUSPECT))
+        if not suspects.any():
+            return
+        firsts = np.full(len(suspects) + 1, -1)
+        firsts[self.codes[::-1]] = np.arange(len(self.codes))[::-1]
+        counts = np.bincount(self.codes + 1)[1:]
+        chosen = np.flatnonzero(suspects & (firsts[:-1] >= 0))
+        chosen = chosen[np.argsort(firsts[chosen], kind="stable")]
+        keys = self.keys.take(number_column(firsts[chosen])).to_pylist()
+        urls = self.urls.take(number_column(chosen)).to_pylist()
+        for key, url, count in zip(keys, urls, counts[chosen].tolist(), strict=True):
+            yield key, [url], count
 
 
 class EntriesBuilder:

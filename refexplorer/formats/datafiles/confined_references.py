@@ -40,12 +40,7 @@ from refexplorer.formats.datafiles.streams import RangeStream, WatchedStream
 
 if TYPE_CHECKING:
     from refexplorer.formats.columns.table import Entries
-    from refexplorer.formats.datafiles.data_file import (
-        DataFile,
-        FileChunks,
-        Unread,
-        UnreadReason,
-    )
+    from refexplorer.formats.datafiles.data_file import DataFile, FileChunks, Unread, UnreadReason
     from refexplorer.formats.datafiles.references import DataFileReferences
 
 SECONDS = 60

@@ -197,7 +197,7 @@ def _data(
         raise Unread(
             "expression",
             "Some of its fields are not the first of their message, which is the one that the "
-            "codec for GRIB decodes, and they are too large to be kept inline.",
+            "codec for GRIB decodes, and they are too large to store inline.",
         )
     filters = [codec]
     if held:  # what is inline is not encoded, so all of it is
@@ -205,7 +205,7 @@ def _data(
             raise Unread(
                 "expression",
                 "It has fields that are the first of their message and others, which no one codec "
-                "decodes, and they are too large to be kept inline.",
+                "decodes, and they are too large to store inline.",
             )
         held, filters = variable.fields, []
     documents = array_documents(

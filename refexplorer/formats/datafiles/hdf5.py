@@ -46,7 +46,7 @@ _STRUCTURE = frozenset(
 )  # fmt: skip
 """Attributes by which HDF5's dimension scales and netCDF4 keep the structure of a file."""
 _NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable."
-_ELSEWHERE = Unread("expression", "This link leads to another file, or to nothing.")
+_ELSEWHERE = Unread("expression", "This link points to another file, or to nothing.")
 _ERRORS = (OSError, RuntimeError, ValueError, TypeError, KeyError, OverflowError)
 """What h5py raises of a broken file; it has no error of its own."""
 

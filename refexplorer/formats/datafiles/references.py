@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from refexplorer.core.text import counted, size_text
-from refexplorer.formats.columns.arrow import number_column, text_column, text_scalar
+from refexplorer.formats.columns.references import number_column, text_column, text_scalar
 from refexplorer.formats.columns.table import Entries, EntriesBuilder
 from refexplorer.formats.datafiles.data_file import (
     NO_PLAIN_FORM,

@@ -134,11 +134,7 @@ def array_documents(
 
 
 def array_metadata(
-    array: FileArray,
-    kind: Any,
-    chunks: tuple[int, ...],
-    filters: list[dict[str, Any]],
-    fill: Any,
+    array: FileArray, kind: Any, chunks: tuple[int, ...], filters: list[dict[str, Any]], fill: Any
 ) -> dict[str, Any]:
     """Return what ``.zarray`` holds."""
     return {

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,8 +18,13 @@ import pyarrow.compute as pc
 
 from refexplorer.core.errors import LimitError, SourceError
 from refexplorer.core.limits import Limits
-from refexplorer.formats.columns.arrow import flags_of, number_column, text_column, text_scalar
-from refexplorer.formats.columns.references import joined
+from refexplorer.formats.columns.references import (
+    flags_of,
+    joined,
+    number_column,
+    text_column,
+    text_scalar,
+)
 from refexplorer.formats.columns.table import EntriesBuilder
 from refexplorer.formats.datafiles.zarr_terms import base64_text
 
@@ -83,13 +88,17 @@ async def add_snapshot(
     start: str,
     limits: Limits,
     paths: Sequence[str] | None = None,
+    later: Collection[str] = (),
 ) -> Counter[str]:
-    """Append metadata and chunks of all groups and arrays; return how many chunks of each kind."""
+    """Append metadata and chunks of all groups and arrays; return how many chunks of each kind.
+
+    The chunks of some arrays are read later.
+    """
     metadata = await _nodes(store, paths)
     builder.add_values({f"{path}/{_METADATA}".lstrip("/"): text for path, text in metadata.items()})
     counts: Counter[str] = Counter()
     for path, text in metadata.items():
-        if is_array(text):
+        if is_array(text) and path not in later:
             encoding = KeyEncoding.of(path, text)
             async for batch in batches(store, path):
                 counts += _add(builder, encoding, batch, start, limits)
@@ -185,13 +194,21 @@ def outside(urls: pa.LargeStringArray, starts: list[str]) -> pa.LargeStringArray
 Answer = TypeVar("Answer")
 
 
+class ManifestFile(NamedTuple):
+    """A manifest, as a snapshot tells of it."""
+
+    id: str
+    chunks: int | None  # How many it holds, of all arrays; None if that is not told
+    extents: tuple[tuple[int, int], ...]  # Where these lie in the grid, for each dimension
+
+
 @dataclass(frozen=True, slots=True)
 class SnapshotNode:
     """A group or an array."""
 
     id: str  # As Icechunk writes it
     path: str  # Without a slash before it; the root is ``""``
-    manifests: tuple[str, ...]  # Ids of those that hold its chunks; a group has none
+    manifests: tuple[ManifestFile, ...]  # Those that hold its chunks; a group has none
 
     @property
     def key(self) -> str:
@@ -203,7 +220,8 @@ def nodes_of(repository: Repository, session: Session, name: str) -> list[Snapsh
     """Return the nodes of a snapshot; Icechunk 1 tells them as JSON text, 2 as a dict."""
     inspected: Any = awaited(_inspected(repository, session))
     snapshot: dict[str, Any] = json.loads(inspected) if isinstance(inspected, str) else inspected
-    return [_node(node, name) for node in snapshot["nodes"]]
+    counts = {each["id"]: each.get("num_chunk_refs") for each in snapshot.get("manifests", ())}
+    return [_node(node, counts, name) for node in snapshot["nodes"]]
 
 
 async def _inspected(repository: Repository, session: Session) -> Any:
@@ -221,7 +239,7 @@ def awaited(work: Coroutine[Any, Any, Answer]) -> Answer:
         return executor.submit(run, work).result()
 
 
-def _node(node: dict[str, Any], name: str) -> SnapshotNode:
+def _node(node: dict[str, Any], counts: Mapping[str, int | None], name: str) -> SnapshotNode:
     path = node["path"].strip("/")
     if node["node_type"] == "group":
         return SnapshotNode(node["id"], path, ())
@@ -230,7 +248,10 @@ def _node(node: dict[str, Any], name: str) -> SnapshotNode:
             f"{name} has a node {node['path']!r} of an unknown kind ({node['node_type']}), or one "
             "without its manifests; refexplorer knows groups and arrays of Icechunk 1 and 2."
         )
-    manifests = tuple(manifest["id"] for manifest in node["manifest_refs"])
+    manifests = tuple(
+        ManifestFile(each["id"], counts.get(each["id"]), tuple(map(tuple, each.get("extents", ()))))
+        for each in node["manifest_refs"]
+    )
     return SnapshotNode(node["id"], path, manifests)
 
 

@@ -13,6 +13,8 @@ from refexplorer.core.text import masks_repr
 
 NOWHERE = "icechunk:///"
 """What locations of native chunks begin with where the repository has no place that is known."""
+UNREAD = "not told apart"
+"""What stands for native, virtual and inline chunks in manifests that were not read."""
 NATIVE_STARTS = ("chunks/", NOWHERE)
 """What locations of native chunks begin with: files of the repository itself."""
 
@@ -59,7 +61,8 @@ class RepositoryFacts:
     containers
         Virtual chunk containers; None where only a session was given.
     chunks
-        How many there are: ``native`` (bytes in the repository), ``virtual`` and ``inline``.
+        How many there are: ``native`` (bytes in the repository), ``virtual`` and ``inline``; of a
+        large snapshot, whose manifests opening does not read, ``not told apart``.
     outside
         How many locations of virtual chunks are in no container, so that Icechunk refuses to read
         them; None if that is not known.
@@ -94,11 +97,11 @@ class RepositoryFacts:
 
         refexplorer reads them under its own access policy, and needs none of it.
         """
-        if not self.chunks.get("virtual"):
+        if not self.chunks.get("virtual") and not self.chunks.get(UNREAD):
             return None
-        if self.containers is None or self.outside is None:
+        if self.containers is None:
             return (
-                "A session does not tell its virtual chunk containers, so that it is not known "
+                "A session does not list its virtual chunk containers, so it is not known "
                 "which virtual chunks Icechunk may read."
             )
         sentences = []
@@ -114,7 +117,7 @@ class RepositoryFacts:
                 f"{self.outside:,} {others} in no virtual chunk container (such as "
                 f"{self.example}), and Icechunk refuses to read them until one is added"
             )
-        return "; ".join(sentences) + "."
+        return "; ".join(sentences) + "." if sentences else None
 
 
 MARKS = ("repo", "refs/branch.main/ref.json")

@@ -6,26 +6,17 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice
-from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.core.errors import SourceError
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted, escape
-from refexplorer.formats.columns.arrow import number_column, numbers_of, text_column
-from refexplorer.formats.columns.table import LARGEST
-from refexplorer.formats.icechunk.columns import (
-    VIRTUAL,
-    SnapshotNode,
-    awaited,
-    batches,
-    is_columnar,
-    nodes_of,
-)
+from refexplorer.formats.columns.references import numbers_of
+from refexplorer.formats.icechunk.columns import SnapshotNode, nodes_of
+from refexplorer.formats.icechunk.manifest_store import manifest_path
 from refexplorer.formats.icechunk.manifests import (
     ManifestVersions,
     OpenManifest,
@@ -196,7 +187,7 @@ times."""
 
 def recorded_versions(
     opened: Callable[[], AbstractContextManager[OpenedVersion]],
-    manifest: Callable[[str], str],
+    place: str,
     limits: Limits,
     opening: OpenManifest,
 ) -> Recorded:
@@ -205,7 +196,7 @@ def recorded_versions(
     with opened() as version:
         assert version.repository is not None, "only what has a place can be opened again"
         for node in nodes_of(version.repository, version.session, version.name):
-            files = [manifest(name) for name in node.manifests]
+            files = [manifest_path(place, file.id) for file in node.manifests]
             for urls, etags, modified in _of_array(version, node, files, limits, opening):
                 for url, etag, seconds in _distinct(urls, etags, modified):
                     one = RecordedVersion(etag or None, seconds or None)
@@ -227,16 +218,12 @@ def _of_array(
 ) -> list[_VersionColumns]:
     """Return the columns of an array; those without any version are left out."""
     found: list[_VersionColumns] = []
-    located: _Locations | None = None
     for file in files:
         blocks = list(versions_in(file, node.id, limits, opening))
         if not any(map(_tells, blocks)):
             continue
-        if is_columnar(version.session.store):
-            located = located or awaited(_located(version, node.path))
-            urls = [located.urls(block.indices) for block in blocks]
-        else:
-            urls = [chunks.urls for chunks in chunks_of(file, node.id, limits, opening)]
+        chunks = chunks_of(file, node.id, limits, opening, version.containers)
+        urls = [each.urls for each in chunks]
         found += [
             (each, block.etags, block.modified) for each, block in zip(urls, blocks, strict=True)
         ]
@@ -246,45 +233,6 @@ def _of_array(
 def _tells(block: ManifestVersions) -> bool:
     """Say whether any version was written down."""
     return bool(block.modified.any() or pc.any(pc.not_equal(block.etags, "")).as_py())
-
-
-class _Locations:
-    """The locations of the virtual chunks of an array by their indices."""
-
-    def __init__(self, indices: np.ndarray, urls: pa.LargeStringArray) -> None:
-        self._most = indices.max(axis=0, initial=0).astype(np.int64)
-        if prod(size + 1 for size in self._most.tolist()) > LARGEST:
-            raise SourceError("The indices of its chunks are too large to be compared.")
-        numbers = self._numbers(indices)
-        self._order = np.argsort(numbers, kind="stable")
-        self._sorted, self._urls = numbers[self._order], urls
-
-    def urls(self, indices: np.ndarray) -> pa.LargeStringArray:
-        """Return the location of each chunk; empty for a chunk that is not virtual."""
-        numbers = self._numbers(indices)
-        places = np.searchsorted(self._sorted, numbers)
-        places[places == len(self._sorted)] = 0
-        known = (indices <= self._most).all(axis=1)
-        rows = np.full(len(indices), len(self._urls))
-        if len(self._sorted):
-            known &= self._sorted[places] == numbers
-            rows = np.where(known, self._order[places], rows)
-        return pa.concat_arrays([self._urls, text_column([""])]).take(number_column(rows))
-
-    def _numbers(self, indices: np.ndarray) -> np.ndarray:
-        numbers = np.zeros(len(indices), np.int64)
-        for size, column in zip((self._most + 1).tolist(), indices.T, strict=True):
-            numbers = numbers * size + column
-        return numbers
-
-
-async def _located(version: OpenedVersion, path: str) -> _Locations:
-    indices, urls = [], []
-    async for batch in batches(version.session.store, path):
-        virtual = np.flatnonzero(batch[1] == VIRTUAL)
-        indices.append(batch[0][virtual].astype(np.int64))
-        urls.append(text_column(batch[2]).take(number_column(virtual)))
-    return _Locations(np.concatenate(indices), pa.concat_arrays(urls))
 
 
 def _distinct(

@@ -12,6 +12,7 @@ import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import BinaryIO
 
 import numpy as np
@@ -22,7 +23,7 @@ from refexplorer.core.errors import LimitError, SourceError
 from refexplorer.core.files import read_within
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import escape
-from refexplorer.formats.columns.arrow import number_column, text_column
+from refexplorer.formats.columns.references import number_column, text_column
 
 
 class FlatTable:
@@ -53,6 +54,11 @@ class FlatTable:
         """Return the fields that are here and not among those that are known."""
         slots = (self._size - 4) // 2
         return [n for n in range(slots) if n not in known and self._place(n) is not None]
+
+    def vector(self, field: int) -> bytes | None:
+        """Return a vector of bytes."""
+        at, count = self._vector(field) or (0, 0)
+        return self._data[at : at + count] if at else None
 
     def bytes_at(self, field: int, size: int) -> bytes | None:
         """Return a structure of a known size."""
@@ -164,23 +170,26 @@ _ARRAYS = 1
 _REFS = 1
 _INDEX, _INLINE, _OFFSET, _LENGTH, _CHUNK, _LOCATION, _ETAG, _MODIFIED = range(8)
 """Positions of fields in the tables Manifest, ArrayManifest and ChunkRef."""
-_OF_MANIFEST = frozenset({0, _ARRAYS, 3})  # how locations are compressed says nothing without any
+_DICTIONARY, _METHOD, _SHORT = 2, 3, 8
+"""Positions of the dictionary for locations and of their compression in a manifest, and of a
+location that is compressed so in a chunk."""
+_OF_MANIFEST = frozenset({0, _ARRAYS, _DICTIONARY, _METHOD})
 _OF_ARRAY = frozenset({0, _REFS})
-_OF_CHUNK = frozenset(range(8))
+_OF_CHUNK = frozenset(range(9))
 _MANIFEST_NAME, _CHUNK_NAME = "Manifest", "ChunkRef"
-_DICTIONARY, _SHORT = 2, 8
-_COMPRESSED = {(_MANIFEST_NAME, _DICTIONARY), (_CHUNK_NAME, _SHORT)}
-"""The dictionary for locations, and a location that is compressed with it."""
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _BASE32 = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", _CROCKFORD)
 _BLOCK = 2**16
 """Chunks that are read together."""
 _NUMBER = 8
 """Bytes of a number of an index, as it is held."""
-_UNCOMPRESSED = (
-    "; rewrite the manifests without it (`Repository.rewrite_manifests`, with `min_num_chunks` "
-    "of `ManifestVirtualChunkLocationCompressionConfig` set to 65535)"
-)
+_NO_METHOD = b"\0"
+"""Of compression of locations; what is left out stands for zstd with a dictionary."""
+_IN_CONTAINER = "vcc://"
+_LOCATION_BYTES = 2**16
+"""Longest location that is unpacked; the URLs of a store have some hundred bytes."""
+Containers = Mapping[str, str]
+"""What URLs of virtual chunk containers begin with, by the names of these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,13 +197,18 @@ class ManifestChunks:
     """n chunks of one array, as a manifest has them."""
 
     indices: np.ndarray  # Of each chunk, shape ``(n, rank)`` int64
-    # Column of texts, n rows; empty for chunks whose bytes are in the manifest
-    urls: pa.LargeStringArray
+    locations: list[str]  # The distinct ones; empty for chunks whose bytes are in the manifest
+    codes: np.ndarray  # Positions in `locations`, shape ``(n,)``
     # offsets, lengths: Bytes, shape ``(n,)`` uint64
     offsets: np.ndarray
     lengths: np.ndarray
     inline: dict[int, bytes]  # The bytes of those that are in the manifest, by row
     native: np.ndarray  # Which are in the repository, shape ``(n,)`` bool
+
+    @property
+    def urls(self) -> pa.LargeStringArray:
+        """Column of texts, n rows."""
+        return text_column(self.locations).take(number_column(self.codes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,11 +225,11 @@ OpenManifest = Callable[[str], BinaryIO]
 
 
 def chunks_of(
-    file: str, node: str, limits: Limits, opening: OpenManifest
+    file: str, node: str, limits: Limits, opening: OpenManifest, containers: Containers
 ) -> Iterator[ManifestChunks]:
     """Yield the chunks of one array in a manifest, many at a time."""
     with _content(file, limits, opening) as (manifest, content):
-        yield from manifest.chunks(content, node, limits)
+        yield from manifest.chunks(content, node, limits, containers)
 
 
 def versions_in(
@@ -274,29 +288,30 @@ class _Manifest:
             raise self._larger(limits)
         return content
 
-    def chunks(self, content: bytes, node: str, limits: Limits) -> Iterator[ManifestChunks]:
+    def chunks(
+        self, content: bytes, node: str, limits: Limits, containers: Containers
+    ) -> Iterator[ManifestChunks]:
         """Yield the chunks of one array."""
-        known = {_MANIFEST_NAME: _OF_MANIFEST, _CHUNK_NAME: _OF_CHUNK}
-        for chunks in self._arrays(content, node, known):
+        locations = _Locations(self, content, containers, limits)
+        for chunks in self._arrays(content, node):
             for at in range(0, len(chunks), _BLOCK):
-                yield self._block(chunks[at : at + _BLOCK], content, limits)
+                yield self._block(chunks[at : at + _BLOCK], content, locations, limits)
 
     def versions(self, content: bytes, node: str, limits: Limits) -> Iterator[ManifestVersions]:
         """Yield the versions of the targets of one array."""
-        known = {_MANIFEST_NAME: _OF_MANIFEST | {_DICTIONARY}, _CHUNK_NAME: _OF_CHUNK | {_SHORT}}
-        for chunks in self._arrays(content, node, known):
+        for chunks in self._arrays(content, node):
             for at in range(0, len(chunks), _BLOCK):
                 block = chunks[at : at + _BLOCK]
                 etags = self._texts(*block.vectors(_ETAG), content, limits)
                 modified = block.numbers(_MODIFIED, "<u4")
                 yield ManifestVersions(self._indices(block, limits), etags, modified)
 
-    def _arrays(
-        self, content: bytes, node: str, known: Mapping[str, frozenset[int]]
-    ) -> Iterator[FlatTables]:
+    def _arrays(self, content: bytes, node: str) -> Iterator[FlatTables]:
         """Yield the chunks of an array, after a look at the fields that they have."""
         root = FlatTable.root(content)
-        self._check(root, _MANIFEST_NAME, known[_MANIFEST_NAME])
+        self._check(root, _MANIFEST_NAME, _OF_MANIFEST)
+        if root.bytes_at(_METHOD, 1) not in (None, _NO_METHOD):
+            raise self.refusal("compresses locations in a way that refexplorer does not know")
         arrays = [
             array
             for array in root.tables(_ARRAYS)
@@ -308,24 +323,25 @@ class _Manifest:
             self._check(array, "ArrayManifest", _OF_ARRAY)
             chunks = array.all_tables(_REFS)
             for chunk in chunks.distinct():
-                self._check(chunk, _CHUNK_NAME, known[_CHUNK_NAME])
+                self._check(chunk, _CHUNK_NAME, _OF_CHUNK)
             yield chunks
 
-    def _block(self, chunks: FlatTables, content: bytes, limits: Limits) -> ManifestChunks:
+    def _block(
+        self, chunks: FlatTables, content: bytes, locations: _Locations, limits: Limits
+    ) -> ManifestChunks:
         indices = self._indices(chunks, limits)
         own, (starts, counts) = chunks.places_of(_CHUNK), chunks.vectors(_INLINE)
         places, sizes = chunks.vectors(_LOCATION)
-        bad = (starts >= 0) * 1 + (own >= 0) + (sizes > 0) != 1
+        packed = chunks.vectors(_SHORT)
+        bad = (starts >= 0) * 1 + (own >= 0) + (sizes > 0) + (packed[1] > 0) != 1
         if np.any(bad):
             index = indices[np.flatnonzero(bad)[0]].tolist()
             raise self.refusal(
                 "has a chunk that is not one of inline, in the repository, or at a location: "
                 f"{', '.join(map(str, index))}"
             )
-        self._check_size(int(counts.sum()), limits)
-        urls, firsts, rows = self._distinct(places, sizes, content, limits)
-        for place in np.argsort(firsts).tolist():
-            self._check_location(urls[place])
+        self.check_size(int(counts.sum()), limits)
+        urls, rows = locations.at(places, sizes, *packed)
         held = np.flatnonzero(own >= 0)
         rows[held] = len(urls) + np.arange(len(held))
         urls += [f"chunks/{crockford(self._cut(content, at, 12))}" for at in own[held].tolist()]
@@ -333,33 +349,33 @@ class _Manifest:
             row: self._cut(content, int(starts[row]), int(counts[row]))
             for row in np.flatnonzero(starts >= 0).tolist()
         }
-        texts = text_column(urls).take(number_column(rows))
-        return ManifestChunks(
-            indices, texts, chunks.numbers(_OFFSET), chunks.numbers(_LENGTH), inline, own >= 0
-        )
+        offsets, lengths = chunks.numbers(_OFFSET), chunks.numbers(_LENGTH)
+        return ManifestChunks(indices, urls, rows, offsets, lengths, inline, own >= 0)
 
     def _texts(
         self, places: np.ndarray, sizes: np.ndarray, content: bytes, limits: Limits
     ) -> pa.LargeStringArray:
-        """Return the texts at some places, each of which is cut out once."""
-        texts, _, rows = self._distinct(places, sizes, content, limits)
-        return text_column(texts).take(number_column(rows))
+        """Return the texts at some places, each of which is decoded once."""
+        texts, rows = self.distinct(places, sizes, content, limits)
+        return text_column([text.decode() for text in texts]).take(number_column(rows))
 
-    def _distinct(
+    def distinct(
         self, places: np.ndarray, sizes: np.ndarray, content: bytes, limits: Limits
-    ) -> tuple[list[str], np.ndarray, np.ndarray]:
-        """Return the different texts, the first row of each, and which of them a row has."""
-        _, firsts, rows = np.unique(places, return_index=True, return_inverse=True)
-        self._check_size(int(sizes[firsts].sum()), limits)
-        spans = zip(places[firsts].tolist(), sizes[firsts].tolist(), strict=True)
-        return [self._cut(content, at, size).decode() for at, size in spans], firsts, rows
+    ) -> tuple[list[bytes], np.ndarray]:
+        """Return the different bytes at some places, and which of them a row has."""
+        self.check_size(int(sizes.sum()), limits)
+        found: dict[bytes, int] = {}
+        spans = zip(places.tolist(), sizes.tolist(), strict=True)
+        cut = (self._cut(content, at, size) for at, size in spans)
+        rows = [found.setdefault(text, len(found)) for text in cut]
+        return list(found), np.array(rows, np.int64)
 
     def _indices(self, chunks: FlatTables, limits: Limits) -> np.ndarray:
         starts, ranks = chunks.vectors(_INDEX)
         rank = int(ranks.max(initial=0))
         if np.any(ranks != rank):
             raise self.refusal("has chunks of one array with indices of different lengths")
-        self._check_size(len(chunks) * rank * _NUMBER, limits)
+        self.check_size(len(chunks) * rank * _NUMBER, limits)
         return chunks.matrix(starts, rank) if rank else np.empty((len(chunks), 0), np.int64)
 
     def _cut(self, content: bytes, at: int, size: int) -> bytes:
@@ -367,7 +383,7 @@ class _Manifest:
             raise IndexError("a text is outside of the file")
         return content[at : at + size]
 
-    def _check_size(self, size: int, limits: Limits) -> None:
+    def check_size(self, size: int, limits: Limits) -> None:
         """Refuse what overlaps in the file, so that it is large when each part is cut out."""
         if size > limits.document_bytes:
             raise self._larger(limits)
@@ -378,21 +394,9 @@ class _Manifest:
             f"{limits.document_bytes:,}."
         )
 
-    def _check_location(self, location: str) -> None:
-        if location.startswith("vcc:") or (location and "://" not in location):
-            raise self.refusal(
-                f"has the location {escape(location)}, relative to a virtual chunk container, "
-                "which refexplorer does not resolve; write the chunk with its whole URL"
-            )
-
     def _check(self, table: FlatTable, name: str, known: frozenset[int]) -> None:
         """Refuse a table with a field that is not known."""
         for field in table.others(known):
-            if (name, field) in _COMPRESSED:
-                raise self.refusal(
-                    "has compressed chunk locations, which refexplorer does not read"
-                    + _UNCOMPRESSED
-                )
             raise self.refusal(f"uses field {field} of {name}, which refexplorer does not know")
 
     def refusal(self, what: str) -> SourceError:
@@ -401,6 +405,63 @@ class _Manifest:
             f"The manifest {self.file!r} (Icechunk specification {self.version}, written by "
             f"{escape(self.writer)}) {what}."
         )
+
+
+class _Locations:
+    """The locations of chunks of a manifest, whole: unpacked, with the URL of a container."""
+
+    def __init__(
+        self, manifest: _Manifest, content: bytes, containers: Containers, limits: Limits
+    ) -> None:
+        self._manifest, self._content, self._limits = manifest, content, limits
+        self._containers = containers
+
+    @cached_property
+    def _unpacking(self) -> zstandard.ZstdDecompressor:
+        dictionary = FlatTable.root(self._content).vector(_DICTIONARY)
+        if dictionary is None:
+            raise self._manifest.refusal("has compressed locations and no dictionary for them")
+        return zstandard.ZstdDecompressor(dict_data=zstandard.ZstdCompressionDict(dictionary))
+
+    def at(
+        self, places: np.ndarray, sizes: np.ndarray, packed: np.ndarray, packed_sizes: np.ndarray
+    ) -> tuple[list[str], np.ndarray]:
+        """Return the different locations, and which of them each chunk has."""
+        is_packed = packed_sizes > 0
+        at, of = np.where(is_packed, packed, places), np.where(is_packed, packed_sizes, sizes)
+        if not is_packed.any() or is_packed.all():
+            texts, rows = self._manifest.distinct(at, of, self._content, self._limits)
+            return self._whole(texts, bool(is_packed.any())), rows
+        codes, found = np.empty(len(at), np.int64), list[str]()
+        for these in (np.flatnonzero(is_packed), np.flatnonzero(~is_packed)):
+            texts, rows = self._manifest.distinct(at[these], of[these], self._content, self._limits)
+            codes[these] = rows + len(found)
+            found += self._whole(texts, bool(is_packed[these[0]]))
+        return found, codes
+
+    def _whole(self, texts: list[bytes], is_packed: bool) -> list[str]:
+        if is_packed:
+            unpacking = self._unpacking
+            sizes = [zstandard.get_frame_parameters(text).content_size for text in texts]
+            if max(sizes) > _LOCATION_BYTES:
+                raise self._manifest.refusal(
+                    f"has a location of more than {_LOCATION_BYTES:,} bytes"
+                )
+            self._manifest.check_size(sum(sizes), self._limits)
+            texts = [unpacking.decompress(text) for text in texts]
+        return [self._resolved(text.decode()) for text in texts]
+
+    def _resolved(self, location: str) -> str:
+        """Put what the URLs of a container begin with in place of its name."""
+        if not location or ("://" in location and not location.startswith(_IN_CONTAINER)):
+            return location
+        name, _, path = location.removeprefix(_IN_CONTAINER).partition("/")
+        if not location.startswith(_IN_CONTAINER) or name not in self._containers:
+            raise self._manifest.refusal(
+                f"has the location {escape(location)}, relative to a virtual chunk container that "
+                "the repository does not have"
+            )
+        return f"{self._containers[name].rstrip('/')}/{path}"
 
 
 def crockford(data: bytes) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +26,7 @@ from refexplorer.formats.columns.table import Entries, EntriesBuilder
 from refexplorer.formats.datafiles.zarr_terms import base64_text
 from refexplorer.formats.icechunk.columns import (
     KeyEncoding,
+    SnapshotNode,
     add_snapshot,
     awaited,
     is_columnar,
@@ -37,12 +38,14 @@ from refexplorer.formats.icechunk.facts import (
     MARKS,
     NATIVE_STARTS,
     NOWHERE,
+    UNREAD,
     Container,
     RepositoryFacts,
     place_of,
     storage_of,
 )
-from refexplorer.formats.icechunk.manifests import chunks_of
+from refexplorer.formats.icechunk.manifest_store import ManifestStore, readable_later
+from refexplorer.formats.icechunk.manifests import OpenManifest, chunks_of
 
 if TYPE_CHECKING:
     from icechunk import Repository, Session, Storage
@@ -57,6 +60,7 @@ class Snapshot(NamedTuple):
 
     entries: Entries
     facts: RepositoryFacts
+    manifests: ManifestStore | None  # Whose chunks are not among the entries; None without any
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +75,44 @@ class OpenedVersion:
     repository: Repository | None  # None where only the session is known
     folder: Path | None  # Of this machine, if it is in one
 
-    def read(self, limits: Limits, files: Files) -> Snapshot:
-        """Read metadata, native, virtual and inline chunks."""
+    def read(self, limits: Limits, opening: OpenManifest) -> Snapshot:
+        """Read metadata and chunks; of a large snapshot no chunk that can be read later."""
         builder = EntriesBuilder()
-        store = self.session.store
+        store, nodes = self.session.store, None
+        if self.repository is not None and not self.session.has_uncommitted_changes:
+            nodes = nodes_of(self.repository, self.session, self.name)
+        manifests = None if nodes is None else self._manifests(nodes, limits, opening)
+        later = () if manifests is None else {each.array.path for each in manifests.arrays}
         if is_columnar(store):
             start = NOWHERE if self.place is None else ""
-            paths = None
-            if self.repository is not None and not self.session.has_uncommitted_changes:
-                nodes = nodes_of(self.repository, self.session, self.name)
-                paths = [node.path for node in nodes]
-            counts = awaited(add_snapshot(builder, store, start, limits, paths))
+            paths = None if nodes is None else [node.path for node in nodes]
+            counts = awaited(add_snapshot(builder, store, start, limits, paths, later))
         else:
-            counts = self._by_manifests(builder, limits, files)
+            counts = self._by_manifests(builder, limits, opening, later)
         entries = builder.finish()
-        return Snapshot(entries, self._facts(entries, counts))
+        return Snapshot(entries, self._facts(entries, counts, manifests), manifests)
 
-    def _by_manifests(self, builder: EntriesBuilder, limits: Limits, files: Files) -> Counter[str]:
+    def _manifests(
+        self, nodes: Sequence[SnapshotNode], limits: Limits, opening: OpenManifest
+    ) -> ManifestStore | None:
+        """Return the chunks that are read later; None without any."""
+        if self.place is None or self.again is None:
+            return None
+        metadata = awaited(metadata_of(self.session, nodes))
+        arrays = tuple(readable_later(nodes, metadata))
+        return (
+            ManifestStore(self.place, limits, opening, self.containers, arrays) if arrays else None
+        )
+
+    @property
+    def containers(self) -> Mapping[str, str]:
+        """What URLs of virtual chunk containers begin with, by the names of these."""
+        assert self.repository is not None
+        return {each.name: each.prefix for each in _containers(self.repository) if each.name}
+
+    def _by_manifests(
+        self, builder: EntriesBuilder, limits: Limits, opening: OpenManifest, later: Collection[str]
+    ) -> Counter[str]:
         if self.repository is None or self.folder is None:
             raise SourceError(
                 "Only Icechunk repositories in a local folder are read with icechunk 1; install "
@@ -104,9 +129,9 @@ class OpenedVersion:
         counts: Counter[str] = Counter(native=0, virtual=0, inline=0)
         for node in nodes:
             encoding = KeyEncoding.of(node.path, metadata.get(node.key, ""))
-            for manifest in node.manifests:
-                file = str(self.folder / "manifests" / manifest)
-                for chunks in chunks_of(file, node.id, limits, files.open):
+            for manifest in () if node.path in later else node.manifests:
+                file = str(self.folder / "manifests" / manifest.id)
+                for chunks in chunks_of(file, node.id, limits, opening, self.containers):
                     columns = chunks.urls, chunks.offsets, chunks.lengths
                     values = {row: base64_text(data) for row, data in chunks.inline.items()}
                     builder.add_ranges(encoding.keys(chunks.indices), *columns, values)
@@ -115,14 +140,20 @@ class OpenedVersion:
                     counts += Counter(native=native, virtual=virtual, inline=len(values))
         return counts
 
-    def _facts(self, entries: Entries, counts: Mapping[str, int]) -> RepositoryFacts:
+    def _facts(
+        self, entries: Entries, counts: Mapping[str, int], manifests: ManifestStore | None
+    ) -> RepositoryFacts:
         containers, branches, tags, outside_urls = None, None, None, None
         if self.repository is not None:
             branches = tuple(sorted(self.repository.list_branches()))
             tags = tuple(sorted(self.repository.list_tags()))
             containers = _containers(self.repository)
             starts = [each.prefix for each in containers]
-            outside_urls = outside(entries.urls, [*starts, *NATIVE_STARTS])
+            if manifests is None:
+                outside_urls = outside(entries.urls, [*starts, *NATIVE_STARTS])
+        kinds = {name: counts.get(name, 0) for name in ("native", "virtual", "inline")}
+        if manifests is not None:
+            kinds[UNREAD] = sum(f.chunks or 0 for each in manifests.arrays for f in each.files)
         return RepositoryFacts(
             place=self.place,
             version=self.version,
@@ -131,7 +162,7 @@ class OpenedVersion:
             branches=branches,
             tags=tags,
             containers=containers,
-            chunks={name: counts.get(name, 0) for name in ("native", "virtual", "inline")},
+            chunks=kinds,
             outside=None if outside_urls is None else len(outside_urls),
             example=outside_urls[0].as_py() if outside_urls else None,
         )

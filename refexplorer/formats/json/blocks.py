@@ -19,8 +19,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from refexplorer.core.files import Readable
-from refexplorer.formats.columns.arrow import Spans, number_column, numbers_of, text_column
+from refexplorer.formats.columns.references import number_column, numbers_of, text_column
 from refexplorer.formats.columns.table import WHOLE, Entries, GrowingNumbers, GrowingTexts
+from refexplorer.formats.columns.texts import Spans
 from refexplorer.formats.documents import Noting
 from refexplorer.formats.json.positions import Broken, first_member
 

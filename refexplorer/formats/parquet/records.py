@@ -16,10 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from refexplorer.core.limits import MOST_BYTES, Limits
-from refexplorer.formats.columns.arrow import flags_of, numbers_of
+from refexplorer.formats.columns.references import exact_sum, flags_of, number_column, numbers_of
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     import pyarrow.parquet as pq
     from fsspec import AbstractFileSystem
 
@@ -128,6 +127,8 @@ class _Compact:
 
 TEXTS, NUMBERS = ("path", "raw"), ("offset", "size")
 COLUMNS = ("path", "offset", "size", "raw")
+_COUNTED = ("path", "size", "raw")
+"""The columns that tell how many references there are, and of how many bytes."""
 _SPARED = ((), ("raw",), ("path", "offset", "size"))
 """The columns that a file may lack: fsspec takes each row of them for null."""
 _STORED, _DECODED = 16, 1024
@@ -368,6 +369,31 @@ def _size(codes: np.ndarray, values: pa.Array) -> int:
     return int(np.append(sizes, 0)[codes].sum(dtype=np.int64))
 
 
+class RecordCounts(NamedTuple):
+    """What the references of a record file come to; none of them is inline."""
+
+    ranges: int
+    whole: int  # References to whole files
+    bytes: int  # Of the ranges
+    urls: pa.LargeStringArray  # Their targets, each one once
+
+    @property
+    def references(self) -> int:
+        """How many there are in all."""
+        return self.ranges + self.whole
+
+
+def _counted(codes: np.ndarray, urls: pa.LargeStringArray, sizes: np.ndarray) -> RecordCounts:
+    held = codes >= 0
+    if not held.all():
+        codes, sizes = codes[held], sizes[held]
+    ranges = int(np.count_nonzero(sizes))
+    is_used = np.zeros(len(urls), np.bool_)
+    is_used[codes] = True
+    used = urls if is_used.all() else urls.take(number_column(np.flatnonzero(is_used)))
+    return RecordCounts(ranges, len(codes) - ranges, exact_sum(sizes), used)
+
+
 class RecordFile:
     """A record file by its name; it is opened anew for each question, its footer read once."""
 
@@ -397,6 +423,29 @@ class RecordFile:
                 held &= byte_counts(_column(opened, name)) >= 0
             held |= valid_rows(_column(opened, "raw"))
             return held
+
+    def counts(self, rows: int) -> RecordCounts | None:
+        """Count the references in the first rows without reading where their ranges begin.
+
+        None where more has to be read: inline data, references in rows after these, or offsets
+        that the footer does not prove.
+        """
+        with self._opened() as file:
+            metadata = self._checked(file)
+            if not has_good_numbers(metadata):
+                return None
+            names = ("path", "size") if _count_values(metadata, "raw") == 0 else _COUNTED
+            table = _read(self._decoder(file, names), names)
+            if table.num_rows != metadata.num_rows or (
+                "raw" in names and table["raw"].null_count < table.num_rows
+            ):
+                return None
+            codes, urls = _coded(table["path"], pa.large_string())
+            urls.validate(full=True)
+            check_decoded(self.name, "path", _size(codes, urls), len(codes), self._limits)
+            if (codes[rows:] >= 0).any():
+                return None
+            return _counted(codes[:rows], urls, byte_counts(table["size"])[:rows])
 
     def columns(self) -> RecordColumns:
         """Read all columns."""

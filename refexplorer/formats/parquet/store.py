@@ -27,7 +27,7 @@ from refexplorer.core.errors import PickledByFields, RefexplorerError, SpecError
 from refexplorer.core.files import Check, read_within, unchecked, writing_alone
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import escape
-from refexplorer.formats.columns.arrow import number_column, text_column
+from refexplorer.formats.columns.references import number_column, text_column
 from refexplorer.formats.documents import parse_json
 from refexplorer.formats.parquet.records import RecordFile
 from refexplorer.formats.source import ZMETADATA, decode_text
@@ -238,7 +238,7 @@ def _read_arrays(metadata: Mapping[str, Reference], findings: Findings) -> Itera
             findings.add(
                 "parquet-lost-array",
                 ZMETADATA + pointer(key),
-                f"The record files of `{path}` cannot be used, since its metadata does not tell "
+                f"The record files of `{path}` cannot be used, since its metadata does not say "
                 f"which chunk a row is for: {bad}",
                 key=key,
             )
@@ -343,11 +343,11 @@ def _inside(path: str) -> str:
     """Return the path of an array if it stays inside the store."""
     if path and {"", ".", ".."} & set(path.split("/")):
         raise RefexplorerError(
-            f"`{path}` points outside the store, so a parquet store cannot hold it."
+            f"`{path}` points outside the store, so a parquet store cannot contain it."
         )
     if "\0" in path:
         raise RefexplorerError(
-            f"`{escape(path)}` is not a valid folder name, so a parquet store cannot hold it."
+            f"`{escape(path)}` is not a valid folder name, so a parquet store cannot contain it."
         )
     return path
 
@@ -365,9 +365,7 @@ def _object_of_key(key: str, reference: Reference) -> object:
         found = parse_metadata(reference.data.decode(errors="replace"))
         if found is not None:
             return found
-    raise RefexplorerError(
-        f"`{key}` does not hold a JSON object, so a parquet store cannot hold it."
-    )
+    raise RefexplorerError(f"`{key}` is not a JSON object, so a parquet store cannot contain it.")
 
 
 def _write_array(folder: Path, array: ArrayMeta, chunks: Chunks, record_size: int) -> None:

@@ -89,8 +89,10 @@ def write_text(answer: object) -> None:
         write_line(line)
 
 
-def write_rows(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Write a table; in a pipe one line a row with tabs between, without the head.
+def write_rows(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], always: bool = False
+) -> None:
+    """Write a table; in a pipe one line a row with tabs between, with a head only if `always`.
 
     Columns without any names have no head on a terminal either.
     """
@@ -99,7 +101,7 @@ def write_rows(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None
 
         terminal.write_table(columns, rows)
         return
-    for row in rows:
+    for row in chain([columns] if always else [], rows):
         sys.stdout.write(f"{_joined(row)}\n")
 
 

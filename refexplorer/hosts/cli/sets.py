@@ -39,7 +39,7 @@ _CheckedSources = Annotated[
         help="JSON files (plain, gzip, zstd), parquet folders or URLs; - is standard input.",
     ),
 ]
-_FailOn = Annotated[Severity, typer.Option(help="The least severity with exit status 1.")]
+_FailOn = Annotated[Severity, typer.Option(help="Lowest severity with exit status 1.")]
 _Accept = Annotated[
     list[str] | None,
     typer.Option(
@@ -49,7 +49,7 @@ _Accept = Annotated[
 _FormOption = Annotated[
     ReportForm, typer.Option("--format", help="Form of the output; --json is --format json.")
 ]
-_Every = Annotated[bool, typer.Option("--all", help="List each finding, where many are alike.")]
+_Every = Annotated[bool, typer.Option("--all", help="List every finding, even if many are alike.")]
 _PageOption = Annotated[
     Path | None, typer.Option("--html", help="Write the report to an HTML page.")
 ]
@@ -83,13 +83,15 @@ _Resume = Annotated[
     ),
 ]
 Only = Annotated[
-    str | None, typer.Option(help="A share of the files: 3/30 is the third of thirty.")
+    str | None, typer.Option(help="One share of the files: 3/30 is the third of thirty.")
 ]
 _Against = Annotated[
     Path | None,
     typer.Option(help="Compare with what `refexplorer lock` wrote: changed, gone, new files."),
 ]
-_Within = Annotated[str | None, typer.Option(help="Begin nothing after this time, such as 30m.")]
+_Within = Annotated[
+    str | None, typer.Option(help="Start nothing new after this time, such as 30m.")
+]
 
 
 def _run_options(

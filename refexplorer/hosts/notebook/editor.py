@@ -12,7 +12,10 @@ import traitlets
 from ipywidgets import widget_serialization
 from msgspec.structs import replace
 
-from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.errors import LimitError, RefexplorerError, SourceError
+from refexplorer.core.files import OwnFiles, open_plain, read_within
+from refexplorer.core.limits import DEFAULT_LIMITS
+from refexplorer.formats.source import decode_text
 from refexplorer.hosts import bundle_text
 from refexplorer.hosts.notebook.widgets import Explorer, StaticWidget
 from refexplorer.verbs.referenceset import ReferenceSet
@@ -22,27 +25,56 @@ from refexplorer.views.exercises.exercise_controller import ExercisesController
 from refexplorer.views.exercises.exercise_models import read_answers, write_answers
 from refexplorer.views.static_html import editor_html, editor_text, exercises_html
 
+_MOST = 20_000_000
+"""Characters of a text that is opened from a set or a file: a browser holds no more well."""
+
+
+def _text_of(document: str | os.PathLike[str] | Mapping[str, object]) -> str | Mapping[str, object]:
+    """Return the text to edit, or a dict; a path leads to the text of its file."""
+    if isinstance(document, ReferenceSet):
+        if not document.source.is_document:
+            return document.to_v0()
+        text, name = document.source.text_within(_MOST), document.source.name
+        if text is None and document.source.content is None:
+            return dict(document.source.value or document.to_v0())
+    elif isinstance(document, os.PathLike) or (
+        isinstance(document, str) and not document.lstrip("\ufeff \t\r\n").startswith(("{", "["))
+        and "\n" not in document and Path(document).suffix
+    ):  # fmt: skip
+        path, name = Path(document), Path(document).name
+        if not path.is_file():
+            raise SourceError(f"There is no file {str(path)!r}.")
+        with open_plain(str(path), name, DEFAULT_LIMITS, OwnFiles()) as stream:
+            data = read_within(stream, 4 * _MOST + 1)
+        text = decode_text(data) if len(data) <= 4 * _MOST else None
+    else:
+        return document
+    if text is None:
+        raise LimitError(f"{name} has more than {_MOST:,} characters, too many to edit.")
+    return text
+
 
 class TemplateEditor(StaticWidget):
-    """Write a version 1 reference set and watch the version 0 keys that it makes.
+    """Edit a version 1 reference set and see its version 0 keys as you type.
 
     Parameters
     ----------
     document
-        JSON text, or a dict that is written as JSON.
+        JSON text, a dict that is written as JSON, the path of a JSON file, also compressed, or a
+        `ReferenceSet`: the text of its document, or what it is as V0.
     templates
-        Tried in place of templates of the text, by name, as fsspec's ``template_overrides``.
+        Values to try instead of templates of the text, by name, as fsspec's ``template_overrides``.
 
     Attributes
     ----------
     document
         The text as it is in the editor; setting it replaces the text.
     references
-        The set that the last good text makes; None before there was one.
+        The set of the last valid text; None if there was none.
     diagnostics
-        What there is to say about the last good text.
+        The diagnostics of the last valid text.
     templates
-        What is tried in place of templates of the text; setting it tries others.
+        Values that replace templates of the text; can be set.
     explorer
         The explorer that shows the edited set, below the editor; None until `explore` is called,
         or "Open in explorer" is pressed.
@@ -57,9 +89,12 @@ class TemplateEditor(StaticWidget):
     )
 
     def __init__(
-        self, document: str | Mapping[str, object], *, templates: Mapping[str, str] | None = None
+        self,
+        document: str | os.PathLike[str] | Mapping[str, object],
+        *,
+        templates: Mapping[str, str] | None = None,
     ) -> None:
-        self._host(EditorController(document, templates=templates))
+        self._host(EditorController(_text_of(document), templates=templates))
 
     def _host(self, controller: EditorController) -> None:
         self._controller = controller
@@ -70,12 +105,12 @@ class TemplateEditor(StaticWidget):
         self.on_msg(self._receive)
 
     def explore(self) -> Explorer:
-        """Open the set of the last good text in an explorer, which the editor shows below itself.
+        """Open the set of the last valid text in an explorer below the editor.
 
         Raises
         ------
         RefexplorerError
-            If there was no good text yet.
+            If there was no valid text yet.
         """
         if self.references is None:
             raise RefexplorerError("No valid text with keys was entered yet.")
@@ -87,8 +122,8 @@ class TemplateEditor(StaticWidget):
     def to_html(self, path: str | os.PathLike[str], *, name: str = "An example") -> None:
         """Write the editor with its text as one HTML file, which needs no Python and no network.
 
-        Each key is explained there, and the rules of the specification lead to their places; the
-        text can be read and copied. It fits into a frame of a documentation page.
+        Each key is explained, with links to the rules of the specification; the text can be copied.
+        The page can be embedded in other pages.
 
         Parameters
         ----------
@@ -100,7 +135,7 @@ class TemplateEditor(StaticWidget):
         Raises
         ------
         RefexplorerError
-            If no key can be made of the text, or it is too long to be shown as a whole.
+            If the text gives no key, or is too long to show completely.
         """
         from refexplorer.hosts.saved_page import save_editor_page
 
@@ -143,7 +178,7 @@ class TemplateEditor(StaticWidget):
 
 
 class Exercises(TemplateEditor):
-    """Learn the reference specification: tasks in the template editor, checked as one types.
+    """Learn the reference specification: tasks in the template editor, checked as you type.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ import difflib
 import inspect
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, overload
 from uuid import uuid4
 
 import anywidget
@@ -15,6 +15,7 @@ import traitlets
 from IPython import get_ipython
 from IPython.display import display, update_display
 
+from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import masked_text
 from refexplorer.hosts import bundle_text
 from refexplorer.verbs.opening import open_references
@@ -195,6 +196,7 @@ class ReferencesWidget(StaticWidget):
     ) -> None:
         references = _open(type(self).__name__, source, options)
         other = None if compare is None else _open(type(self).__name__, compare, {})
+        references._require(selection)
         self._controller = ExplorerController(
             references, allow=allow, compare=other, show=self._show
         )
@@ -331,10 +333,39 @@ class SetComparison(ReferencesWidget, part="compare"):
     """
 
 
-def explore(source: object, **options: Any) -> Explorer:
-    """Open a reference set and show it; parameters and errors as of `ReferencesWidget`."""
+@overload
+def explore(source: object, *, part: str, **options: Any) -> ReferencesWidget: ...
+@overload
+def explore(source: object, **options: Any) -> Explorer: ...
+def explore(source: object, *, part: str = EXPLORER, **options: Any) -> ReferencesWidget:
+    """Open a reference set and show it.
+
+    Parameters
+    ----------
+    source
+        A `ReferenceSet`, or what `refexplorer.open_references` takes.
+    part
+        One part alone: ``"tree"``, ``"key"``, ``"data"``, ``"chunks"``, ``"targets"`` or
+        ``"compare"``. All of them can be linked by their traits.
+    options
+        As of `refexplorer.types.Explorer`: ``selection``, ``allow``, ``compare`` and those of
+        `refexplorer.open_references`.
+
+    Raises
+    ------
+    TypeError
+        If an option is unknown; the text names the nearest.
+    RefexplorerError
+        If the source cannot be read, there is no such part, or the set has nothing at
+        ``selection``.
+    """
     _check_options("explore", options)
-    return Explorer(source, **options)
+    kinds: tuple[type[ReferencesWidget], ...] = (Explorer, KeyTree, KeyInspector, ArrayPreview)
+    kinds += (ChunkGrid, TargetMap, SetComparison)
+    widgets = {each._part: each for each in kinds}
+    if part not in widgets:
+        raise RefexplorerError(f"There is no part {part!r}; use one of {', '.join(widgets)}.")
+    return widgets[part](source, **options)
 
 
 def _open(name: str, source: object, options: dict[str, Any]) -> ReferenceSet:

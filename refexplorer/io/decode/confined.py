@@ -10,7 +10,7 @@ import base64
 import json
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -27,10 +27,7 @@ from refexplorer.core.processes import (
 )
 from refexplorer.core.text import size_text
 from refexplorer.io.decode.steps import stages
-from refexplorer.spec.zarr_metadata import read_array
-
-if TYPE_CHECKING:
-    from refexplorer.spec.zarr_metadata import ArrayMeta
+from refexplorer.spec.zarr_metadata import ArrayMeta, read_array
 
 SECONDS = 60  # time for one chunk; then its child is stopped
 CHILDREN = 2

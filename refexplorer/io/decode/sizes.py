@@ -20,11 +20,10 @@ import zstandard
 
 from refexplorer.core.errors import DecodeError, LimitError
 from refexplorer.core.text import size_text
-from refexplorer.spec.zarr_metadata import STRUCTURES
+from refexplorer.spec.zarr_metadata import STRUCTURES, ArrayMeta
 
 if TYPE_CHECKING:
     from refexplorer.core.limits import Limits
-    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 WHOLE_CHUNKS = 256
 """An array with more chunks is not read as a whole by a view."""

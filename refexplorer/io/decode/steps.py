@@ -8,12 +8,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from refexplorer.core.errors import DecodeError, RefexplorerError
-from refexplorer.core.limits import is_out_of_memory, memory_message
+from refexplorer.core.limits import Limits, is_out_of_memory, memory_message
 from refexplorer.core.text import counted, size_text
 from refexplorer.io.decode.codecs import is_installed, missing
 from refexplorer.io.decode.sizes import (
@@ -28,10 +28,6 @@ from refexplorer.io.decode.sizes import (
     recompressed,
 )
 from refexplorer.spec.zarr_metadata import ArrayMeta, BadMetadata, read_array
-
-if TYPE_CHECKING:
-    from refexplorer.core.limits import Limits
-    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _TO_ARRAY = frozenset({"bytes", "endian"})
 VALUES = "values"
@@ -358,6 +354,13 @@ def steps(array: ArrayMeta, limits: Limits) -> list[Step]:
         Step(array, number, stage, _room(array, found[number + 1 :], limits))
         for number, stage in enumerate(found)
     ]
+
+
+def decoded(array: ArrayMeta, data: Any, limits: Limits) -> np.ndarray:
+    """Return the values of a chunk; raises what the codecs raise, `LimitError` for too many."""
+    for step in steps(array, limits):
+        data = step.run(data)
+    return np.asarray(data).reshape(array.chunks)
 
 
 def error_text(error: Exception) -> str:

@@ -129,7 +129,7 @@ def check_whole(headers: Mapping[str, str]) -> None:
     span = _range_in(header)
     if span is None or (span.first, span.end) != (0, span.size):
         raise FetchError(
-            "the server answered 200, which stands for the whole file, but with the range of a "
+            "the server answered 200, which means the whole file, but with the range of a "
             f"part ({_named('Content-Range', header)})"
         )
 

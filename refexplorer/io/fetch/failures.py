@@ -7,38 +7,26 @@ import math
 import socket
 import ssl
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from importlib.util import find_spec
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.core.errors import FetchError, InternalError, LimitError, RefexplorerError
 from refexplorer.core.limits import is_out_of_memory
-from refexplorer.io.access import protocol_of, shown
+from refexplorer.core.text import EXTRAS, PACKAGES, missing_package
+from refexplorer.io.access import Place, protocol_of, shown
 from refexplorer.io.fetch.background import Stopped
-from refexplorer.spec.references import Url
+from refexplorer.spec.references import Reference, Url
 
 if TYPE_CHECKING:
-    from refexplorer.io.access import Place
-    from refexplorer.refset.contents import SetLike
+    from refexplorer.refset.opened_set import SetLike
     from refexplorer.spec.findings import Finding
-    from refexplorer.spec.references import Reference
 
-_PACKAGES = {
-    "s3": "s3fs",
-    "gs": "gcsfs",
-    "az": "adlfs",
-    "abfs": "adlfs",
-    "adl": "adlfs",
-    "sftp": "paramiko",
-    "ssh": "paramiko",
-    "oci": "ocifs",
-    "oss": "ossfs",
-    "hf": "huggingface_hub",
-}
 _HTTP = {
     401: "the server requires a login (401)",
     403: "the server denies access (403)",
@@ -61,8 +49,8 @@ _CREDENTIALS |= dict.fromkeys(("ftp", "sftp", "ssh", "smb"), '{"username": …, 
 
 
 AS_S3 = (
-    "Whether the chunk was never written cannot be told: S3 says the same of a missing file where "
-    "listing is not allowed."
+    "It is not known whether the chunk was never written: S3 answers the same for a missing file "
+    "where listing is not allowed."
 )
 
 
@@ -132,12 +120,7 @@ def cause(error: BaseException, place: Place, url: str = "") -> str:
     if isinstance(error, Stopped):
         return "the read was stopped"
     if isinstance(error, ImportError):
-        package = _PACKAGES.get(place.protocol)
-        return (
-            f"{package} is not installed (`pip install {package}`)"
-            if package
-            else f"{error}".rstrip(".")
-        )
+        return missing_package(place.protocol) or f"{error}".rstrip(".")
     if is_out_of_memory(error):
         return "there is not enough memory"
     if isinstance(error, IsADirectoryError):
@@ -145,6 +128,20 @@ def cause(error: BaseException, place: Place, url: str = "") -> str:
     if isinstance(error, ValueError) and "Protocol not known" in str(error):
         return f"no installed package reads {place.protocol}:// URLs"
     return _connection(error, place) or _plain(error)
+
+
+def require_packages(places: Iterable[str]) -> None:
+    """Refuse buckets that are allowed, and that no installed package reads.
+
+    Raises
+    ------
+    FetchError
+        If a package is missing: once, and not for each of the files there.
+    """
+    for name in places:
+        protocol = protocol_of(name) or ""
+        if protocol in EXTRAS and find_spec(PACKAGES[protocol]) is None:
+            raise FetchError(f"{shown(name)} cannot be read: {missing_package(protocol)}.")
 
 
 def _rename_advice(place: Place, url: str) -> str:
@@ -268,10 +265,15 @@ def as_internal_error(what: str) -> Iterator[None]:
     except (NoReference, RefexplorerError, Stopped):
         raise
     except Exception as error:
-        cause = f"{type(error).__name__}: {error}"
-        raise InternalError(
-            f"Reading {what} failed inside refexplorer ({cause}); this is a bug, please report it."
-        ) from error
+        raise internal_error(what, error) from error
+
+
+def internal_error(what: str, error: Exception) -> InternalError:
+    """Return what is said of an error that only a bug can raise."""
+    cause = f"{type(error).__name__}: {error}"
+    return InternalError(
+        f"Reading {what} failed inside refexplorer ({cause}); this is a bug, please report it."
+    )
 
 
 class ReadTime:

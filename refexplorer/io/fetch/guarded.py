@@ -21,12 +21,13 @@ from refexplorer.core.limits import Limits
 from refexplorer.formats.finding import DOCUMENTS, read_source
 from refexplorer.formats.icechunk.facts import MARKS
 from refexplorer.formats.other_files import PROBE, is_web, kind_of, refuse_early, refuse_zarr
-from refexplorer.formats.source import options_for
+from refexplorer.formats.source import Locate, Source, options_for
 from refexplorer.formats.zarr_stores import WEB_MARKS
 from refexplorer.io.access import (
     OBJECT_STORES,
     AccessPolicy,
     Options,
+    Place,
     StorageOptions,
     is_private,
     is_public,
@@ -43,8 +44,6 @@ from refexplorer.io.fetch.targets import open_resolved
 
 if TYPE_CHECKING:
     from refexplorer.core.files import Progress
-    from refexplorer.formats.source import Locate, Source
-    from refexplorer.io.access import Place
     from refexplorer.io.fetch.answers import ByteParts
 
 _PIECE = 2**20  # bytes that are copied before the limit is checked
@@ -383,7 +382,7 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         if not facts.ranges or facts.size is None:
             raise SourceError(
                 f"{shown(place.url)} is a data file on a server that sends no byte ranges, so "
-                "that no chunk of it could be read by itself; download it and open the copy."
+                "that no chunk of it could be read alone; download it and open the copy."
             )
         self._sizes[place.url] = facts.size
 

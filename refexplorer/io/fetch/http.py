@@ -6,7 +6,7 @@ import asyncio
 import random
 import socket
 import weakref
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -18,15 +18,7 @@ from fsspec.asyn import get_loop
 from yarl import URL
 
 from refexplorer.core.errors import AccessError, FetchError, RefexplorerError
-from refexplorer.io.access import (
-    AccessPolicy,
-    Options,
-    Place,
-    default_port,
-    parse,
-    protocol_of,
-    shown,
-)
+from refexplorer.io.access import AccessPolicy, Options, Place, default_port, protocol_of, shown
 from refexplorer.io.fetch.answers import (
     HEAD,
     SELF_DESCRIBING,
@@ -125,24 +117,6 @@ async def check_addresses(policy: AccessPolicy, place: Place) -> None:
 def _check_addresses(policy: AccessPolicy, place: Place) -> None:
     for *_, address in socket.getaddrinfo(place.host, None):
         policy.check_address(place.protocol, place.host, str(address[0]), place.port)
-
-
-def hdfs_proxy(server: Place, given: Any) -> Callable[[str], str]:
-    """Return what WebHDFS passes each URL through: the policy is asked for data nodes."""
-
-    def allow(url: str) -> str:
-        if callable(given):
-            url = given(url)
-        for name, other in given.items() if isinstance(given, Mapping) else ():
-            url = url.replace(name, other, 1)
-        place, policy = parse(url), _policy.get()
-        if (place.host, place.port) != (server.host, server.port):
-            if policy is None:
-                raise AccessError(f"The name node leads to {shown(url)}.", target=url, grant="")
-            _check_addresses(policy, policy.place(url))
-        return url
-
-    return allow
 
 
 async def _ask_policy(

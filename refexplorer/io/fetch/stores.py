@@ -9,7 +9,6 @@ import weakref
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -29,7 +28,6 @@ from refexplorer.io.fetch.failures import DeniedByServer, http_failure, note_byt
 from refexplorer.io.fetch.http import (
     check_addresses,
     follow_allowed,
-    hdfs_proxy,
     redirect_trace,
     s3_session_class,
 )
@@ -161,21 +159,12 @@ def _root(place: Place, options: dict[str, Any]) -> str:
     return f"{place.protocol}://{authority}/"
 
 
-def _check_hdfs(name_node: str, response: Any, **_: object) -> None:
-    """Refuse an error of a data node, which fsspec takes for data, and a redirect anywhere."""
-    is_name_node = response.url.startswith(name_node)
-    if response.is_redirect and not (is_name_node and "op=OPEN" in response.url):
-        response.close()
-        raise FetchError("the server redirects to another one, which is not followed")
-    if not (is_name_node or response.ok):
-        response.close()
-        response.raise_for_status()
-
-
 def _make_filesystem(root: str, place: Place, name: str, options: dict[str, Any]) -> Any:
     """Return a filesystem made with what fsspec takes from the URL."""
     import fsspec
 
+    if place.protocol == "webhdfs":  # and fsspec follows to wherever that is
+        raise FetchError("WebHDFS is not read: its servers send who reads to other servers")
     given = dict(options)
     if place.protocol == "s3":
         given = s3_options(given)
@@ -183,8 +172,6 @@ def _make_filesystem(root: str, place: Place, name: str, options: dict[str, Any]
         given = gcs_options(given)
     elif not fsspec.get_filesystem_class(place.protocol).async_impl:
         given["skip_instance_cache"] = True  # the connection is used by nobody else
-    if place.protocol == "webhdfs":
-        given["data_proxy"] = hdfs_proxy(place, given.get("data_proxy"))
     where = f"{place.protocol}://{place.authority}"
     advice = f'name the place, as in storage_options={{"{where}": …}}'
     try:
@@ -199,8 +186,6 @@ def _make_filesystem(root: str, place: Place, name: str, options: dict[str, Any]
         raise FetchError(
             f"the URL does not say which server the storage options of {name} are for; {advice}"
         )
-    if place.protocol == "webhdfs":
-        made.session.hooks["response"].append(partial(_check_hdfs, made.url))
     return made
 
 

@@ -45,7 +45,7 @@ from refexplorer.spec.zarr_metadata import is_metadata
 if TYPE_CHECKING:
     from refexplorer.io.fetch.http import HttpReader
     from refexplorer.io.fetch.stores import RemoteReader
-    from refexplorer.refset.contents import SetLike
+    from refexplorer.refset.opened_set import SetLike
 
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY)
 """Where it exists, a folder need not be readable for the way to lead through it."""
@@ -420,7 +420,7 @@ def reference_of(refs: SetLike, key: str) -> Reference:
             "is a bug in refexplorer, please report it."
         )
     if not is_metadata(key):  # Zarr asks for names of metadata that no set has
-        from refexplorer.refset.contents import internals, require_lookup  # loads Arrow
+        from refexplorer.refset.opened_set import internals, require_lookup  # loads Arrow
 
         require_lookup(internals(refs).opened)
     raise NoReference(key)

@@ -16,19 +16,17 @@ import zarr
 from refexplorer.core.errors import AccessError, DecodeError, RefexplorerError
 from refexplorer.io.decode.sizes import Index, check_size, is_bounded, region
 from refexplorer.io.decode.steps import VALUES, Step, steps
-from refexplorer.io.fetch.background import POLL
-from refexplorer.io.fetch.failures import NoReference, as_internal_error, missing_or_failed
+from refexplorer.io.fetch.background import POLL, Stopped
+from refexplorer.io.fetch.failures import NoReference, internal_error, missing_or_failed
 from refexplorer.io.fetch.many import Advance, FetchProgress, fetch_many
 from refexplorer.io.fetch.targets import Targets, inline_bytes, reference_of
 from refexplorer.io.reading.readings import ChunkState, Reading
 from refexplorer.io.reading.zarr_refusals import check_array, sentence_of, undecodable
 from refexplorer.io.reading.zarr_store import ReferenceStore
-from refexplorer.refset.contents import SetLike, internals
+from refexplorer.refset.opened_set import SetLike, internals
 from refexplorer.spec.references import Base64, Inline, Reference
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from refexplorer.spec.zarr_metadata import ArrayMeta
 
 
@@ -49,7 +47,7 @@ class ArrayDecoder:
         self.refs = refs
         self.array = array
         self.targets = targets
-        self._given = _GivenBytes(targets, refs)
+        self._given: dict[str, bytes] = {}
         self._metadata = _metadata_of(array)
         self._steps = [] if self._metadata is None else self._own_steps(array)
         if not self._steps:  # Zarr says what is wrong with an array before chunks are fetched
@@ -86,11 +84,11 @@ class ArrayDecoder:
             except Exception:  # Zarr meets the same, and says it
                 pass
         key = self.array.chunk_key(index)
-        self._given.held[key] = data
+        self._given[key] = data
         try:
             return self._by_zarr(index)
         finally:
-            self._given.held.pop(key, None)
+            self._given.pop(key, None)
 
     def fill(self, index: Index) -> ArrayValues:
         """Return the values of a chunk that the set has no reference for."""
@@ -108,7 +106,7 @@ class ArrayDecoder:
     @cached_property
     def _opened(self) -> zarr.Array[Any]:
         """The array as Zarr opens it, which takes longer than many chunks."""
-        return _open(ReferenceStore(self.refs, self._given), self.array)
+        return _open(ReferenceStore(self.refs, self.targets, self._given), self.array)
 
     def _by_zarr(self, index: Index) -> ArrayValues:
         try:
@@ -132,24 +130,6 @@ class ArrayDecoder:
             return []
         is_known = all(each.stage.name == VALUES or is_bounded(each.stage.name) for each in found)
         return found if is_known else []
-
-
-class _GivenBytes(Targets):
-    """Gives the bytes that are here, and asks for all else."""
-
-    def __init__(self, targets: Targets, refs: SetLike) -> None:
-        super().__init__(targets.policy, None, refs.limits)
-        self._targets = targets
-        self.held: dict[str, bytes] = {}
-
-    def fetch(
-        self, key: str, reference: Reference, start: int = 0, end: int | None = None
-    ) -> bytes:
-        """Return bytes that are here; read those that are not."""
-        data = self.held.get(key)
-        if data is None:
-            return self._targets.fetch(key, reference, start, end)
-        return data[start:end]
 
 
 def _metadata_of(array: ArrayMeta) -> Any:
@@ -214,21 +194,24 @@ def array_at(refs: SetLike, path: str) -> ArrayMeta:
 
 
 def read_chunks(
-    decoder: ArrayDecoder,
-    indices: Sequence[Index],
-    advance: Advance = lambda progress: True,
+    decoder: ArrayDecoder, indices: Sequence[Index], advance: Advance = lambda progress: True
 ) -> Iterator[Reading]:
     """Yield chunks in the order in which they come, each with its state."""
     wanted: dict[str, tuple[Index, Reference]] = {}
+    opened = internals(decoder.refs).opened
     for index in indices:
         key = decoder.array.chunk_key(index)
         try:
-            with as_internal_error(key):
-                wanted[key] = index, reference_of(decoder.refs, key)
+            found = opened.lookup(key)
+            wanted[key] = index, found[1] if found else reference_of(decoder.refs, key)
         except NoReference:
             yield _filled(decoder, index)
         except RefexplorerError as error:
             yield failed(index, error)
+        except Stopped:
+            raise
+        except Exception as error:  # else a bug passes for a chunk that is not there
+            yield failed(index, internal_error(key, error))
     if wanted:
         yield from _ChunkStream(decoder, wanted, advance).readings()
 
@@ -252,10 +235,7 @@ class _ChunkStream:
     """One call of `read_chunks`: a thread fetches, some decode, one is given what they made."""
 
     def __init__(
-        self,
-        decoder: ArrayDecoder,
-        wanted: Mapping[str, tuple[Index, Reference]],
-        advance: Advance,
+        self, decoder: ArrayDecoder, wanted: Mapping[str, tuple[Index, Reference]], advance: Advance
     ) -> None:
         self._decoder = decoder
         self._targets = decoder.targets

@@ -15,7 +15,7 @@ from refexplorer.formats.parquet.store import lost_record_message
 from refexplorer.io.access import Options, parse, protocol_of, resolve
 from refexplorer.io.decode.codecs import names_v2, registering, registration
 from refexplorer.io.reading.zarr_refusals import RECTILINEAR
-from refexplorer.refset.contents import SetLike
+from refexplorer.refset.opened_set import SetLike
 
 if TYPE_CHECKING:
     from refexplorer.formats.source import Source

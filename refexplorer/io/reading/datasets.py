@@ -20,7 +20,7 @@ from refexplorer.io.fetch.failures import rejection_text
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.reading.zarr_refusals import check_for_xarray, saying_refusals
 from refexplorer.io.reading.zarr_store import ReferenceStore
-from refexplorer.refset.contents import SetLike
+from refexplorer.refset.opened_set import SetLike
 from refexplorer.spec.references import Base64, Inline, prefix
 
 if TYPE_CHECKING:
@@ -84,11 +84,7 @@ def to_xarray(
 
 
 def to_datatree(
-    refs: SetLike,
-    targets: Targets,
-    *,
-    coordinates: bool | None = None,
-    **options: Any,
+    refs: SetLike, targets: Targets, *, coordinates: bool | None = None, **options: Any
 ) -> xarray.DataTree:
     """Open all groups of the set as a tree of datasets, as `to_xarray` does."""
     import xarray

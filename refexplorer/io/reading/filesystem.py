@@ -14,21 +14,12 @@ from typing import Any
 
 from fsspec import AbstractFileSystem
 
-from refexplorer.core.errors import (
-    DecodeError,
-    FetchError,
-    RefexplorerError,
-    cause_of,
-)
+from refexplorer.core.errors import DecodeError, FetchError, RefexplorerError, cause_of
 from refexplorer.io.decode.codecs import METADATA_NAMES, refuse_unsafe
-from refexplorer.io.fetch.failures import (
-    NoReference,
-    as_internal_error,
-    missing_or_failed,
-)
+from refexplorer.io.fetch.failures import NoReference, as_internal_error, missing_or_failed
 from refexplorer.io.fetch.many import fetch_many
 from refexplorer.io.fetch.targets import Targets, reference_of
-from refexplorer.refset.contents import SetLike
+from refexplorer.refset.opened_set import SetLike
 from refexplorer.spec.references import Reference
 
 
@@ -138,11 +129,7 @@ class ReferenceFileSystem(AbstractFileSystem):  # type: ignore[misc]
         if not detail:
             return [node.path for node in nodes]
         return [
-            {
-                "name": node.path,
-                "type": "directory" if node.children else "file",
-                "size": node.size,
-            }
+            {"name": node.path, "type": "directory" if node.children else "file", "size": node.size}
             for node in nodes
         ]
 

@@ -19,7 +19,7 @@ from refexplorer.io.fetch.many import Advance
 from refexplorer.io.fetch.targets import RangeOfKey, Targets, merged
 from refexplorer.io.reading.chunks import ArrayDecoder, ArrayValues, array_at, read_chunks
 from refexplorer.io.reading.readings import ChunkState, Reading, overall
-from refexplorer.refset.contents import SetLike
+from refexplorer.refset.opened_set import SetLike
 from refexplorer.spec.references import Base64, Inline, Range, Url
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ def _parts(
 
 def _ascending(part: int | slice, extent: int) -> range:
     if isinstance(part, slice) and part.step is not None and part.step < 1:
-        raise RefexplorerError(f"The step of a slice has to be positive, and is {part.step}.")
+        raise RefexplorerError(f"The step of a slice must be positive, not {part.step}.")
     return places_along(part, extent)
 
 

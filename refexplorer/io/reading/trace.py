@@ -25,22 +25,26 @@ from refexplorer.core.text import (
     size_text,
 )
 from refexplorer.io.decode.sizes import Index
-from refexplorer.io.decode.steps import ABSENT, ShardCodec
+from refexplorer.io.decode.steps import (
+    ABSENT,
+    VALUES,
+    ShardCodec,
+    Step,
+    error_text,
+    shard_layout,
+    steps,
+)
 from refexplorer.io.fetch.background import wait_for
 from refexplorer.io.fetch.failures import NoReference, missing_or_failed
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.reading.readings import ChunkState
-from refexplorer.refset.contents import SetLike
+from refexplorer.refset.opened_set import SetLike
 from refexplorer.spec.derivation import SHOWN, TraceStep
 from refexplorer.spec.references import Base64, Range, Reference, Url
 
 if TYPE_CHECKING:
-    from refexplorer.io.decode.steps import Step
     from refexplorer.io.fetch.many import Advance
-    from refexplorer.io.fetch.targets import Targets
     from refexplorer.io.reading.trace_value import ValueOrigin
-    from refexplorer.refset.contents import SetLike
-    from refexplorer.spec.references import Reference
     from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _SHOWN = 20  # inner chunks that the text lists
@@ -387,9 +391,6 @@ class Tracer:
 
     def inner(self, inner: Sequence[int] | EllipsisType) -> Trace:
         """Read the index of the shard, and take every step of an inner chunk but of ``...``."""
-        from refexplorer.io.decode.steps import shard_layout
-        from refexplorer.io.reading.trace import Shard, check_inner, read_shard
-
         if self.array is None:
             raise DecodeError(f"{self.key} is no chunk of an array, so it is no shard.")
         layout = shard_layout(self.array.chunk_array(self.index or ()))
@@ -461,8 +462,6 @@ class Tracer:
 
     def _decode(self, array: ArrayMeta | None) -> None:
         """Read the bytes, and take the steps to the values of an array."""
-        from refexplorer.io.fetch.failures import NoReference
-
         try:
             self.raw = self._step("raw bytes", self._read, time.perf_counter)
         except NoReference:
@@ -480,8 +479,6 @@ class Tracer:
         self.values = data if isinstance(data, np.ndarray) else None
 
     def _decoding(self, array: ArrayMeta) -> list[Step]:
-        from refexplorer.io.decode.steps import VALUES, steps
-
         try:
             return steps(array, self.refs.limits)
         except RefexplorerError as error:
@@ -489,9 +486,6 @@ class Tracer:
             return []
 
     def _step(self, name: str, run: Callable[[], Any], clock: Callable[[], float]) -> Any:
-        from refexplorer.io.decode.steps import error_text
-        from refexplorer.io.fetch.failures import NoReference
-
         started = clock()
         try:
             data = run()
@@ -530,7 +524,6 @@ class Tracer:
         )
 
     def _read(self) -> bytes:
-        from refexplorer.io.fetch.failures import missing_or_failed
         from refexplorer.io.fetch.many import fetch_many
 
         assert self._at is not None

@@ -19,7 +19,7 @@ from refexplorer.io.reading.cf import decode_as_xarray, decoding_attributes
 from refexplorer.io.reading.chunks import ArrayDecoder, array_at
 from refexplorer.io.reading.readings import ChunkState
 from refexplorer.io.reading.trace import Trace, Tracer
-from refexplorer.refset.contents import SetLike
+from refexplorer.refset.opened_set import SetLike
 from refexplorer.spec.derivation import TraceStep
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class _ValueTracer(Tracer):
     def value(self) -> Trace:
         """Take every step."""
         grid = " x ".join(f"{size:,}" for size in self.array.grid) or "1"
-        where = f"`{self.key}` of the {grid} chunk grid holds it"
+        where = f"`{self.key}` of the {grid} chunk grid contains it"
         self._say("chunk", f"{where}, at {list(self.within)} of the chunk.")
         self.chunk()
         if self.state is ChunkState.FAILED and self.raw is None:
@@ -103,7 +103,7 @@ class _ValueTracer(Tracer):
             lacking = "no reference for" if self.reference is None else "the server has no file of"
             text = f"{lacking} the chunk, so Zarr shows the fill value {fill}"
             return self._result(ValueOrigin.NO_REFERENCE, f"{text}{_and(shown)}", raw, shown)
-        self._say("raw value", f"The chunk holds {_written(raw)} ({self.array.dtype}).")
+        self._say("raw value", f"The stored value is {_written(raw)} ({self.array.dtype}).")
         return self._of_value(raw, shown, masks)
 
     def _raw_value(self) -> np.ndarray:
@@ -137,7 +137,7 @@ class _ValueTracer(Tracer):
             self._say("valid range", text)
         if isinstance(shown, _Undecoded):
             self._say("xarray", f"xarray cannot decode it: {shown}.")
-            text = f"the chunk holds {_written(raw)}, and xarray cannot decode it: {shown}"
+            text = f"the stored value is {_written(raw)}, and xarray cannot decode it: {shown}"
             return self._result(ValueOrigin.NOT_DECODED, text, raw, None)
         name = masks.of(raw)
         if _is_missing(shown) and not _is_missing(raw):
@@ -154,7 +154,7 @@ class _ValueTracer(Tracer):
         self._say("missing value", f"xarray masks {_written(raw)}: {reason}.")
         self._say_shown(shown)
         cause = ValueOrigin.FILL_VALUE if is_fill else ValueOrigin.MISSING_VALUE
-        text = f"the data holds {_written(raw)}, which xarray masks: {reason}{_and(shown)}"
+        text = f"the stored value is {_written(raw)}, which xarray masks: {reason}{_and(shown)}"
         return self._result(cause, text, raw, shown)
 
     def _unmasked(self, raw: Any, shown: Any, masks: _Masks) -> Trace:
@@ -167,12 +167,12 @@ class _ValueTracer(Tracer):
             text = f"{packed} before xarray compares it, so xarray does not mask it{_and(shown)}"
             return self._result(ValueOrigin.PACKED_FILL_VALUE, text, raw, shown)
         if _is_nan(raw):
-            text = "the data itself holds NaN here"
+            text = "the stored value is NaN"
             return self._result(ValueOrigin.NAN_IN_DATA, text, raw, shown)
         if _is_same(raw, shown):
-            text = f"the data holds {_written(raw)}, and nothing changes it"
+            text = f"the stored value is {_written(raw)}, and nothing changes it"
             return self._result(ValueOrigin.AS_STORED, text, raw, shown)
-        text = f"the data holds {_written(raw)}, which its attributes turn into {_written(shown)}"
+        text = f"the stored value is {_written(raw)}, with attributes {_written(shown)}"
         return self._result(ValueOrigin.SCALED, text, raw, shown)
 
     def _shown(self, raw: Any) -> Any:

@@ -19,7 +19,7 @@ from refexplorer.core.errors import DecodeError, RefexplorerError
 from refexplorer.core.limits import is_out_of_memory, memory_message
 from refexplorer.core.text import escape
 from refexplorer.io.access import shown
-from refexplorer.refset.contents import SetLike
+from refexplorer.refset.opened_set import SetLike
 from refexplorer.spec.references import Range, Url
 from refexplorer.spec.zarr_metadata import (
     ArrayMeta,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextvars import ContextVar, copy_context
 from functools import cache, partial
@@ -45,16 +45,15 @@ from refexplorer.io.reading.zarr_refusals import (
     sentence_of,
     undecodable,
 )
-from refexplorer.refset.contents import SetLike
+from refexplorer.refset.opened_set import SetLike
 from refexplorer.spec.references import Range, Reference
-from refexplorer.spec.zarr_metadata import is_metadata
+from refexplorer.spec.zarr_metadata import ArrayMeta, is_metadata
 
 if TYPE_CHECKING:
     from zarr.abc.codec import CodecPipeline
     from zarr.core.buffer import Buffer, BufferPrototype
     from zarr.core.metadata import ArrayV2Metadata, ArrayV3Metadata
 
-    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 AHEAD_BYTES = 2**24
 """Encoded bytes of a window that is read ahead; two windows may be on their way."""
@@ -148,10 +147,13 @@ class ReferenceStore(Store):
     supports_deletes = False
     supports_listing = True
 
-    def __init__(self, refs: SetLike, targets: Targets) -> None:
+    def __init__(
+        self, refs: SetLike, targets: Targets, given: Mapping[str, bytes] | None = None
+    ) -> None:
         ensure_loop()
         super().__init__(read_only=True)
         self.references, self.targets = refs, targets
+        self._given = {} if given is None else given  # Bytes that are here, by key
         self._guard = ChunkGuard(refs.limits)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -254,7 +256,11 @@ class ReferenceStore(Store):
 
     def _checked(self, key: str, start: int | None, end: int | None) -> bytes:
         plan = current_plan.get()
-        data = None if plan is None or start is not None or end is not None else plan.take(key)
+        data: bytes | RefexplorerError | None = None
+        if (given := self._given.get(key)) is not None:
+            data = given[start:end]
+        elif plan is not None and start is None and end is None:
+            data = plan.take(key)
         if isinstance(data, RefexplorerError):
             raise data
         if data is None:

@@ -28,7 +28,15 @@ from refexplorer.core.processes import (
 )
 from refexplorer.core.text import size_text
 from refexplorer.formats.datafiles.confined_references import reader
-from refexplorer.formats.datafiles.data_file import SizedDataFile, Unread, why_of
+from refexplorer.formats.datafiles.data_file import (
+    DataFile,
+    FileArray,
+    FileChunks,
+    FileObject,
+    SizedDataFile,
+    Unread,
+    why_of,
+)
 from refexplorer.formats.datafiles.metadata_transfer import (
     FileMetadata,
     chunk_bytes,
@@ -38,15 +46,12 @@ from refexplorer.formats.datafiles.metadata_transfer import (
     values_of,
 )
 from refexplorer.formats.datafiles.streams import RangeStream
-from refexplorer.io.fetch.targets import open_resolved
-from refexplorer.io.sources.target_file import BLOCK
+from refexplorer.io.fetch.targets import Targets, open_resolved
+from refexplorer.io.sources.target_file import BLOCK, TargetFile
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from refexplorer.formats.datafiles.data_file import DataFile, FileArray, FileChunks, FileObject
-    from refexplorer.io.fetch.targets import Targets
-    from refexplorer.io.sources.target_file import TargetFile
 
 SECONDS = 60
 """Time for one question; waiting for a server does not count."""

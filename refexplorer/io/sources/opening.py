@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from refexplorer.formats.datafiles.data_file import Unread
+from refexplorer.formats.datafiles.data_file import SizedDataFile, Unread
 from refexplorer.formats.datafiles.netcdf3 import NetCdf3File
 from refexplorer.formats.other_files import kind_of
 from refexplorer.io.sources.confined import ConfinedFile
@@ -17,7 +17,6 @@ from refexplorer.io.sources.target_file import BLOCK, TargetFile
 from refexplorer.io.sources.zarr_files import find_array
 
 if TYPE_CHECKING:
-    from refexplorer.formats.datafiles.data_file import SizedDataFile
     from refexplorer.io.fetch.targets import Targets
 
 _FORMS = {"hdf5": "HDF5", "netcdf3": "NetCDF3", "tiff": "TIFF", "fits": "FITS", "grib": "GRIB"}

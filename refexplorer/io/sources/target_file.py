@@ -13,12 +13,11 @@ from refexplorer.core.text import size_text
 from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.formats.datafiles.streams import RangeStream
 from refexplorer.io.access import shown
-from refexplorer.io.fetch.targets import Targets, explanation
+from refexplorer.io.fetch.targets import LocalFile, Targets, explanation
 from refexplorer.spec.references import Range, Url
 
 if TYPE_CHECKING:
     from refexplorer.io.fetch.answers import Facts
-    from refexplorer.io.fetch.targets import LocalFile
 
 BLOCK = 2**16
 """Bytes of a block: at 10 MB/s they take 6 ms, less than the way to a server and back."""
@@ -55,7 +54,7 @@ class TargetFile(RangeStream):
             else:
                 size = self._begin()
         if size is None:
-            raise Unread("cost", "The server does not tell the size of the file.")
+            raise Unread("cost", "The server does not report the size of the file.")
         self.size = size
 
     @contextmanager

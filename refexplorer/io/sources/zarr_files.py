@@ -32,14 +32,13 @@ from refexplorer.formats.datafiles.data_file import (
 )
 from refexplorer.io.decode.codecs import is_installed, refuse_unsafe
 from refexplorer.io.decode.sizes import region
-from refexplorer.io.decode.steps import ABSENT, ShardCodec, shard_layout, steps
+from refexplorer.io.decode.steps import ABSENT, ShardCodec, decoded, shard_layout
 from refexplorer.io.fetch.failures import TransientError
 from refexplorer.io.sources.target_file import TargetFile
-from refexplorer.spec.zarr_metadata import BadMetadata, read_array
+from refexplorer.spec.zarr_metadata import ArrayMeta, BadMetadata, read_array
 
 if TYPE_CHECKING:
     from refexplorer.io.fetch.targets import Targets
-    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 INNER = "/inner"
 METADATA_BYTES = 2**24  # of a metadata document on the web; it is read whole
@@ -118,7 +117,7 @@ class ZarrChunkFile(SizedDataFile):
         offsets, lengths = entries[there].T
         size = np.uint64(self._file.size)
         if np.any(offsets > size) or np.any(lengths > size - offsets):
-            raise Unread("damaged", "The index of the shard leads out of the file.")
+            raise Unread("damaged", "The index of the shard points outside the file.")
         begin = self._metas[next(iter(self._metas))].starts_of(np.array([self._index], np.int64))
         first = begin[0] // np.array(shard.inner.chunks, np.int64)
         places = np.stack(np.unravel_index(there, shard.grid), axis=1).reshape(len(there), -1)
@@ -135,10 +134,9 @@ class ZarrChunkFile(SizedDataFile):
         if not len(found) or not inside:
             raise Unread("expression", "The file has one chunk, and these values are of others.")
         offset, length = int(chunks.offsets[found[0]]), int(chunks.lengths[found[0]])
-        data: Any = self._file.read_at(offset, offset + length)
+        data = self._file.read_at(offset, offset + length)
         try:
-            for step in steps(meta.chunk_array(index), self._limits):
-                data = step.run(data)
+            values = decoded(meta.chunk_array(index), data, self._limits)
         except Exception as error:  # codecs raise what they like
             why = _why_undecoded(meta, error)
             raise Unread(why, f"The chunk cannot be decoded: {error_text(error)}.") from error
@@ -146,7 +144,7 @@ class ZarrChunkFile(SizedDataFile):
             slice(span.start - place.start, span.stop - place.start)
             for span, place in zip(spans, places, strict=True)
         )
-        return np.asarray(data).reshape(meta.chunk_shape(index))[tuple(cut)]
+        return values[tuple(cut)]
 
     def close(self) -> None:
         """Close the file."""

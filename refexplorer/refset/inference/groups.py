@@ -25,9 +25,9 @@ from itertools import islice
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.formats.columns.arrow import Spans, numbers_of, spans_of, text_column
-from refexplorer.formats.columns.references import RANGE, URL, Columns
+from refexplorer.formats.columns.references import RANGE, URL, Columns, numbers_of, text_column
 from refexplorer.formats.columns.table import Table
+from refexplorer.formats.columns.texts import Spans, spans_of
 
 LEAST_ROWS = 6
 """Fewer references are written out in less text than a gen item takes."""
@@ -442,12 +442,7 @@ def _rows_of(codes: np.ndarray, chosen: np.ndarray) -> np.ndarray:
 
 
 def _group(
-    table: Table,
-    rows: np.ndarray,
-    key: str,
-    url: str,
-    ranges: bool,
-    tell: Callable[[int], None],
+    table: Table, rows: np.ndarray, key: str, url: str, ranges: bool, tell: Callable[[int], None]
 ) -> Group:
     columns, of_key = table.columns, key.count("0")
     of_both = of_key + url.count("0")

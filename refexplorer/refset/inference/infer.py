@@ -30,7 +30,7 @@ from refexplorer.refset.inference.groups import (
     own_field,
     profiles,
 )
-from refexplorer.refset.opened_set import BLOCK, block_of
+from refexplorer.refset.overriding import BLOCK, block_of
 from refexplorer.refset.segments import Generated
 from refexplorer.refset.writing.json import WatchBlocks, means_v1, retargeted, written
 from refexplorer.spec.document import UrlReader, read_document
@@ -369,7 +369,7 @@ def infer_table(table: Table, least: int = 0, progress: Progress | None = None) 
     while True:
         found = _with_templates(table, items, least)
         if found is None and least:
-            raise RefexplorerError("A URL of the set is too long to be written as V1.")
+            raise RefexplorerError("A URL of the set is too long to write as V1.")
         if found is None or not found.version:
             return as_it_is(table)
         rows = [item.rows for item in items]

@@ -13,18 +13,18 @@ import pyarrow.compute as pc
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.files import refused
-from refexplorer.formats.columns.arrow import flags_of
 from refexplorer.formats.columns.chunk_names import chunk_indices, chunk_keys
 from refexplorer.formats.columns.references import (
     BASE64,
     INLINE,
     Columns,
     UrlColumn,
+    flags_of,
     joined_columns,
 )
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.moves import SAME, compare
-from refexplorer.refset.opened_set import BLOCK
+from refexplorer.refset.overriding import BLOCK
 from refexplorer.spec.references import Reference, folders_above
 from refexplorer.spec.zarr_metadata import ArrayMeta
 

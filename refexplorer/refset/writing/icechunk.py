@@ -16,7 +16,7 @@ from refexplorer.formats.columns.references import BASE64, INLINE, RANGE, URL
 from refexplorer.formats.columns.table import EntriesBuilder, Table, build_table
 from refexplorer.formats.icechunk.columns import add_snapshot, awaited
 from refexplorer.formats.icechunk.writer import RepositoryWriter, writing_repository
-from refexplorer.refset.opened_set import BLOCK
+from refexplorer.refset.overriding import BLOCK
 from refexplorer.refset.writing.comparing import (
     ArraysByPath,
     ChunkOrder,
@@ -85,8 +85,7 @@ def _used(found: InOrder) -> np.ndarray:
 def _bytes(key: str, reference: object) -> bytes:
     if not isinstance(reference, Inline | Base64):
         raise RefexplorerError(
-            f"`{key}` is metadata that lies in another file; pass `inline`, which writes it into "
-            "the set."
+            f"`{key}` is metadata in another file; pass `inline`, which writes it into the set."
         )
     return reference.data
 
@@ -120,10 +119,7 @@ def _data(reference: object) -> bytes:
 
 
 def _checked(
-    writer: RepositoryWriter,
-    again: Iterable[Table],
-    metadata: Mapping[str, bytes],
-    limits: Limits,
+    writer: RepositoryWriter, again: Iterable[Table], metadata: Mapping[str, bytes], limits: Limits
 ) -> int:
     """Compare what the session has with what was to be written; return how many keys."""
     builder = EntriesBuilder()

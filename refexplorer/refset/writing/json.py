@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 from refexplorer.core.errors import RefexplorerError, SourceError
 from refexplorer.core.files import plain
 from refexplorer.core.limits import Limits
-from refexplorer.formats.columns.arrow import text_column, text_scalar
 from refexplorer.formats.columns.references import (
     BASE64,
     INLINE,
@@ -31,9 +30,12 @@ from refexplorer.formats.columns.references import (
     members,
     placed,
     range_values,
+    text_column,
+    text_scalar,
 )
 from refexplorer.formats.columns.table import Table
-from refexplorer.refset.opened_set import BLOCK, OpenedSet, block_of, tables
+from refexplorer.refset.opened_set import OpenedSet
+from refexplorer.refset.overriding import BLOCK, block_of, tables
 from refexplorer.refset.writing.comparing import Spool, check_in_any_order, check_in_order, differs
 from refexplorer.spec.references import Base64, Inline, Range, Reference, read_bytes
 

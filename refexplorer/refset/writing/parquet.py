@@ -85,7 +85,7 @@ def _chunks(array: ArrayMeta, numbers: np.ndarray, columns: Columns) -> Chunks:
     """Return chunks of an array, in their order, as a parquet store says them."""
     if None in columns.urls:
         raise RefexplorerError(
-            f"A chunk of {array.path_text()} has no URL, which a parquet store cannot hold."
+            f"A chunk of {array.path_text()} has no URL, which a parquet store cannot contain."
         )
     is_range = columns.kinds == RANGE
     is_text = (columns.kinds == INLINE) | (columns.kinds == BASE64)

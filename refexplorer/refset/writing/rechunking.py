@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.formats.columns.arrow import number_column
 from refexplorer.formats.columns.chunk_names import chunk_indices, chunk_keys
 from refexplorer.formats.columns.references import (
     RANGE,
@@ -20,6 +19,7 @@ from refexplorer.formats.columns.references import (
     build_columns,
     joined_columns,
     json_text,
+    number_column,
 )
 from refexplorer.formats.columns.table import Table, build_table
 from refexplorer.refset.arrays import arrays_of
@@ -83,10 +83,7 @@ class Reshaping:
     """What a set becomes when some of its arrays get other chunks."""
 
     def __init__(
-        self,
-        table: Table,
-        divided: Mapping[str, tuple[int, ...]],
-        held: Mapping[str, bytes],
+        self, table: Table, divided: Mapping[str, tuple[int, ...]], held: Mapping[str, bytes]
     ) -> None:
         before = arrays_of(table)
         self._before, self._divided, self._held = before, divided, held

@@ -138,7 +138,7 @@ def _remedy(source: object) -> str:
         return f'Write {{"stop": {source}}}.'
     if isinstance(source, Mapping) and "stop" not in source:
         other = next((name for name in STOPS if name in source), None)
-        return f"Write `stop` in place of `{other}`." if other else ""
+        return f"Write `stop` instead of `{other}`." if other else ""
     return ""
 
 

@@ -482,7 +482,7 @@ def _note_equal_keys(item: GenItem, at: str, findings: Findings) -> None:
             at,
             f"gen[{item.number}] generates up to {item.count:,} keys, too many to check for "
             "duplicates.",
-            "Use each dimension by itself in `key`, so that every key is certain to differ.",
+            "Use each dimension alone in `key`, so every key is certain to differ.",
         )
     elif item.count < item.grid.count:
         findings.add(

@@ -136,7 +136,7 @@ _METHODS = {
 _SAID = (
     (r"unexpected end of template, expected 'end of print .*'", "`{{` is not closed by `}}`"),
     (r"unexpected 'end of print .*'", "an expression is missing before `}}`"),
-    (r"unexpected '}'", "a single `}` stands inside of `{{ … }}`"),
+    (r"unexpected '}'", "there is a single `}` inside `{{ … }}`"),
     (r"Missing end of comment tag", "`{#` is not closed by `#}`"),
     (r"Unexpected end of template.*innermost block.*is '(\w+)'", r"`{% \1 %}` is not closed"),
     (r"Expected an expression, got 'end of print .*'", "an expression is missing before `}}`"),

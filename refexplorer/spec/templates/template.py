@@ -18,13 +18,7 @@ from refexplorer.core.limits import DEFAULT_LIMITS, Limits
 from refexplorer.core.text import masks_repr
 from refexplorer.spec.findings import COMPARED, suggest
 from refexplorer.spec.templates import syntax
-from refexplorer.spec.templates.parsing import (
-    BUILT_IN,
-    FILTERS,
-    TESTS,
-    as_template_problem,
-    lower,
-)
+from refexplorer.spec.templates.parsing import BUILT_IN, FILTERS, TESTS, as_template_problem, lower
 from refexplorer.spec.templates.syntax import (
     BINARY,
     COMPARE,
@@ -120,7 +114,7 @@ class Scope:
             arguments = ", ".join(f"{wanted}=…" for wanted in sorted(template.names))
             raise TemplateProblem(
                 "bad-template",
-                f"The template `{name}` takes arguments, so it has to be called.",
+                f"The template `{name}` takes arguments, so it must be called.",
                 f"Write {{{{{name}({arguments})}}}}.",
             )
         return self.call(name, {})
@@ -180,10 +174,10 @@ class Template:
 
     def render(self, scope: Scope) -> str:
         """Return the text for these names."""
-        pieces = [
-            part if isinstance(part, str) else text_of(run(part.evaluate, scope), scope.limits)
-            for part in self.parts
-        ]
+        pieces: list[str] = []
+        for part in self.parts:
+            value = part if isinstance(part, str) else run(part.evaluate, scope)
+            pieces.append(value if isinstance(value, str) else text_of(value, scope.limits))
         if sum(map(len, pieces)) > scope.limits.template_chars:
             raise too_big(scope.limits, "The rendered text")
         return "".join(pieces)
@@ -228,7 +222,9 @@ def compile_form(form: syntax.Form) -> Evaluate:
     """Compile an expression whose value must be there."""
     if isinstance(form, syntax.MayBeAbsent):
         evaluate = _optional(form)
-        return lambda scope: require_value(evaluate(scope))
+        return lambda scope: (
+            value if isinstance(value := evaluate(scope), str) else require_value(value)
+        )
     match form:
         case syntax.Literal(value):
             return lambda scope: value

@@ -17,7 +17,7 @@ from refexplorer.checks.states import CHUNK_TERMS, FileState, LedgerState, Rank
 from refexplorer.core.errors import LimitError
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted
-from refexplorer.io.decode.steps import steps
+from refexplorer.io.decode.steps import decoded
 from refexplorer.io.fetch.many import fetch_many
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.refset.chunk_grid import ChunkReferences
@@ -120,7 +120,7 @@ class RepairLaw:
             return
         chunks = ChunkReferences(self._opened, meta)
         if not chunks.complete:
-            yield "it has too many generated chunks to decode some before and after"
+            yield "it has too many generated chunks to compare decoded ones"
             return
         inline, of_files = self._sorted(meta, chunks)
         if not each.fields.keys() & DECODING:
@@ -190,9 +190,7 @@ class RepairLaw:
                 continue
             try:
                 chunk = meta.chunk_array(meta.chunk_index(key) or ())
-                for step in steps(chunk, self._limits):  # risky codecs run in a child
-                    each = step.run(each)
-                values[key] = np.asarray(each).reshape(chunk.chunks)
+                values[key] = decoded(chunk, each, self._limits)  # risky codecs run in a child
             except Exception:  # codecs raise what they like
                 continue
         return values
@@ -222,7 +220,7 @@ def find_fallen(before: Ledger, after: Ledger) -> Iterator[tuple[str, str]]:
                 yield path, "more of its chunks would be wrong"
             continue
         if old.ndim != new.ndim:
-            yield path, f"it would have {counted(new.ndim, 'dimension')} in place of {old.ndim}"
+            yield path, f"it would have {counted(new.ndim, 'dimension')} instead of {old.ndim}"
             continue
         states = _in_grid_of(old, new)
         falls = (RANKS[states] < RANKS[old]) | (

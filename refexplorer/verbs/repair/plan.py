@@ -21,7 +21,7 @@ from refexplorer.formats.columns.chunk_names import chunk_keys
 from refexplorer.formats.columns.references import RANGE, URL, Columns, UrlColumn
 from refexplorer.formats.columns.table import Table, build_table
 from refexplorer.io.decode.codecs import is_installed
-from refexplorer.refset.opened_set import concatenated
+from refexplorer.refset.overriding import concatenated
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.references import Inline, Range, folders_above, prefix
 from refexplorer.spec.zarr_metadata import DIMENSIONS, ArrayMeta
@@ -164,10 +164,7 @@ class _Planner:
         if new["chunks"]:
             facts.claims.append((number, new["chunks"], new["offsets"], new["lengths"]))
         if new["start"] is not None:
-            start, shape = (
-                np.array(new["start"], np.int64),
-                np.array(new["shape"], np.int64),
-            )
+            start, shape = (np.array(new["start"], np.int64), np.array(new["shape"], np.int64))
             facts.is_whole &= tuple(shape.tolist()) == self._arrays[row["array"]].shape
             facts.regions.append((start, start + shape))
             facts.certain.add(row["target"])

@@ -20,8 +20,8 @@ from refexplorer.core.limits import check_expandable
 from refexplorer.core.text import KEYS, array_text, counted, escape, items, masked, shown
 from refexplorer.formats.columns.table import Table
 from refexplorer.io.access import allowed_names
-from refexplorer.refset.contents import Contents, internals
-from refexplorer.refset.opened_set import OpenedSet, table_of
+from refexplorer.refset.opened_set import Contents, OpenedSet, internals
+from refexplorer.refset.overriding import table_of
 from refexplorer.refset.writing.json import Renames, retargeted
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, Findings
@@ -52,8 +52,7 @@ class RepairContext:
         location = refs.source.location
         if source.location is not None and location != source.location:
             terms = replace(terms, allow=(*terms.allow, source.location))
-        base = "/refs" if refs.source.form == "V1" else ""
-        return replace(terms.of(source), location=location, base=base, recorded={})
+        return replace(terms.of(source), location=location, base=refs.source.key_base, recorded={})
 
     def verify(self, refs: ReferenceSet, watch: AuditWatch) -> Report:
         """Verify one of them."""
@@ -292,22 +291,21 @@ def repair(
     overwrite: bool = False,
     watch: AuditWatch = lambda progress: True,
 ) -> Repair:
-    """Repair a set with what the metadata of its files say.
+    """Repair a set using the metadata of its files.
 
-    The set is verified, what is wrong is planned as a patch, and the patched set is verified on the
-    same terms. A reference is replaced where it is wrong and the place of the chunk in a file is
-    certain; metadata where all files agree. No chunk may get worse: a change that would do so, and
-    what nothing says is wrong, is left with the reason. The source is never changed.
+    The set is verified, a patch is planned, and the patched set is verified in the same way. A
+    reference is replaced if it is wrong and the position of the chunk in a file is certain;
+    metadata if all files agree. No chunk may get worse: such a change is skipped, with the reason.
+    The source is never changed.
 
     Parameters
     ----------
     source
         A `ReferenceSet`, or a source as `open_references` takes it.
     output
-        Where to write the repaired set; None writes nothing, and `Repair.write` does it later.
+        Where to write the repaired set; None writes nothing; use `Repair.write` later.
     renames
-        Starts of URLs and what they become, for files that were moved; the first rule that fits is
-        applied.
+        Pairs of old and new starts of URLs, for files that were moved; the first match is applied.
     values, allow, storage_options, watch
         As `ReferenceSet.verify` has them; the files are read once for each round, of which there
         are at most five, and once more for what was written.
@@ -317,14 +315,14 @@ def repair(
     Returns
     -------
     Repair
-        ``difference``, ``repaired``, ``left`` with what to do about it, ``before``, ``after``.
+        ``difference``, ``repaired``, ``left`` (with what to do about it), ``before``, ``after``.
 
     Raises
     ------
     RefexplorerError
-        If a rule fits no URL, verifying was stopped, or the output cannot be written.
+        If a rename matches no URL, verifying was stopped, or the output cannot be written.
     LimitError
-        If the set has more references than verifying takes.
+        If the set has more references than `verify` supports.
     """
     refs = source if isinstance(source, ReferenceSet) else open_references(source)
     if output is not None:

@@ -24,7 +24,8 @@ from refexplorer.checks.advice.rules import AdviceFinding
 from refexplorer.checks.advice.selections import PartOfArray, TasksOfArray, parse_access
 from refexplorer.core.errors import AccessError, RefexplorerError
 from refexplorer.core.text import counted
-from refexplorer.refset.contents import internals
+from refexplorer.refset.chunk_grid import Windows
+from refexplorer.refset.opened_set import internals
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.code.cells import code_of_measure
 from refexplorer.views.wire.context import ViewContext
@@ -33,14 +34,20 @@ from refexplorer.views.wire.requests import Buffers, Count, floats, job
 
 CELLS = 48
 """Most rows and most columns."""
+PICTURED = 256
+"""The same of cells that colour a picture."""
 _LONGEST = 10**7
 """Chunks along a dimension that are looked at one by one."""
 
 
-def touches(part: PartOfArray | TasksOfArray) -> tuple[tuple[int, ...], np.ndarray]:
-    """Return the drawn dimensions, and how often a chunk of each cell is read on average.
+def touches(
+    part: PartOfArray | TasksOfArray,
+    axes: Sequence[int] | None = None,
+    window: Windows | None = None,
+) -> tuple[tuple[int, ...], np.ndarray, tuple[int, ...]]:
+    """Return the drawn dimensions, how often a chunk of each cell is read on average, and steps.
 
-    Chunks are read by their places along each dimension, so that these are multiplied.
+    Chunks are read by their places along each dimension, so these are multiplied.
     """
     grid = part.array.grid
     if not math.prod(grid):
@@ -50,23 +57,38 @@ def touches(part: PartOfArray | TasksOfArray) -> tuple[tuple[int, ...], np.ndarr
             f"{part.array.path or '/'} has more than {_LONGEST:,} chunks along a dimension, which "
             "are not drawn."
         )
-    along = [part.touches(axis, np.arange(count)) for axis, count in enumerate(grid)]
+    spans = _checked_window(grid, window)
+    along = [part.touches(axis, np.arange(*span)) for axis, span in enumerate(spans)]
     several = [axis for axis, count in enumerate(grid) if count > 1] or [*range(len(grid))][-1:]
-    axes = tuple(sorted(sorted(several, key=lambda axis: -grid[axis])[:2]))
+    if axes is None:
+        axes = sorted(sorted(several, key=lambda axis: -grid[axis])[:2])
+    elif len(axes) > 2 or not {*axes} <= {*range(len(grid))}:
+        raise RefexplorerError(f"The array has no dimensions {list(axes)} to draw.")
     others = math.prod(float(each.mean()) for axis, each in enumerate(along) if axis not in axes)
-    sides = [_means(along[axis]) for axis in axes]
+    # A window is that of a picture, whose cells are not merged further.
+    most = CELLS if window is None else PICTURED
+    steps = tuple(-(-len(along[axis]) // most) for axis in axes)
+    sides = [_means(along[axis], step) for axis, step in zip(axes, steps, strict=True)]
     sides = [np.ones(1)] * (2 - len(sides)) + sides
-    return axes, np.multiply.outer(*sides) * others
+    return tuple(axes), np.multiply.outer(*sides) * others, steps
 
 
-def _means(values: np.ndarray) -> np.ndarray:
-    """Return the means of at most `CELLS` equal blocks; the last may be shorter."""
-    step = -(-len(values) // CELLS)
+def _checked_window(grid: Sequence[int], window: Windows | None) -> Windows:
+    if window is None:
+        return [(0, count) for count in grid]
+    if len(window) != len(grid) or any(
+        not 0 <= start < stop <= count for (start, stop), count in zip(window, grid, strict=True)
+    ):
+        raise RefexplorerError(f"The grid has no window {window}.")
+    return window
+
+
+def _means(values: np.ndarray, step: int) -> np.ndarray:
+    """Return the means of equal blocks; the last may be shorter."""
     starts = np.arange(0, len(values), step)
     return np.add.reduceat(values, starts) / np.diff(starts, append=len(values))
 
 
-ARRAYS_LISTED = 500  # arrays that the menu lists
 FINDINGS = 50  # findings in one answer
 _GROUPS = 20  # bars in one answer
 _TASKS = 10**6
@@ -80,7 +102,6 @@ class ReadingCosts(Struct, frozen=True):
     places: tuple[Connection, ...]
     readers: tuple[MergeRules, ...]
     place: Connection  # The one that was asked for
-    arrays: tuple[str, ...]  # Those to choose from; cut
     array: str | None  # Whose accesses are among the bars; null if the set has none
     dimensions: tuple[str, ...]
     bars: tuple[AccessCost, ...]  # What opening costs, and accesses to the array
@@ -107,6 +128,7 @@ class ChunkTouches(Struct, frozen=True):
     axes: tuple[int, ...]  # The drawn ones, at most two: rows, columns
     rows: int
     columns: int
+    steps: tuple[int, ...]  # Chunks in a cell, along the drawn ones
     most: float  # Times that a chunk of the cell with most is read, on average
 
 
@@ -147,7 +169,6 @@ class CostView:
             tuple(PLACES.values()),
             READERS,
             connected,
-            self._refs.arrays()[:ARRAYS_LISTED],
             None if shown is None else shown.path,
             () if shown is None else _names(shown),
             tuple(costs),
@@ -186,17 +207,19 @@ class CostView:
         array: str | None,
         access: str,  # The name of a bar
         given: str = "",  # As in ``cost.show``, for ``as given``
+        # axes, window: The drawn ones and the part to draw, in chunks, as in ``grid.show``
+        axes: tuple[int, ...] | None = None,
+        window: tuple[tuple[int, int], ...] | None = None,
     ) -> tuple[ChunkTouches, Buffers]:
         """Say how often an access reads each chunk of an array."""
         shown = self._array(array)
         if shown is None:
             raise RefexplorerError("The set has no arrays.")
-        axes, cells = touches(self._part(shown, access, given))
+        drawn, cells, steps = touches(self._part(shown, access, given), axes, window)
         rows, columns = cells.shape
         names, most = _names(shown), float(cells.max())
-        return ChunkTouches(shown.path, shown.grid, names, axes, rows, columns, most), [
-            floats(cells)
-        ]
+        found = ChunkTouches(shown.path, shown.grid, names, drawn, rows, columns, steps, most)
+        return found, [floats(cells)]
 
     def _access_cost(self, array: ArrayMeta, text: str, place: Connection) -> AccessCost:
         part = parse_access(array, text)

@@ -34,15 +34,15 @@ def obstacle(left: ReadingModel, right: ReadingModel) -> str | None:
     """Say why two readings have no difference; None if they have one."""
     for side, reading in (("left", left), ("right", right)):
         if reading.state == "fill":
-            return f"There is no difference: the {side} part has no reference, so nothing was read."
+            return f"No difference: the {side} part has no reference, so nothing was read."
         if reading.state != "fetched" or reading.texts is not None:
-            return f"There is no difference: the {side} part has no numbers."
+            return f"No difference: the {side} part has no numbers."
         if reading.times or reading.flags:
             what = "times" if reading.times else "flags"
-            return f"There is no difference: the {side} part holds {what}."
+            return f"No difference: the {side} part is {what}."
     if left.units != right.units:
         units = " and ".join(each.units or "none" for each in (left, right))
-        return f"There is no difference: the units are not the same ({units})."
+        return f"No difference: the units are not the same ({units})."
     return _grids(_long_sides(left), _long_sides(right))
 
 
@@ -52,9 +52,7 @@ def subtract(left: Numbers, right: Numbers) -> Numbers:
         return right - left
 
 
-def _long_sides(
-    reading: ReadingModel,
-) -> list[tuple[str, int, Sequence[float | None] | None]]:
+def _long_sides(reading: ReadingModel) -> list[tuple[str, int, Sequence[float | None] | None]]:
     """Return name, cells and coordinate of each dimension with more than one value."""
     known = [side.values for side in reading.coordinates]
     known += [None] * (len(reading.shape) - len(known))
@@ -71,13 +69,13 @@ def _grids(
 ) -> str | None:
     if len(left) != len(right):
         return (
-            "There is no difference: the left part has "
+            "No difference: the left part has "
             f"{len(left)} dimensions of more than one value, the right one {len(right)}."
         )
     for (name, size, one), (other_name, other_size, other) in zip(left, right, strict=True):
         if size != other_size:
             return (
-                f"There is no difference: {name} has {size:,} cells on the left, {other_name} "
+                f"No difference: {name} has {size:,} cells on the left, {other_name} "
                 f"{other_size:,} on the right."
             )
         if one is None or other is None:
@@ -87,7 +85,7 @@ def _grids(
         if not np.allclose(ours, theirs, rtol=0, atol=step / 1000, equal_nan=True):
             at = int(np.argmax(~(np.abs(ours - theirs) <= step / 1000)))
             return (
-                f"There is no difference: the grids are not the same, {name} is {ours[at]:g} on "
+                f"No difference: the grids are not the same, {name} is {ours[at]:g} on "
                 f"the left where {other_name} is {theirs[at]:g} on the right."
             )
     return None
@@ -141,7 +139,7 @@ def _compared(
     buffers = [b"" if values is None else values for values in (one, other)]
     integers = [part[1] if len(part) > 1 else b"" for part in parts]
     if said is not None or one is None or other is None:
-        said = said or "There is no difference: a part has no numbers."
+        said = said or "No difference: a part has no numbers."
         answer = BesideRead(left, right, said, None, None)
         return answer, [*buffers, b"", *integers] if any(integers) else buffers
     gap = subtract(np.frombuffer(one, "<f8"), np.frombuffer(other, "<f8"))

@@ -16,7 +16,7 @@ from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted
 from refexplorer.readers.features import BASES
 from refexplorer.readers.running import KeysRead, sample_of
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from refexplorer.spec.findings import Finding
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
@@ -180,7 +180,7 @@ class EditorController:
 
     @property
     def diagnostics(self) -> tuple[Finding, ...]:
-        """What there is to say about the last good text."""
+        """The diagnostics of the last valid text."""
         return () if self._good is None else self._good.diagnostics
 
     @property

@@ -324,7 +324,7 @@ class Specification:
         if name not in RULES:
             raise RefexplorerError(f"There is no rule {name!r}.")
         if (positions := self._editor.positions) is None:
-            raise RefexplorerError("The text cannot be read, so that no place in it is shown.")
+            raise RefexplorerError("The text cannot be read, so no position in it is shown.")
         pointers, is_all = self._followed().of(name)
         found = [place for each in pointers if (place := positions.seen_at(each)) is not None]
         return RuleFollowed(

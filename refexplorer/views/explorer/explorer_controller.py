@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -11,10 +12,11 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import msgspec
 from msgspec import Struct
 
+from refexplorer.core.files import Progress
 from refexplorer.core.text import counted, masked, masked_text, may_have_secrets
 from refexplorer.io.access import AccessPolicy, StorageOptions, allowed_names
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from refexplorer.refset.segments import Generated
 from refexplorer.spec.references import Kind
 from refexplorer.views.code.cells import code
@@ -37,7 +39,7 @@ from refexplorer.views.wire.context import (
     known,
     notes,
 )
-from refexplorer.views.wire.jobs import JobReport, Jobs
+from refexplorer.views.wire.jobs import JobReport, Jobs, go_on
 from refexplorer.views.wire.requests import (
     Buffers,
     Count,
@@ -67,6 +69,10 @@ _DATA = frozenset({
 """Members of messages that are asked for again as they are, or that are data of the set."""
 
 
+_AT_ONCE = 0.3
+"""Seconds that the first screen waits for counts."""
+
+
 class KindCounts(Struct, frozen=True):
     """Keys of each kind."""
 
@@ -77,15 +83,15 @@ class KindCounts(Struct, frozen=True):
 
 
 class SetFacts(Struct, frozen=True):
-    """The set in numbers."""
+    """The set in numbers; targets and kinds are null of a large set, until they are counted."""
 
-    keys: Count
+    keys: Count  # At most, as long as that is so
     arrays: Count
-    targets: Count
+    targets: Count | None
     # Of what is in the set and of byte ranges; null where it is not known. Whole files are beside
     # it.
     bytes: Count | None
-    kinds: KindCounts
+    kinds: KindCounts | None
     # templates, generated: Templates that are defined, and keys that gen items make
     templates: Count
     generated: Count
@@ -260,20 +266,11 @@ class ExplorerController:
     def hello(self) -> Hello:
         """Begin."""
         refs = self.references
-        summary = refs.summary()
         found = None if known(refs) is None else self._noted()
         return Hello(
             refs.source.name,
             refs.source.form,
-            SetFacts(
-                summary.keys,
-                summary.arrays,
-                summary.targets,
-                summary.bytes,
-                KindCounts(**{kind: summary.kinds.get(kind, 0) for kind in Kind}),
-                len(refs.templates),
-                _generated(refs),
-            ),
+            self._facts(_AT_ONCE),
             None if found is None else found.notes,
             None if found is None else found.note_count,
             None if found is None else found.severities,
@@ -283,6 +280,29 @@ class ExplorerController:
             self.part(VersionPicker).is_possible,
             self.part(KeyDetails).is_editable,
         )
+
+    def _facts(self, within: float, progress: Progress | None = None) -> SetFacts:
+        refs = self.references
+        summary = internals(refs).counts(within=within, progress=progress)
+        kinds = {kind: summary.kinds.get(kind, 0) for kind in Kind}
+        return SetFacts(
+            summary.keys,
+            summary.arrays,
+            summary.targets,
+            summary.bytes,
+            None if summary.targets is None else KindCounts(**kinds),
+            len(refs.templates),
+            _generated(refs),
+        )
+
+    @job("facts")
+    def facts(self, report: JobReport) -> SetFacts:
+        """Count the references of a large set by kind, and its targets."""
+
+        def progress(done: int, of: int) -> None:
+            go_on(report, done, of, f"Counting {counted(of, 'file')} of references")
+
+        return self._facts(math.inf, progress)
 
     def _noted(self) -> Notes:
         counts = Counter[str]()

@@ -25,8 +25,8 @@ from refexplorer.io.earth import (
 from refexplorer.io.georeference import Georeference, NoPlaceError, array_folders, georeference
 from refexplorer.io.reading.readings import ChunkState
 from refexplorer.io.reading.selection import Estimate, estimate_keys
-from refexplorer.refset.contents import internals
 from refexplorer.refset.conventions import finer_levels
+from refexplorer.refset.opened_set import internals
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.views.preview.axes import labels_of
 from refexplorer.views.preview.regions import (
@@ -257,7 +257,7 @@ class MapController:
         """Say where on earth an array is."""
         path = next(iter(self.listed), None) if array is None else array
         if path is None:
-            sentence = "No array of this set says where on earth its values are."
+            sentence = "This set has no georeferenced arrays."
             return EarthShown(EarthMap("", "none", sentence, ())), []
         blank = EarthMap(path, "none", None, self.listed)
         meta = self._array(path)
@@ -369,5 +369,5 @@ def _inside(
         for (start, stop), size in zip(window, shape, strict=True)
     )
     if rows[0] >= rows[1] or columns[0] >= columns[1]:
-        raise RefexplorerError("The window holds no value.")
+        raise RefexplorerError("The window has no values.")
     return rows, columns

@@ -23,7 +23,7 @@ from refexplorer.core.errors import LimitError
 from refexplorer.core.limits import INT64_MAX
 from refexplorer.io.decode.sizes import Index
 from refexplorer.refset.chunk_grid import DENSE_CHUNKS, ChunkColumns, ChunkReferences
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from refexplorer.refset.summary import ArrayStates
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.references import folders_above
@@ -169,7 +169,7 @@ class ChunkHealth:
 
     @property
     def _index(self) -> TargetIndex | None:
-        """The references by their targets, if something asked for them before."""
+        """The references by their files, if something asked for them before."""
         inside = internals(self.references)
         return inside.target_index if "target_index" in vars(inside) else None
 
@@ -446,12 +446,6 @@ def strip_of(health: ChunkHealth, array: ArrayMeta, axis: int = 0) -> str:
         with suppress(LimitError):
             letters[_bins(array, axis, bins, _strip_numbers(health, state, array))] = letter
     return "".join(letters.tolist())
-
-
-def strips_of(health: ChunkHealth, array: ArrayMeta) -> Iterator[str]:
-    """Yield the strip of each dimension."""
-    for axis in range(len(array.grid)):
-        yield strip_of(health, array, axis)
 
 
 def _strip_numbers(health: ChunkHealth, state: StateName, array: ArrayMeta) -> np.ndarray:

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from msgspec import Struct
 
-from refexplorer.checks.compare.cf import is_time, times
+from refexplorer.checks.axes import AxisValues
+from refexplorer.checks.compare.cf import is_time
 from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import counted
-from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.io.decode.sizes import region
-from refexplorer.io.decode.steps import error_text, steps
-from refexplorer.io.reading.cf import decode_as_xarray
+from refexplorer.io.decode.steps import decoded, error_text
 from refexplorer.io.reading.readings import ChunkState
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from refexplorer.spec.references import Base64, Inline, folders_above
 from refexplorer.views.preview.values import cache_of
 
@@ -150,11 +149,8 @@ class TimeAxes:
             raise UnknownTimesError(
                 f"The coordinate `{path}` lies in files and was not read yet: a picture reads it."
             )
-        values = reference.data
         try:
-            for step in steps(coordinate.chunk_array(index), self._refs.limits):
-                values = step.run(values)
-            return np.asarray(values).reshape(coordinate.chunk_shape(index))
+            return decoded(coordinate.chunk_array(index), reference.data, self._refs.limits)
         except Exception as error:  # codecs raise what they like
             raise UnknownTimesError(
                 f"The coordinate `{path}` cannot be decoded: {error_text(error)}"
@@ -167,37 +163,15 @@ def _is_time(array: ArrayMeta) -> bool:
 
 
 def _decoded(coordinate: ArrayMeta, stored: np.ndarray, is_there: np.ndarray) -> np.ndarray:
-    ours = SetArray(coordinate)
-    if stored.dtype.kind == "M":
-        stamps = stored.astype("datetime64[us]")
-        found = np.where(np.isnat(stamps), np.nan, stamps.astype(np.float64))
-    else:
-        try:
-            found = times(stored, ours.attribute, ours.missing)
-        except Unread:
-            found = _by_xarray(coordinate, stored)
-    found = np.where(is_there & np.isfinite(found), found, np.nan)
-    if np.isnan(found).all():
+    values = AxisValues(SetArray(coordinate), np.atleast_1d(stored), np.atleast_1d(is_there))
+    if not len(values.kept):
         raise UnknownTimesError(f"The coordinate `{coordinate.path}` has no values.")
-    return np.atleast_1d(found)
-
-
-def _by_xarray(coordinate: ArrayMeta, stored: np.ndarray) -> np.ndarray:
-    """Return times of other calendars as the same dates of the Gregorian one."""
-    units, calendar = (coordinate.attributes.get(name) for name in ("units", "calendar"))
-    try:
-        decoded = decode_as_xarray(coordinate, stored, coordinate.fill_value)
-        texts = (
-            [str(each.isoformat()) for each in np.ravel(decoded)]
-            if decoded.dtype == object
-            else decoded
-        )
-        stamps = np.array(texts, "datetime64[us]").reshape(stored.shape)
-    except Exception as error:  # xarray raises what it likes, and cftime may not be there
+    if (found := values.stamps()) is None:
+        units, calendar = (coordinate.attributes.get(name) for name in ("units", "calendar"))
         raise UnknownTimesError(
             f"Times in {units!r}, calendar {calendar or 'standard'!r}, are no dates here."
-        ) from error
-    return np.where(np.isnat(stamps), np.nan, stamps.astype(np.float64))
+        )
+    return found
 
 
 class FoundRange(NamedTuple):
@@ -225,12 +199,12 @@ class TimeRanges:
         except UnknownTimesError as error:
             why = str(error).rstrip(".")
         if "target_index" not in vars(self._internals):
-            return _unknown(f"{why}; the names of its targets were not looked at yet.")
+            return _unknown(f"{why}; the names of its files were not checked yet.")
         index = self._internals.target_index
         span = index.date_spans.get(array.path)
         if span is None or not span.dated or (span.targets == 1 and why.startswith("It has no")):
             # a file has the date of its name, an array in it without times need not
-            return _unknown(f"{why}, and the names of its targets tell no range of dates.")
+            return _unknown(f"{why}, and the names of its files contain no dates.")
         named = f"{span.dated:,} of {counted(span.targets, 'target')}"
         if span.dated == span.targets:
             named = counted(span.targets, "target")

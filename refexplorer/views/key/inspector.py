@@ -16,16 +16,16 @@ from refexplorer.formats.json.positions import Positions
 from refexplorer.io.access import AccessPolicy
 from refexplorer.io.decode.sizes import is_small, region
 from refexplorer.io.decode.steps import shard_layout
-from refexplorer.refset.contents import internals
+from refexplorer.refset.chunk_grid import chunk_counts
+from refexplorer.refset.opened_set import internals
 from refexplorer.spec.references import Base64, Inline, Kind, NodeType, Range, Reference, Url
-from refexplorer.spec.zarr_metadata import type_name
+from refexplorer.spec.zarr_metadata import ArrayMeta, type_name
 from refexplorer.views.code.cells import code
 from refexplorer.views.preview.regions import ChunkRuns, chunk_runs
 from refexplorer.views.wire.context import Note, findings_of, note, notes_about
 from refexplorer.views.wire.requests import Count
 
 if TYPE_CHECKING:
-    from refexplorer.spec.zarr_metadata import ArrayMeta
     from refexplorer.verbs.referenceset import ReferenceSet
 
 TEXT_SHOWN = 64 * 1024  # characters of a text in one answer
@@ -127,7 +127,8 @@ def item(refs: ReferenceSet, path: str, policy: AccessPolicy) -> PathItem:
 
 def describe_array(refs: ReferenceSet, meta: ArrayMeta) -> ArrayItem:
     """Return the model of an array."""
-    summary = refs.summary(meta.path)
+    summary = internals(refs).counts(meta.path, within=1)
+    counts = chunk_counts(internals(refs).opened, meta)
     shards = shard_layout(meta)
     return ArrayItem(
         meta.path,
@@ -142,10 +143,8 @@ def describe_array(refs: ReferenceSet, meta: ArrayMeta) -> ArrayItem:
         tuple((name, _json(value)) for name, value in islice(meta.attributes.items(), ATTRIBUTES)),
         len(meta.attributes),
         meta.chunk_count,
-        None
-        if summary.missing is None or summary.left_out is None
-        else max(meta.chunk_count - summary.missing - summary.left_out, 0),
-        summary.left_out,
+        counts.referenced,
+        counts.rejected,
         summary.size,
         is_small(meta),
         None if shards is None else shards.inner.chunks,

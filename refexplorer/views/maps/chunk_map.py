@@ -6,7 +6,7 @@ import math
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from msgspec import Struct
@@ -23,7 +23,8 @@ from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.requests import Buffers, Count, floats, job
 
 if TYPE_CHECKING:
-    pass
+    from refexplorer.spec.zarr_metadata import ArrayMeta
+    from refexplorer.verbs.referenceset import ReferenceSet
 
 CELLS = 120
 """Most rows and most columns of a picture."""
@@ -71,6 +72,36 @@ class GridMap(Struct, frozen=True):
     """The map of chunks; null if the set has no arrays."""
 
     map: Grid | None
+
+
+StripColour = Literal["state", "kind", "target"]
+"""What the letters of a strip of chunks say."""
+_COLOURED = 100_000
+"""Chunks of an array whose strip has colours of its own: the tree waits for it."""
+_SERIES = 7
+"""Colours of files before they repeat."""
+
+
+def coloured_strip(
+    refs: ReferenceSet, array: ArrayMeta, strip: str, by: StripColour, axis: int = 0
+) -> str:
+    """Return a strip with the kind or the file of most chunks in place of each letter.
+
+    ``I``, ``B``, ``U``, ``R`` are kinds, digits are colours of files, and ``i`` is a part in the
+    set itself. What is wrong, or has no reference, keeps its letter.
+    """
+    if by == "state" or not strip or array.chunk_count > _COLOURED:
+        return strip
+    view = refs.chunk_grid(array.path).view((axis,), cells=len(strip))
+    step = view.sides[0].step
+    first = -(-np.arange(len(strip)) * array.grid[axis] // len(strip)) // step
+    if by == "kind":
+        most = view.counts[1:, 0, :].argmax(axis=0)
+        letters = [STATES[1 + number][0].upper() for number in most[first]]
+    else:
+        letters = ["i" if code < 0 else str(code % _SERIES) for code in view.targets[0][first]]
+    pairs = zip(strip, letters, strict=True)
+    return "".join(letter if known in "rvp" else known for known, letter in pairs)
 
 
 class ChunkMap:
@@ -240,7 +271,7 @@ WORDS = {
     "same": "the same",
     "removed": "removed",
     "added": "added",
-    "moved": "moved to another target",
+    "moved": "moved to another file",
     "shifted": "shifted offset",
     "resized": "changed length",
     "inlined": "inline on one side only",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import Struct
 
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from refexplorer.views.health.time_axes import TimeAxes, TimeAxis, UnknownTimesError
 from refexplorer.views.preview.values import cache_of
 from refexplorer.views.wire.requests import Count, Real

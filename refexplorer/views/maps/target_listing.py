@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 from msgspec import Struct
 
 from refexplorer.core.errors import LimitError, RefexplorerError
-from refexplorer.formats.columns.arrow import flags_of, numbers_of, text_column
-from refexplorer.refset.contents import internals
+from refexplorer.formats.columns.references import flags_of, numbers_of, text_column
+from refexplorer.refset.opened_set import internals
 from refexplorer.refset.search import GLOB_MARKS, Matcher
-from refexplorer.refset.targets import folders_of
+from refexplorer.refset.targets import TargetIndex, folders_of
 from refexplorer.views.maps.target_dates import DateFinder, TargetDates, bins_of
 from refexplorer.views.preview.regions import parse
 from refexplorer.views.wire.requests import Count, Real, named
@@ -24,7 +24,6 @@ from refexplorer.views.wire.requests import Count, Real, named
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from refexplorer.refset.targets import TargetIndex
     from refexplorer.verbs.referenceset import ReferenceSet
 
 LISTED = 200_000
@@ -245,7 +244,7 @@ class TargetListing:
         grid = self._refs.chunk_grid(path)
         if not grid.complete:
             raise LimitError(
-                f"Too many chunks of `{path}` are generated to list the targets of a part of it."
+                f"Too many chunks of `{path}` are generated to list the files of a part of it."
             )
         places, needed = parse(array, query.slices), np.ones(len(grid.chunks), np.bool_)
         for axis, (along, part) in enumerate(zip(array.axes, places, strict=True)):

@@ -15,8 +15,8 @@ from refexplorer.checks.targets_look import TargetsLook
 from refexplorer.checks.terms import CheckTerms
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import counted, masked_url
-from refexplorer.formats.columns.arrow import numbers_of, text_column
-from refexplorer.refset.contents import internals
+from refexplorer.formats.columns.references import numbers_of, text_column
+from refexplorer.refset.opened_set import internals
 from refexplorer.refset.target_layout import TargetLayout, TargetRange
 from refexplorer.views.code.cells import code_of_check
 from refexplorer.views.health.health_controller import WORKERS, reading_of
@@ -242,7 +242,7 @@ class TargetMapView:
     def _sort(self, report: JobReport) -> None:
         """Put all references in the order of their targets, if that was not done before."""
         references = counted(self._refs.count, "reference")
-        go_on(report, 0, 2, f"Sorting {references} by their targets")
+        go_on(report, 0, 2, f"Sorting {references} by their files")
         internals(self._refs).target_index  # noqa: B018  sorted when first asked for
         go_on(report, 1, 2, "Sorted")
 
@@ -275,7 +275,7 @@ class TargetMapView:
         try:
             return self._refs.layout(internals(self._refs).target_index.named(url))
         except KeyError:
-            raise RefexplorerError(f"No reference has the target {url!r}.") from None
+            raise RefexplorerError(f"No reference points to {url!r}.") from None
 
     def _model(self, layout: TargetLayout, start: int, stop: int) -> Layout:
         shown = layout.ranges(start, stop, RANGES_SHOWN)

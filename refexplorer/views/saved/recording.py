@@ -164,6 +164,7 @@ def record(
     if check_targets:
         recorder.keep("targets.check")
     recorder.keep("notes")
+    recorder.ask("facts")  # so that the first screen has them
     controller.selection = ""  # so that the code is that of the set
     hello, _ = recorder.keep("hello")
     wanted = {path: None if part is None else tuple(part) for path, part in read}

@@ -72,16 +72,8 @@ def _number(written: str) -> str:
 
 
 _SLIPS: tuple[tuple[str, re.Pattern[str], Callable[[str], str]], ...] = (
-    (
-        "Replace ' by \"",
-        _outside(r"(?:\b[bBuU])?'((?:[^'\"\\\n]|\\.)*)'"),
-        json.dumps,
-    ),
-    (
-        'Write the straight "',
-        _outside(rf"[{CURLY}]([^\"{CURLY}\\\n]*)[{CURLY}]"),
-        json.dumps,
-    ),
+    ("Replace ' by \"", _outside(r"(?:\b[bBuU])?'((?:[^'\"\\\n]|\\.)*)'"), json.dumps),
+    ('Write the straight "', _outside(rf"[{CURLY}]([^\"{CURLY}\\\n]*)[{CURLY}]"), json.dumps),
     (
         'Write one " on either side',
         re.compile(rf'"""((?:[^"\\]|"(?!""))*)"""|{TEXT}', re.DOTALL),
@@ -99,7 +91,7 @@ _SLIPS: tuple[tuple[str, re.Pattern[str], Callable[[str], str]], ...] = (
         _number,
     ),
     ("Write lists", _outside(r"([()])"), {"(": "[", ")": "]"}.__getitem__),
-    ("Remove what stands before the quotes", _outside(r'\b([bBuU])(?=")'), lambda mark: ""),
+    ("Remove the text before the quotes", _outside(r'\b([bBuU])(?=")'), lambda mark: ""),
     ("Write ordinary spaces", _outside(f"([{ODD_SPACES}])"), lambda space: " "),
     (
         "Remove what is not of the document",

@@ -20,8 +20,8 @@ from msgspec import Struct
 from refexplorer.core.errors import LimitError
 from refexplorer.core.text import shorten
 from refexplorer.formats.columns.chunk_names import natural
-from refexplorer.refset.contents import internals
 from refexplorer.refset.moves import CHANGES
+from refexplorer.refset.opened_set import internals
 from refexplorer.refset.targets import TargetIndex
 from refexplorer.refset.tree import Folder, Node
 from refexplorer.spec.references import Kind, NodeType, folders_above, prefix
@@ -248,7 +248,11 @@ class VisibleTree:
 
     def toggle(self, path: str, is_open: bool) -> int:
         """Open or close a folder and return the number of its row."""
-        if path and self.listing.place(path)[0] not in self._levels:
+        try:
+            folder = self.listing.place(path)[0] if path else ""
+        except KeyError:  # the row is of what was listed before
+            return -1
+        if folder not in self._levels:
             self.reveal(path)
         if is_open:
             self._open(path)

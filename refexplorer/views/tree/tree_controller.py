@@ -16,24 +16,18 @@ from msgspec.structs import replace
 
 from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.core.text import counted, shorten
-from refexplorer.formats.columns.arrow import text_column
-from refexplorer.refset.contents import internals
+from refexplorer.formats.columns.references import text_column
 from refexplorer.refset.conventions import finer_levels
+from refexplorer.refset.opened_set import internals
 from refexplorer.refset.search import GLOB_MARKS, Matcher
 from refexplorer.refset.tree import Node
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.references import Inline, Kind, NodeType, folders_above, prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.code.cells import code_of_search
-from refexplorer.views.health.health import (
-    Badges,
-    ChunkHealth,
-    StateName,
-    keys_in_state,
-    strip_of,
-    strips_of,
-)
+from refexplorer.views.health.health import Badges, ChunkHealth, StateName, keys_in_state, strip_of
 from refexplorer.views.key.inspector import REJECTED
+from refexplorer.views.maps.chunk_map import StripColour, coloured_strip
 from refexplorer.views.tree.rows import (
     AllKeys,
     ChangedKeys,
@@ -282,25 +276,28 @@ class TreeController:
         self._health = ChunkHealth(self._refs, context.failure_log)
         self._found: Sequence[str] | None = None
 
-    def window(self, start: int, n: int) -> tuple[list[Row], int]:
+    def window(self, start: int, n: int, strips: StripColour = "state") -> tuple[list[Row], int]:
         """Return rows of the tree, or of the search while one is on, and how many there are."""
         with self._lock:
             if self._found is None:
                 rows, total = self._tree.window(start, n), self._tree.total
             else:
                 rows, total = self._results(start, n), len(self._found)
-            return [self._described(each) for each in rows], total
+            return [self._described(each, strips) for each in rows], total
 
-    def _described(self, row: Row) -> Row:
+    def _described(self, row: Row, strips: StripColour) -> Row:
         """Add to a row what is known of an array, and what is wrong with it."""
         inside = self._internals
         array = inside.opened.arrays.get(row.path) if row.type is NodeType.ARRAY else None
         if array is not None:
-            strip = strip_of(self._health, array) if inside.is_counted else None
+            strip = self._strip(array, strips) if inside.is_counted else None
             row = replace(row, form=array.form_text, label=label_of(array), strip=strip)
         badges = self._health.badges(row.path) if inside.is_counted else None
         cause, changes = self._cause(row, badges), self._changes(row)
         return replace(row, badges=badges, cause=cause, changes=changes)
+
+    def _strip(self, array: ArrayMeta, by: StripColour, axis: int = 0) -> str:
+        return coloured_strip(self._refs, array, strip_of(self._health, array, axis), by, axis)
 
     def _changes(self, row: Row) -> RowChanges | None:
         """Return what became of a row, if the difference was looked for already."""
@@ -332,10 +329,10 @@ class TreeController:
         return [row(node, 0, False, at, len(found)) for at, node in nodes]
 
     @request("tree.rows")
-    def rows(self, start: int, n: int) -> TreePage:
+    def rows(self, start: int, n: int, strips: StripColour = "state") -> TreePage:
         """Show rows of the flattened tree, or of the search while one is on."""
         start, n = max(start, 0), min(max(n, 0), ROWS)
-        rows, total = self.window(start, n)
+        rows, total = self.window(start, n, strips)
         return TreePage(start, total, tuple(rows))
 
     @request("tree.toggle")
@@ -352,12 +349,13 @@ class TreeController:
         return TreeChange(self._tree.total, index)
 
     @request("tree.strips")
-    def strips(self, array: str) -> StripsShown:
+    def strips(self, array: str, by: StripColour = "state") -> StripsShown:
         """Return the chunks of an array along each of its dimensions, and what is odd there."""
         meta = self._internals.opened.arrays.get(array)
         if meta is None:
             return StripsShown((), ())
-        strips = strips_of(self._health, meta) if self._internals.is_counted else ()
+        axes = range(len(meta.grid)) if self._internals.is_counted else ()
+        strips = [self._strip(meta, by, axis) for axis in axes]
         marks = () if known(self._refs) is None else axis_marks(self._refs, meta)
         return StripsShown(tuple(strips), tuple(marks))
 
@@ -404,12 +402,12 @@ class TreeController:
     ) -> KeysFound:
         """Have the keys that refer to a target as rows, as the results of a search."""
         references = counted(self._refs.count, "reference")
-        go_on(report, None, None, f"Sorting {references} by their targets")
+        go_on(report, None, None, f"Sorting {references} by their files")
         try:
             index = internals(self._refs).target_index
             found = TargetKeys(index, index.named(url))
         except KeyError:
-            raise RefexplorerError(f"No reference has the target {url!r}.") from None
+            raise RefexplorerError(f"No reference points to {url!r}.") from None
         return self._listed(found)
 
     def _listed(self, found: Sequence[str]) -> KeysFound:

@@ -15,9 +15,9 @@ from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.core.text import shorten
 from refexplorer.io.decode.sizes import Index
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from refexplorer.spec.codes import CODES, Severity
-from refexplorer.spec.findings import in_order
+from refexplorer.spec.findings import Finding, in_order
 from refexplorer.spec.references import folders_above
 from refexplorer.verbs.differing import Difference, diff
 from refexplorer.verbs.opening import open_references
@@ -26,7 +26,6 @@ from refexplorer.views.wire.requests import Count, nowhere
 
 if TYPE_CHECKING:
     from refexplorer.formats.icechunk.history import RepositoryListing
-    from refexplorer.spec.findings import Finding
     from refexplorer.verbs.referenceset import ReferenceSet
 
 
@@ -226,8 +225,8 @@ _AXES: WeakKeyDictionary[ReferenceSet, AxesLook] = WeakKeyDictionary()
 def held_axes(refs: ReferenceSet) -> AxesLook:
     """Return what is known of the coordinates that the set holds; no file is opened."""
     if refs not in _AXES:
-        base = "/refs" if refs.source.form == "V1" else ""
-        _AXES[refs] = look_at_coordinates(internals(refs).opened, refs.limits, base, None)
+        opened, base = internals(refs).opened, refs.source.key_base
+        _AXES[refs] = look_at_coordinates(opened, refs.limits, base, None)
     return _AXES[refs]
 
 
@@ -239,7 +238,7 @@ def findings_of(refs: ReferenceSet) -> tuple[Finding, ...]:
 
 def known(refs: ReferenceSet) -> tuple[Finding, ...] | None:
     """Return the findings of a set, or None where making them would hold up the first look."""
-    is_known = refs.count <= SOON or "diagnostics" in vars(refs)
+    is_known = internals(refs).opened.bound <= SOON or "diagnostics" in vars(refs)
     return findings_of(refs) if is_known else None
 
 

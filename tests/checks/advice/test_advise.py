@@ -34,11 +34,11 @@ def made(shape: list[int], chunks: list[int], refs: dict[str, Any], **more: Any)
     return rx.open_references(fixed | refs)
 
 
-def found(advice: rx.Advice, code: str) -> list[rx.AdviceFinding]:
+def found(advice: rx.types.Advice, code: str) -> list[rx.types.AdviceFinding]:
     return [each for each in advice.findings if each.code == code]
 
 
-def reader(cost: rx.AccessCost, name: str) -> rx.ReaderCost:
+def reader(cost: rx.types.AccessCost, name: str) -> rx.types.ReaderCost:
     return next(each for each in cost.readers if each.reader == name)
 
 

@@ -57,7 +57,7 @@ def test_nothing_is_asked_that_was_not_allowed() -> None:
     with range_server() as server:
         server.files["/f"] = bytes(10_000)
         refs = rx.open_references(made(f"{server.url}/f", 500))
-        with pytest.raises(rx.AccessError):
+        with pytest.raises(rx.errors.AccessError):
             refs.advise(measure=True)
         refs.advise()
         assert server.requests == []
@@ -66,7 +66,7 @@ def test_nothing_is_asked_that_was_not_allowed() -> None:
 def test_a_target_that_is_not_there_is_an_error() -> None:
     with range_server() as server:
         refs = rx.open_references(made(f"{server.url}/f", 500))
-        with pytest.raises(rx.FetchError, match="x/1"):
+        with pytest.raises(rx.errors.FetchError, match="x/1"):
             refs.allowing("127.0.0.1", server.url).advise(measure=True)
 
 

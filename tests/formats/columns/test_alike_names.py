@@ -8,8 +8,9 @@ import re
 import numpy as np
 import pytest
 
-from refexplorer.formats.columns.arrow import spans_of, text_column
 from refexplorer.formats.columns.chunk_names import alike_numbers, read_indices
+from refexplorer.formats.columns.references import text_column
+from refexplorer.formats.columns.texts import spans_of
 
 ODD = (
     ".zarray", "x/.zattrs", "x/01.2", "x/1.02", "x/1.2.3", "x/1", "x/1.", "x/.2", "x/a.2", "x/1:2",

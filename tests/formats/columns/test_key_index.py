@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refexplorer.formats.columns import table as key_index
-from refexplorer.formats.columns.arrow import text_column
+from refexplorer.formats.columns.references import text_column
 from refexplorer.formats.columns.table import KeyIndex
 
 texts = st.text(max_size=20) | st.sampled_from(["x" * 511, "x" * 512, "x" * 513, "y" * 2000])

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refexplorer.formats.columns.arrow import Spans
+from refexplorer.formats.columns.texts import Spans
 
 LARGEST = re.compile(r"[ \t\r\n]*(0|[1-9][0-9]{0,17})[ \t\r\n]*")
 lists = st.lists(st.text("ab,. ", max_size=5), min_size=1, max_size=9)

@@ -52,7 +52,7 @@ def test_who_opens_a_damaged_file_goes_on(damaged: Path, tmp_path: Path) -> None
     code = (
         "import sys; import refexplorer as rx\n"
         "try:\n    rx.open_references(sys.argv[1])\n"
-        "except rx.SourceError as error:\n    print(error)\n"
+        "except rx.errors.SourceError as error:\n    print(error)\n"
         "print(rx.open_references(sys.argv[2]).arrays())"
     )
     status, out, err = ran(code, damaged, sound(tmp_path / "a.h5"))
@@ -62,7 +62,9 @@ def test_who_opens_a_damaged_file_goes_on(damaged: Path, tmp_path: Path) -> None
 
 def test_of_a_file_damaged_in_part_the_rest_is_read() -> None:
     damaged = FOLDER / "damaged/bit-flipped-netcdf.nc"
-    with pytest.warns(rx.LeftOutWarning, match=r"left out: a \(HDF5 cannot read .*, e \(HDF5"):
+    with pytest.warns(
+        rx.errors.LeftOutWarning, match=r"left out: a \(HDF5 cannot read .*, e \(HDF5"
+    ):
         refs = rx.open_references(damaged)
     assert {"a", "e"} == {each.name for each in refs.source.left_out}
     group: Any = refs.to_zarr()

@@ -21,7 +21,7 @@ DAMAGED = FOLDER / "damaged"
 
 def test_more_tiles_than_a_file_lists() -> None:
     why = r"lists the places of 16 of 715,473,584 tiles or strips"
-    with pytest.raises(rx.SourceError, match=rf"^height\.tif is a data file, .*: .*{why}"):
+    with pytest.raises(rx.errors.SourceError, match=rf"^height\.tif is a data file, .*: .*{why}"):
         rx.open_references(DAMAGED / "height.tif")
 
 
@@ -29,7 +29,9 @@ def test_more_records_than_a_file_has(tmp_path: Path) -> None:
     body = bytearray((DAMAGED / "records.nc").read_bytes())
     body[4:8] = (2**30).to_bytes(4, "big")
     (tmp_path / "a.nc").write_bytes(body)
-    with pytest.warns(rx.LeftOutWarning, match=r"left out: r \(The file of 416 B ends before the"):
+    with pytest.warns(
+        rx.errors.LeftOutWarning, match=r"left out: r \(The file of 416 B ends before the"
+    ):
         refs = rx.open_references(tmp_path / "a.nc")
     assert refs.arrays() == ("a",)
 
@@ -50,7 +52,7 @@ def test_a_described_stack_has_as_many_pages_as_the_file(tmp_path: Path) -> None
     for more in ("", ', "truncated": true'):
         shape = f'{{"shape": [99999999, 4, 4]{more}}}'
         tifffile.imwrite(path, np.zeros((4, 4), "u1"), description=shape, metadata=None)
-        with suppress(rx.SourceError):
+        with suppress(rx.errors.SourceError):
             assert rx.open_references(path).count < 10
 
 
@@ -65,7 +67,7 @@ def test_a_file_that_was_not_copied_whole(tmp_path: Path, compression: str | Non
     (found,) = (each for each in refs.diagnostics if each.code == "range-past-end")
     assert (found.severity, 3 < found.count < 6) == ("error", True)
     assert "end after the file." in found.message
-    with pytest.warns(rx.LeftOutWarning, match=r"a\.tif has \d errors"):
+    with pytest.warns(rx.errors.LeftOutWarning, match=r"a\.tif has \d errors"):
         array: Any = refs.to_zarr()
     assert np.array_equal(array[:16], values[:16])
     with pytest.raises(rx.RefexplorerError):
@@ -86,7 +88,7 @@ def test_cut_files_that_are_joined(tmp_path: Path) -> None:
     assert (found.severity, found.count) == ("error", alone.count)
     assert found.key is not None
     reference = refs[found.key]
-    assert isinstance(reference, rx.Range)
+    assert isinstance(reference, rx.types.Range)
     assert reference.offset + reference.length > cut.stat().st_size
     assert Path(str(reference.url)) == cut
 

@@ -30,7 +30,7 @@ LONG = 4
 @contextmanager
 def opened(path: Path) -> Iterator[rx.ReferenceSet]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", rx.LeftOutWarning)
+        warnings.simplefilter("ignore", rx.errors.LeftOutWarning)
         yield rx.open_references(path)
 
 
@@ -288,7 +288,7 @@ def test_what_cannot_be_referenced_is_named(tmp_path: Path) -> None:
         mixed.id.write_direct_chunk((0,), large[:20_000].tobytes(), 1)
         file["fine"] = large
     with pytest.warns(
-        rx.LeftOutWarning, match=r"^a\.h5 has variables that are left out: dense \(1 chunk"
+        rx.errors.LeftOutWarning, match=r"^a\.h5 has variables that are left out: dense \(1 chunk"
     ):
         refs = rx.open_references(path)
     assert refs.arrays() == ("fine",)
@@ -321,7 +321,7 @@ def test_chunks_that_skip_filters(tmp_path: Path) -> None:
     assert np.array_equal(group["some"][:], values)
     assert np.array_equal(group["all"][:], values)
     assert refs.array("all").metadata["filters"] is None
-    assert isinstance(refs["some/2"], rx.Base64)
+    assert isinstance(refs["some/2"], rx.types.Base64)
     assert refs.verify(values="all").good
 
 

@@ -50,10 +50,10 @@ def repository(endpoint: str, tmp_path: Path) -> Path:
 
 def test_its_server_is_used_once_it_is_allowed_too(endpoint: str, repository: Path) -> None:
     refs = rx.open_references(repository)
-    with pytest.raises(rx.AccessError) as caught:
+    with pytest.raises(rx.errors.AccessError) as caught:
         refs.read("x")
     assert caught.value.grant == "s3://misc"
-    with pytest.raises(rx.AccessError, match="is in a bucket of http://127") as caught:
+    with pytest.raises(rx.errors.AccessError, match="is in a bucket of http://127") as caught:
         refs.allowing("s3://misc").read("x")  # else the bucket of AWS would be asked
     assert caught.value.grant == endpoint
     both = refs.allowing("s3://misc", endpoint)
@@ -100,7 +100,9 @@ def test_a_conversion_keeps_the_server_or_warns(
     endpoint: str, repository: Path, tmp_path: Path
 ) -> None:
     refs = rx.open_references(repository)
-    with pytest.warns(rx.LeftOutWarning, match="V0 cannot say that s3://misc/a/ is at http://127"):
+    with pytest.warns(
+        rx.errors.LeftOutWarning, match="V0 cannot say that s3://misc/a/ is at http://127"
+    ):
         rx.convert(refs, tmp_path / "set.json", rx.Conversion(form="V0"))
     if not has_two():
         return

@@ -46,12 +46,12 @@ def repository(tmp_path: Path) -> Path:
 def test_each_kind_of_chunk_is_a_reference(repository: Path) -> None:
     refs = rx.open_references(repository)
     target = f"file://{repository.parent}/targets/f.bin"
-    assert refs["g/x/c/0/0"] == rx.Range(target, 12, 12)
+    assert refs["g/x/c/0/0"] == rx.types.Range(target, 12, 12)
     assert refs["g/x/c/1/0"].to_v0() == "base64:AAABAAIAAwAEAAUA"
     assert refs["s/c"].to_v0() == "base64:BwAAAA=="
     assert refs.arrays() == ("big", "g/x", "s")
     native = refs["big/c/1"]
-    assert isinstance(native, rx.Range)
+    assert isinstance(native, rx.types.Range)
     assert (repository / str(native.url)).stat().st_size == native.length == 4000
 
 
@@ -89,7 +89,9 @@ def test_zarr_reads_the_same_values(repository: Path) -> None:
 def test_versions_and_what_differs(repository: Path) -> None:
     found = rx.diff(f"{repository}@v1", f"{repository}@main")
     assert {**found.counts, "same": 0} == {"same": 0, "shifted": 1}
-    assert found.rows()[0].before == rx.Range(f"file://{repository.parent}/targets/f.bin", 10, 12)
+    assert found.rows()[0].before == rx.types.Range(
+        f"file://{repository.parent}/targets/f.bin", 10, 12
+    )
 
 
 @OF_ICECHUNK_1
@@ -104,14 +106,14 @@ def test_sessions_and_stores_open_as_their_folder(repository: Path) -> None:
     assert refs.source.location == str(repository)
     writable = opened.writable_session("main")
     zarr.open_group(writable.store).attrs["title"] = "other"
-    with pytest.raises(rx.SourceError, match="uncommitted changes"):
+    with pytest.raises(rx.errors.SourceError, match="uncommitted changes"):
         rx.open_references(writable)
 
 
 @OF_ICECHUNK_1
 def test_other_storage_is_one_sentence(tmp_path: Path) -> None:
     made = icechunk.Repository.create(icechunk.in_memory_storage())
-    with pytest.raises(rx.SourceError, match="in a local folder"):
+    with pytest.raises(rx.errors.SourceError, match="in a local folder"):
         rx.open_references(made)
     long = tmp_path / "/".join(["a" * 99] * 4)
     long.mkdir(parents=True)
@@ -130,11 +132,11 @@ def test_what_cannot_be_read_is_one_sentence(
     repository: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     capfd.readouterr()
-    with pytest.raises(rx.SourceError, match="repo cannot be read by icechunk"):
+    with pytest.raises(rx.errors.SourceError, match="repo cannot be read by icechunk"):
         rx.open_references(f"{repository}@nope")
     for manifest in (repository / "manifests").iterdir():
         manifest.write_bytes(manifest.read_bytes()[:60])
-    with pytest.raises(rx.SourceError, match="manifest"):
+    with pytest.raises(rx.errors.SourceError, match="manifest"):
         rx.open_references(repository)
     assert capfd.readouterr().out == ""
 
@@ -154,6 +156,6 @@ def test_a_repository_of_an_older_icechunk_is_not_said_to_be_missing(tmp_path: P
     for folder in ("snapshots", "manifests", "refs/branch.main"):
         (tmp_path / "old" / folder).mkdir(parents=True)
     (tmp_path / "old/refs/branch.main/ZZZZZZZZ.json").write_text('{"snapshot": "0"}')
-    with pytest.raises(rx.SourceError, match="by an Icechunk older than 1") as refusal:
+    with pytest.raises(rx.errors.SourceError, match="by an Icechunk older than 1") as refusal:
         rx.open_references(tmp_path / "old")
     assert "exist" not in str(refusal.value)

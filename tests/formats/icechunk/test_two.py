@@ -56,12 +56,12 @@ def asked(session: Any, path: str) -> dict[tuple[int, ...], tuple[int, str, int,
 def test_each_kind_of_chunk_is_what_icechunk_says(folder: Path) -> None:
     refs = rx.open_references(folder)
     target = f"file://{folder.parent}/targets/f.bin"
-    assert refs["g/x/c/0/0"] == rx.Range(target, 12, 12)
+    assert refs["g/x/c/0/0"] == rx.types.Range(target, 12, 12)
     assert refs["g/x/c/1/0"].to_v0() == "base64:AAABAAIAAwAEAAUA"
     assert refs["s/c"].to_v0() == "base64:BwAAAA=="
     opened = icechunk.Repository.open(icechunk.local_filesystem_storage(str(folder)))
     for index, (_, name, offset, length) in asked(opened.readonly_session("main"), "/big").items():
-        assert refs[f"big/c/{index[0]}"] == rx.Range(f"chunks/{name}", offset, length)
+        assert refs[f"big/c/{index[0]}"] == rx.types.Range(f"chunks/{name}", offset, length)
         assert (folder / "chunks" / name).stat().st_size == length
     facts = refs.source.repository
     assert facts is not None
@@ -110,7 +110,7 @@ def test_a_location_in_no_container_is_told(tmp_path: Path) -> None:
 
 def test_versions_by_name(folder: Path) -> None:
     first = rx.open_references(f"{folder}@v1")
-    assert isinstance(found := first["g/x/c/0/0"], rx.Range)
+    assert isinstance(found := first["g/x/c/0/0"], rx.types.Range)
     assert found.offset == 10
     known = rx.history(first)
     assert known.tags == {"v1": known.snapshots()[0].id}
@@ -125,7 +125,7 @@ def test_versions_by_name(folder: Path) -> None:
     assert rx.history(folder).changes(known.snapshots()[1].id, "v1")[1] == (
         "3 arrays created: big, g/x, s"
     )
-    with pytest.raises(rx.SourceError, match="ancestry doesn't include"):
+    with pytest.raises(rx.errors.SourceError, match="ancestry doesn't include"):
         rx.history(folder).changes("main", "v1")
     found_changes = rx.diff(f"{folder}@v1", folder)
     assert {**found_changes.counts, "same": 0} == {"same": 0, "shifted": 1}
@@ -148,7 +148,7 @@ def test_info_lists_branches_tags_and_snapshots(folder: Path) -> None:
 def test_what_changed_since_it_was_written_is_found(folder: Path, verb: str) -> None:
     allow = [str(folder.parent)]
 
-    def found(source: str | Path) -> tuple[rx.Report, dict[str, Any]]:
+    def found(source: str | Path) -> tuple[rx.types.Report, dict[str, Any]]:
         report = getattr(rx.open_references(source).allowing(*allow), verb)(workers=1)
         return report, files(report)["f.bin"]
 
@@ -196,7 +196,9 @@ def test_memory_sessions_and_what_is_not_committed(tmp_path: Path) -> None:
     assert facts.branches is None
     assert "which virtual chunks Icechunk may read" in str(facts.access)
     assert rx.diff(refs, changed).total == 1
-    with pytest.raises(rx.SourceError, match=r"no Icechunk repository|does not tell its history"):
+    with pytest.raises(
+        rx.errors.SourceError, match=r"no Icechunk repository|does not tell its history"
+    ):
         rx.history(session)
 
 
@@ -224,7 +226,7 @@ def test_a_visitor_opens_only_what_the_page_may_read(folder: Path) -> None:
     manifest.symlink_to(secret)
     with pytest.raises(rx.RefexplorerError, match=r"outside what this page may open|permission"):
         open_guarded(str(folder), policy, rx.Limits())
-    with pytest.raises(rx.LimitError, match="metadata of repo has more than 100 bytes"):
+    with pytest.raises(rx.errors.LimitError, match="metadata of repo has more than 100 bytes"):
         open_guarded(str(folder), policy, rx.Limits(document_bytes=100))
 
 
@@ -253,7 +255,7 @@ def test_a_broken_repository_is_one_sentence(
     for path in [folder / what] if what == "repo" else list((folder / what).iterdir()):
         damaged(path, how)
     capfd.readouterr()
-    with pytest.raises(rx.SourceError, match=r"^repo .*\.$"):
+    with pytest.raises(rx.errors.SourceError, match=r"^repo .*\.$"):
         rx.open_references(folder)
     assert capfd.readouterr().out == ""
 

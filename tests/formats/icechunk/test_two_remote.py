@@ -120,9 +120,9 @@ def test_the_code_names_the_bucket_and_no_secret(bucket: str, options: dict[str,
 
 def test_a_name_with_an_at_sign_is_a_file_first(bucket: str, options: dict[str, Any]) -> None:
     assert rx.open_references("s3://bucket/a/b@v1.json", storage_options=options).count == 1
-    with pytest.raises(rx.SourceError, match="cannot be read"):
+    with pytest.raises(rx.errors.SourceError, match="cannot be read"):
         rx.open_references("s3://bucket/a/nothing@v1", storage_options=options)
-    with pytest.raises(rx.SourceError, match=r"repo cannot be read by icechunk: .*nope"):
+    with pytest.raises(rx.errors.SourceError, match=r"repo cannot be read by icechunk: .*nope"):
         rx.open_references(f"{bucket}@nope", storage_options=options)
 
 
@@ -165,7 +165,7 @@ def test_a_set_is_written_into_a_bucket(
     ]
     group: Any = again.allowing("s3://bucket").to_zarr()
     assert group["x"][:].tobytes() == b'"xc'
-    with pytest.raises(rx.SourceError, match=r"one\.icechunk exists"):
+    with pytest.raises(rx.errors.SourceError, match=r"one\.icechunk exists"):
         rx.convert(source, target, how)
     more = rx.Conversion(storage_options=options, overwrite=True, message="one less")
     assert rx.convert(document(tmp_path, **{"x/c/2": "base64:ZA=="}), target, more) == 5
@@ -184,11 +184,13 @@ def test_what_does_not_fit_commits_nothing_in_a_bucket(
     left = rx.open_references(target, storage_options=options)
     assert len(rx.history(left).snapshots()) == 1  # an empty repository, which may be written to
     assert rx.convert(document(tmp_path), target, how) == 5
-    with pytest.raises(rx.SourceError, match="only Icechunk repositories are written by URL"):
+    with pytest.raises(
+        rx.errors.SourceError, match="only Icechunk repositories are written by URL"
+    ):
         rx.convert(document(tmp_path), "s3://bucket/made.json", how)
-    with pytest.raises(rx.SourceError, match=r"to s3:// and gs:// buckets"):
+    with pytest.raises(rx.errors.SourceError, match=r"to s3:// and gs:// buckets"):
         rx.convert(document(tmp_path), "https://host/made.icechunk", how)
-    with pytest.raises(rx.SourceError, match="cannot be written by icechunk"):
+    with pytest.raises(rx.errors.SourceError, match="cannot be written by icechunk"):
         rx.convert(document(tmp_path), "s3://no-bucket/three.icechunk", how)
 
 
@@ -221,7 +223,7 @@ def test_a_set_is_written_to_google(tmp_path: Path) -> None:
         assert {**rx.open_references(opened)} == {**rx.open_references(source)}
         assert next(iter(opened.ancestry(branch="main"))).message.startswith("References")
         anonymous = {"gs": {"endpoint_url": store.url}}
-        with pytest.raises(rx.SourceError):
+        with pytest.raises(rx.errors.SourceError):
             rx.convert(source, target, rx.Conversion(storage_options=anonymous, overwrite=True))
 
 

@@ -81,8 +81,8 @@ def test_it_opens_again_as_the_same_references(source: Path) -> None:
     target = source.with_name("made.icechunk")
     rx.convert(source, target)
     again = rx.open_references(target)
-    assert again["g/x/c/0/0"] == rx.Range(f"file://{source.parent}/data/f.bin", 100, 24)
-    assert again["g/x/c/1/1"] == rx.Range("s3://bucket/some/f.nc", 7, 24)
+    assert again["g/x/c/0/0"] == rx.types.Range(f"file://{source.parent}/data/f.bin", 100, 24)
+    assert again["g/x/c/1/1"] == rx.types.Range("s3://bucket/some/f.nc", 7, 24)
     assert "g/x/c/1/0" not in again
 
 
@@ -116,7 +116,7 @@ def test_overwriting_is_one_more_commit(source: Path) -> None:
     refs = json.loads(source.read_text())
     del refs["g/x/c/1/1"]
     source.write_text(json.dumps(refs))
-    with pytest.raises(rx.SourceError, match="exists"):
+    with pytest.raises(rx.errors.SourceError, match="exists"):
         rx.convert(source, target)
     rx.convert(source, target, rx.Conversion(overwrite=True, message="one less"))
     known = rx.history(target).snapshots()
@@ -158,7 +158,7 @@ def test_odd_locations_read_back_as_they_were(source: Path, url: str) -> None:
     refs = json.loads(source.read_text()) | {"g/x/c/0/0": [url, 0, 24]}
     source.write_text(json.dumps(refs))
     rx.convert(source, target)
-    assert rx.open_references(target)["g/x/c/0/0"] == rx.Range(url, 0, 24)
+    assert rx.open_references(target)["g/x/c/0/0"] == rx.types.Range(url, 0, 24)
 
 
 def test_a_location_that_icechunk_writes_otherwise_is_not_kept(source: Path) -> None:

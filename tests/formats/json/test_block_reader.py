@@ -105,7 +105,7 @@ def test_a_large_set_opens_as_a_small_one_does(
 def _opened(text: str) -> Any:
     try:
         refs = rx.open_references(text)
-    except rx.SpecError as refusal:
+    except rx.errors.SpecError as refusal:
         return refusal.code
     codes = sorted((found.code, found.severity, found.count) for found in refs.diagnostics)
     return {key: reference.to_v0() for key, reference in refs.items()}, list(refs), codes

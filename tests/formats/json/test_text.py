@@ -56,7 +56,7 @@ def test_the_limit_of_depth_is_one_for_every_length(padding: int) -> None:
 
     limits = rx.Limits(json_depth=50)
     assert len(rx.open_references(nested(50), limits=limits)) == 2
-    with pytest.raises(rx.SpecError, match="more than 50 levels"):
+    with pytest.raises(rx.errors.SpecError, match="more than 50 levels"):
         rx.open_references(nested(51), limits=limits)
 
 

@@ -46,7 +46,7 @@ def write_with_fastparquet(path: Path, columns: Mapping[str, Any]) -> None:
 def test_a_store_reads_as_the_v0_of_the_case(case: Case, write: Write, tmp_path: Path) -> None:
     folder = write_store(tmp_path, case.fields["parquet"], write)
     if case.refused:
-        with pytest.raises(rx.SpecError) as refusal:
+        with pytest.raises(rx.errors.SpecError) as refusal:
             rx.open_references(folder)
         assert (refusal.value.code, refusal.value.pointer) == (
             case.expect["error"],
@@ -127,7 +127,7 @@ def test_an_array_with_metadata_of_both_versions_is_one_array(tmp_path: Path) ->
     assert refs.summary().keys == 6
 
 
-def _errors(refs: rx.ReferenceSet) -> list[rx.Finding]:
+def _errors(refs: rx.ReferenceSet) -> list[rx.types.Finding]:
     """Return the errors besides that of a store without a root group, as most here are."""
     return [d for d in refs.diagnostics if d.severity == "error" and d.code != "no-root"]
 
@@ -292,7 +292,7 @@ def test_what_is_no_number_of_bytes_is_shown_and_no_key(
 
 def test_whole_floats_are_read_and_noted_once(tmp_path: Path) -> None:
     refs = rx.open_references(write_one_row(tmp_path, offset=[10.0], size=[4.0]))
-    assert refs["x/0"] == rx.Range("http://h/f", 10, 4)
+    assert refs["x/0"] == rx.types.Range("http://h/f", 10, 4)
     (found,) = (one for one in refs.diagnostics if one.code == "float-offset")
     assert (found.code, found.count) == ("float-offset", 1)
 
@@ -303,7 +303,7 @@ def test_inline_data_needs_no_numbers(tmp_path: Path) -> None:
     refs = rx.open_references(
         write_one_row(tmp_path, path=[None], raw=raw, offset=nothing, size=nothing)
     )
-    assert refs["x/0"] == rx.Inline("abcd")
+    assert refs["x/0"] == rx.types.Inline("abcd")
     assert {one.code for one in refs.diagnostics} == {"no-root", "no-dimension-names"}
 
 
@@ -340,7 +340,7 @@ def test_columns_that_fsspec_takes_for_null_may_be_left_out(
         with contextlib.suppress(KeyError):
             expected = theirs[key]
         ours = refs.get(key)
-        if isinstance(ours, rx.Inline | rx.Base64):
+        if isinstance(ours, rx.types.Inline | rx.types.Base64):
             assert ours.data == expected
         else:
             assert (None if ours is None else ours.to_v0()) == expected

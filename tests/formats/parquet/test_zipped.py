@@ -120,7 +120,9 @@ def test_at_the_root_and_as_bytes(method: int, folder: Path) -> None:
 
 
 def refused(data: bytes, limits: rx.Limits | None = None) -> str:
-    with pytest.raises((rx.SourceError, rx.LimitError, rx.SpecError)) as refusal:
+    with pytest.raises(
+        (rx.errors.SourceError, rx.errors.LimitError, rx.errors.SpecError)
+    ) as refusal:
         rx.open_references(data, limits=limits or rx.Limits())
     return str(refusal.value)
 

@@ -25,7 +25,7 @@ def test_targets_beside_the_set_need_no_leave(demo: Path) -> None:
     ran = run("check", demo / "sst.v0.json", "--targets")
     assert (ran.status, ran.err) == (0, "")
     lines = ran.out.splitlines()
-    assert lines[0] == "sst.v0.json: all 38 ranges lie inside their files"
+    assert lines[0] == "sst.v0.json: all 38 ranges are inside their files"
     assert "  Asked: 4 of 4 files. Inside their files: 38 of 42 chunks." in lines
 
 

@@ -143,7 +143,7 @@ def test_a_second_writer_is_told_of_the_first(folder: Path, name: str) -> None:
     def meanwhile(blocks: Any, total: int, step: str) -> Iterator[Any]:
         for block in blocks:
             if step == "Checking" and not said:
-                with pytest.raises(rx.SourceError) as caught:
+                with pytest.raises(rx.errors.SourceError) as caught:
                     rx.convert(source, folder / name, rx.Conversion(overwrite=True))
                 said.append(str(caught.value))
             yield block
@@ -166,7 +166,7 @@ def test_a_name_that_was_taken_meanwhile_is_kept(folder: Path) -> None:
             rx.convert(other, folder / "a.json")
         yield from blocks
 
-    with pytest.raises(rx.SourceError, match="exists; choose another name"):
+    with pytest.raises(rx.errors.SourceError, match="exists; choose another name"):
         rx.convert(source, folder / "a.json", rx.Conversion(form="V1", watch=first))
     assert not rx.diff(other, folder / "a.json")
 

@@ -44,7 +44,7 @@ def test_large_numbers_are_exact(references: dict[str, Any], size: int, tmp_path
 def test_whole_files_are_beside_what_is_known(tmp_path: Path) -> None:
     path = written(tmp_path, WHOLE)
     (said,) = cells(run("info", path).out)["bytes"]
-    assert said.endswith(" besides 1 whole file of unknown size")
+    assert said.endswith(" besides 1 whole file (size unknown)")
     assert cells(run("ls", path, "x").out)["0"][:2] == ["url", "not known"]
 
 
@@ -58,5 +58,5 @@ def test_a_check_says_that_nothing_of_the_targets_was_read(demo: Path) -> None:
 
 def test_json_of_an_audit_says_what_was_not_checked(demo: Path) -> None:
     found = json.loads(run("audit", demo / "sst.v0.json", "--json", "--decode", "none").out)
-    assert found["headline"] == "all 38 ranges lie inside their files; 0 chunks decode"
+    assert found["headline"] == "all 38 ranges are inside their files; 0 chunks decode"
     assert found["coverage"]["chunks"] == {"total": 42, "inside": 38, "decoded": 0, "values": 0}

@@ -18,7 +18,7 @@ from refexplorer.hosts.notebook.widgets import ReferencesWidget
 
 PARTS: dict[str, Any] = {
     name: value
-    for name, value in ((name, getattr(rx, name)) for name in rx.__all__)
+    for name, value in ((name, getattr(rx.types, name)) for name in rx.types.__all__)
     if isinstance(value, type) and issubclass(value, ReferencesWidget)
 }
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
@@ -35,7 +35,7 @@ def test_each_opens_what_open_references_takes(name: str) -> None:
 
 def test_selection_is_linked() -> None:
     refs = rx.open_references(demo.path("sst.v0.json"))
-    tree, inspector = rx.KeyTree(refs), rx.KeyInspector(refs)
+    tree, inspector = rx.types.KeyTree(refs), rx.types.KeyInspector(refs)
     ipywidgets.link((tree, "selection"), (inspector, "selection"))
     tree.selection = "sst/0.0.0"
     assert inspector.selection == "sst/0.0.0"
@@ -44,7 +44,10 @@ def test_selection_is_linked() -> None:
 
 
 def test_references_are_linked() -> None:
-    tree, inspector = rx.KeyTree({"a": "text"}), rx.KeyInspector({"b": "text"}, selection="b")
+    tree, inspector = (
+        rx.types.KeyTree({"a": "text"}),
+        rx.types.KeyInspector({"b": "text"}, selection="b"),
+    )
     ipywidgets.link((tree, "references"), (inspector, "references"))
     assert inspector.references is tree.references
     assert inspector.selection == ""
@@ -55,7 +58,7 @@ def test_references_are_linked() -> None:
 
 def test_views_say_how_much_they_keep_of_a_set() -> None:
     refs = rx.open_references(demo.path("sst.v0.json"), limits=rx.Limits(kept_bytes=10**5))
-    widget, other = rx.ArrayPreview(refs), rx.ArrayPreview(refs)
+    widget, other = rx.types.ArrayPreview(refs), rx.types.ArrayPreview(refs)
     assert widget.kept_bytes == 0
     read = {"id": "t:1", "op": "chunk.read", "array": "time", "index": None, "slices": [":"]}
     widget._receive(None, read, [])
@@ -67,7 +70,7 @@ def test_views_say_how_much_they_keep_of_a_set() -> None:
 
 
 def test_code_tells_a_search() -> None:
-    tree = rx.KeyTree(demo.path("sst.v0.json"))
+    tree = rx.types.KeyTree(demo.path("sst.v0.json"))
     tree._receive(
         None, {"id": "v:1", "op": "tree.find", "text": "sst/*.1", "mode": "glob", "kinds": []}, []
     )

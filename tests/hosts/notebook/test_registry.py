@@ -138,13 +138,13 @@ def test_every_request_of_the_front_end_is_answered(references: rx.ReferenceSet)
 
 
 def test_every_part_has_a_public_widget() -> None:
-    public = {getattr(rx, name) for name in rx.__all__}
+    public = {getattr(rx.types, name) for name in rx.types.__all__}
     widgets = {
         each for each in public if isinstance(each, type) and issubclass(each, ReferencesWidget)
     }
     alone = {EXPLORER, *(part.name for part in PARTS if part.alone)}
     shown = {widget._part for widget in widgets}
-    assert shown == alone, "a part that no widget of `__init__.pyi` shows has `alone=False`"
+    assert shown == alone, "a part that no widget of `types.pyi` shows has `alone=False`"
 
 
 @pytest.mark.parametrize("name", SCREENS)

@@ -8,8 +8,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -67,8 +70,6 @@ ENDS = (
 )
 
 
-TRIES = 3 * settings().max_examples
-"""How often a path is opened that is a link every other moment."""
 SPELLINGS = 4 * settings().max_examples if settings().derandomize else 5000
 """The same ones each time, beside those that are named; `exploring` looks for many others."""
 
@@ -193,27 +194,39 @@ def test_a_name_of_five_thousand_letters_is_one_sentence(place: Path) -> None:
                 opens(name)
 
 
-def swapping(path: Path, other: Path) -> Callable[[], None]:
-    """Return what keeps making `path` now a link to `other`, now what it was, until stopped."""
-    stop = threading.Event()
+_HOOKS: list[Callable[[], None]] = []
+"""What is called before each file or folder is opened; the last one only."""
+
+
+def _before_opening(event: str, _arguments: tuple[object, ...]) -> None:
+    if event == "open" and _HOOKS:
+        _HOOKS[-1]()
+
+
+sys.addaudithook(_before_opening)
+
+
+@contextmanager
+def swapping(path: Path, other: Path, moment: int) -> Iterator[list[int]]:
+    """Let `path` be a link to `other` from the opening of that number on; give the openings."""
     honest, link = path.with_name("honest"), path.with_name("to-link")
-    path.rename(honest)
+    openings: list[int] = []
 
-    def swap() -> None:
-        while not stop.is_set():
-            for wanted in (other, honest):
-                link.symlink_to(wanted)
-                link.replace(path)
+    def point_to(wanted: Path) -> None:
+        link.symlink_to(wanted)
+        link.replace(path)
 
-    path.symlink_to(honest)
-    thread = threading.Thread(target=swap)
-    thread.start()
+    def opening() -> None:
+        if len(openings) == moment:
+            point_to(other)
+        openings.append(moment)
 
-    def end() -> None:
-        stop.set()
-        thread.join()
-
-    return end
+    point_to(honest)
+    _HOOKS.append(opening)
+    try:
+        yield openings
+    finally:
+        _HOOKS.pop()
 
 
 @pytest.mark.parametrize("swapped", ["in.json", "sub"], ids=["at the end", "in the middle"])
@@ -225,18 +238,21 @@ def test_a_link_that_is_swapped_meanwhile_leads_nowhere(
     shutil.copy(place / "open/in.json", inside / "in.json")
     name = inside / ("in.json" if swapped == "in.json" else "sub/in.json")
     library = Library([str(inside)])
+    assert list(library.open(str(name))) == ["mine"]  # and whatever is imported for it
     other = place / "home" / ("secret.json" if swapped == "in.json" else "sub")
-    end, outcomes = swapping(inside / swapped, other), set()
-    try:
-        for _ in range(TRIES):
+    (inside / swapped).rename(inside / "honest")
+    outcomes = []
+    for moment in count():
+        with swapping(inside / swapped, other, moment) as openings:
             try:
-                outcomes.add(next(iter(library.open(str(name)))))
+                outcomes.append(next(iter(library.open(str(name)))))
             except RefexplorerError:
-                outcomes.add("refused")
-    finally:
-        end()
+                outcomes.append("refused")
+        if moment >= len(openings):
+            break
+    assert len(outcomes) > 3
     assert "secret" not in outcomes
-    assert "mine" in outcomes
+    assert outcomes[-1] == "mine"  # there the link was left as it was
 
 
 @pytest.mark.parametrize("swapped", ["f", "sub"], ids=["at the end", "in the middle"])

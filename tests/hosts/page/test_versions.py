@@ -123,7 +123,7 @@ def test_another_repository_is_not_opened(folder: Path, tmp_path: Path) -> None:
     policy = InternetPolicy([str(tmp_path / "elsewhere")])
     for source in (str(folder), f"{folder}@v1", f"file://{folder}"):
         with (
-            pytest.raises((rx.AccessError, rx.SourceError)),
+            pytest.raises((rx.errors.AccessError, rx.errors.SourceError)),
             guarded_history(source, policy, rx.Limits()),
         ):
             pass

@@ -200,7 +200,7 @@ def test_what_is_not_known_is_named_and_never_called_broken(
     references["x/zarr.json"] = json.dumps(json.loads(references["x/zarr.json"]) | change)
     refs = rx.open_references(references)
     for read in (lambda: refs.read("x"), lambda: refs.to_zarr()["x"]):  # type: ignore[index]
-        with pytest.raises(rx.DecodeError) as caught:
+        with pytest.raises(rx.errors.DecodeError) as caught:
             read()
         assert sentence in str(caught.value)
     (finding,) = [each for each in refs.diagnostics if each.code == "codec-not-installed"]

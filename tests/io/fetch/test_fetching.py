@@ -329,10 +329,10 @@ def test_a_file_that_changes_between_reads_of_one_set_is_an_error(server: RangeS
 def test_a_set_reads_with_its_own_grants_and_options_alone(server: RangeServer) -> None:
     server.files["/f"] = BODY
     refs = rx.open_references(bytes_at(f"{server.url}/f"))
-    with pytest.raises(rx.AccessError):
+    with pytest.raises(rx.errors.AccessError):
         refs.read("x")
     refs.allowing(server.url).read("x")
-    with pytest.raises(rx.AccessError):
+    with pytest.raises(rx.errors.AccessError):
         refs.read("x")
     named = refs.allowing(server.url, storage_options={"http": {"headers": {"X-Key": "a"}}})
     named.read("x")

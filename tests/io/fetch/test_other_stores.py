@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -48,35 +47,8 @@ def test_options_of_a_protocol_whose_urls_name_no_server_are_refused() -> None:
     )
 
 
-@pytest.fixture
-def data_node(server: RangeServer, other_server: RangeServer) -> RangeServer:
-    """Return the server to which the name node leads for four bytes of a file."""
-    described = {"FileStatus": {"type": "FILE", "length": 14}}
-    file, where = "/webhdfs/v1/d.bin", f"{other_server.url}/block"
-    server.answers[f"{file}?op=GETFILESTATUS"] = 200, {}, json.dumps(described).encode()
-    server.answers[f"{file}?offset=10&length=4&op=OPEN"] = 307, {"Location": where}, b""
-    other_server.answers["/block"] = 200, {}, BODY[10:14]
-    return other_server
-
-
-def test_data_nodes_have_to_be_allowed(server: RangeServer, data_node: RangeServer) -> None:
+def test_a_store_that_sends_readers_elsewhere_is_not_read(server: RangeServer) -> None:
     url = f"webhdfs://127.0.0.1:{server.port}"
-    options = {"webhdfs": {"block_size": 4}}
-    wanted = Range(f"{url}/d.bin", 10, 4)
-    with pytest.raises(AccessError) as caught:
-        targets(url, options=options).fetch("x/0", wanted)
-    assert caught.value.grant == data_node.url
-    assert data_node.requests == []
-    reader = targets(url, data_node.url, options=options)
-    assert reader.fetch("x/0", wanted) == BODY[10:14]
-    data_node.answers["/block"] = 404, {}, b"none"
-    with pytest.raises(FetchError, match="404"):
-        targets(url, data_node.url, options=options).fetch("x/0", wanted)
-    data_node.redirects["/block"] = "http://127.0.0.1:1/"
-    with pytest.raises(FetchError, match=r"redirects to another one, which is not followed\.$"):
-        targets(url, data_node.url, options=options).fetch("x/0", wanted)
-    described = "/webhdfs/v1/d.bin?op=GETFILESTATUS"
-    server.redirects[described], data_node.requests[:] = f"{data_node.url}/away", []
-    with pytest.raises(FetchError, match=r"redirects to another one"):
-        targets(url, options=options).fetch("x/0", wanted)
-    assert data_node.requests == []
+    with pytest.raises(FetchError, match="WebHDFS is not read"):
+        targets(url).fetch("x/0", Range(f"{url}/d.bin", 10, 4))
+    assert server.requests == []

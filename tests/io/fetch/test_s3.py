@@ -161,7 +161,7 @@ def test_a_set_in_a_store_that_stalls_is_given_up(name: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         endpoint = f"http://127.0.0.1:{silent.getsockname()[1]}"
         said = r"cannot be read: no complete answer came within 0\.5 seconds, retries included"
-        with pytest.raises(rx.SourceError, match=said):
+        with pytest.raises(rx.errors.SourceError, match=said):
             rx.open_references(
                 f"s3://open-bucket/{name}",
                 storage_options={"endpoint_url": endpoint, "anon": True},
@@ -186,7 +186,7 @@ def test_sets_of_a_store_are_read_and_travel(endpoint: str) -> None:
     refs = rx.open_references("s3://open-bucket/sst.parq", storage_options=options)
     assert {**refs} == {**rx.open_references(demo.path("sst.parq"))}
     assert {**pickle.loads(pickle.dumps(refs))} == {**refs}
-    with pytest.raises(rx.SourceError, match="there is no such file"):
+    with pytest.raises(rx.errors.SourceError, match="there is no such file"):
         rx.open_references("s3://open-bucket/nosuch.json", storage_options=options)
 
 

@@ -92,7 +92,7 @@ def test_what_was_read_ahead_is_checked_before_it_is_decoded(server: RangeServer
     whole = {".zgroup": {"zarr_format": 2}} | zipped | chunks
     refs = rx.open_references(whole | {"x/7.7": [f"{server.url}/bomb", 0, len(bomb)]})
     group: Any = refs.allowing(server.url).to_zarr()
-    with pytest.raises(rx.LimitError, match=r"x/7\.7 could not be decoded: zlib inflates"):
+    with pytest.raises(rx.errors.LimitError, match=r"x/7\.7 could not be decoded: zlib inflates"):
         group["x"][:]
     assert not group["x"][:28].any()
 
@@ -101,7 +101,7 @@ def test_chunks_beyond_the_limits_are_refused_however_they_come(server: RangeSer
     refs = rx.open_references(tiled(server).to_v0(), limits=Limits(chunk_bytes=CHUNK * CHUNK))
     group: Any = refs.allowing(server.url).to_zarr()
     for part in (slice(4), slice(40)):
-        with pytest.raises(rx.LimitError, match="limits: chunk_bytes"):
+        with pytest.raises(rx.errors.LimitError, match="limits: chunk_bytes"):
             group["x"][part]
 
 

@@ -85,7 +85,7 @@ def test_one_group(groups: tuple[rx.ReferenceSet, Path]) -> None:
     with refs.allowing(str(path.parent)).to_xarray(group="/a/b") as dataset:
         assert set(dataset.data_vars) == {"big", "single"}
     for name, why in (("nowhere", "no such path"), ("a/values", "is an array")):
-        with pytest.raises(rx.DecodeError, match=why):
+        with pytest.raises(rx.errors.DecodeError, match=why):
             refs.to_xarray(group=name)
 
 
@@ -149,7 +149,9 @@ def test_a_group_that_holds_groups_alone_is_no_empty_dataset(tmp_path: Path) -> 
     document = {key: value for key, value in described(tmp_path / "f.h5").items()
                 if not key.startswith(("records", "names"))}  # fmt: skip
     refs = rx.open_references(document)
-    with pytest.raises(rx.DecodeError, match=r"The root group has no arrays.*group='a'") as raised:
+    with pytest.raises(
+        rx.errors.DecodeError, match=r"The root group has no arrays.*group='a'"
+    ) as raised:
         refs.to_xarray()
     assert "refs.to_datatree() opens all" in str(raised.value)
     assert rx.open_references({".zgroup": '{"zarr_format": 2}'}).to_xarray().sizes == {}

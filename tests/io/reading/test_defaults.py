@@ -43,15 +43,17 @@ def test_by_default_it_is_what_xarray_opens(tmp_path: Path) -> None:
 
 def test_what_may_not_be_read_is_named_and_the_rest_has_its_index(server: RangeServer) -> None:
     refs = rx.open_references(document(t=f"{server.url}/f"))
-    with pytest.warns(rx.LeftOutWarning, match=r"numbers: t\. .*may not be read yet") as told:
+    with pytest.warns(
+        rx.errors.LeftOutWarning, match=r"numbers: t\. .*may not be read yet"
+    ) as told:
         dataset = refs.to_xarray()
     assert told[0].filename == __file__
     assert list(dataset.xindexes) == ["y"]
     assert dataset["t"].dtype == np.int32
-    with pytest.warns(rx.LeftOutWarning, match="may not be read yet"):
+    with pytest.warns(rx.errors.LeftOutWarning, match="may not be read yet"):
         assert not refs.to_datatree().dataset.xindexes
     assert server.requests == []
-    with pytest.raises(rx.AccessError):
+    with pytest.raises(rx.errors.AccessError):
         refs.to_xarray(coordinates=True)
     server.files["/f"] = TIMES.tobytes()
     with refs.allowing(server.url).to_xarray() as dataset:
@@ -60,10 +62,10 @@ def test_what_may_not_be_read_is_named_and_the_rest_has_its_index(server: RangeS
 
 def test_a_file_that_is_gone_and_a_time_that_cannot_be_decoded_warn(server: RangeServer) -> None:
     gone = rx.open_references(document(y=f"{server.url}/f")).allowing(server.url)
-    with pytest.warns(rx.LeftOutWarning, match=r"the coordinates\. .*there is no such file"):
+    with pytest.warns(rx.errors.LeftOutWarning, match=r"the coordinates\. .*there is no such file"):
         assert not gone.to_xarray().xindexes
     odd = {**document(), **inline_array("t", TIMES, ["t"], units="fortnights since 2000")}
-    with pytest.warns(rx.LeftOutWarning, match="fortnights since 2000"):
+    with pytest.warns(rx.errors.LeftOutWarning, match="fortnights since 2000"):
         assert rx.open_references(odd).to_xarray()["v"].sum() == 9
 
 
@@ -73,7 +75,7 @@ def test_a_coordinate_of_very_many_chunks_is_read_when_asked(server: RangeServer
     keys |= inline_array("v", np.ones((1001, 3), "<i4"), ["t", "y"])
     server.files["/f"] = np.arange(1001, dtype="<i4").tobytes()
     refs = rx.open_references(keys).allowing(server.url)
-    with pytest.warns(rx.LeftOutWarning, match="t has more than 1,000 chunks to fetch"):
+    with pytest.warns(rx.errors.LeftOutWarning, match="t has more than 1,000 chunks to fetch"):
         assert list(refs.to_xarray().xindexes) == ["y"]
     assert server.requests == []
     with refs.to_xarray(coordinates=True) as dataset:
@@ -85,7 +87,7 @@ def test_bounds_of_times_are_asked_for_too(server: RangeServer) -> None:
     keys = {**document(), **inline_array("t", TIMES, ["t"], bounds="b", **DAYS),
             **inline_array("b", np.zeros((3, 2), "<i4"), ["t", "n"])}  # fmt: skip
     keys["b/0.0"] = [f"{server.url}/f", 0, 24]
-    with pytest.warns(rx.LeftOutWarning, match=r"numbers: b\. "):
+    with pytest.warns(rx.errors.LeftOutWarning, match=r"numbers: b\. "):
         dataset = rx.open_references(keys).to_xarray()
     assert sorted(map(str, dataset.xindexes)) == ["t", "y"]
     assert dataset["t"].dtype.kind == "M"

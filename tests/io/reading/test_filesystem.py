@@ -148,5 +148,5 @@ def test_the_root_may_be_an_array() -> None:
 def test_a_set_with_errors_warns_before_it_reads_as_fill_values() -> None:
     refs = rx.open_references({".zgroup": {"zarr_format": 2}, "x/0": "base64:!"})
     for read in (refs.to_zarr, refs.filesystem):
-        with pytest.warns(rx.LeftOutWarning, match="1 error. Reading a rejected chunk"):
+        with pytest.warns(rx.errors.LeftOutWarning, match="1 error. Reading a rejected chunk"):
             read()

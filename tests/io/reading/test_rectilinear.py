@@ -143,7 +143,9 @@ def test_advice_counts_the_values_of_each_chunk(refs: rx.ReferenceSet) -> None:
 @pytest.mark.skipif(HAS_GRID, reason="for a Zarr that does not know the grid")
 @pytest.mark.parametrize("read", [lambda r: r.to_zarr()["x"], lambda r: r.to_xarray()])
 def test_an_older_zarr_is_named(refs: rx.ReferenceSet, read: Callable[[Any], Any]) -> None:
-    with pytest.raises(rx.DecodeError, match=r"which Zarr reads from version 3\.2 on, with Python"):
+    with pytest.raises(
+        rx.errors.DecodeError, match=r"which Zarr reads from version 3\.2 on, with Python"
+    ):
         read(refs)
     (finding,) = [each for each in refs.diagnostics if each.code == "bad-metadata"]
     assert "which Zarr reads from version 3.2 on" in finding.message
@@ -155,7 +157,7 @@ def test_no_more_chunks_than_zarr_can_list_are_given_to_it(refs: rx.ReferenceSet
     document["x/zarr.json"] = json.dumps(metadata([2 * 10**12, 7], [[[1, 10**12], [2, 10**12]], 7]))
     large = rx.open_references(document)
     assert large.array("x").grid == (15 * 10**11, 1)
-    with pytest.raises(rx.DecodeError, match="chunks of varying lengths along a dimension"):
+    with pytest.raises(rx.errors.DecodeError, match="chunks of varying lengths along a dimension"):
         large.to_zarr()["x"]  # type: ignore[index]
 
 

@@ -43,10 +43,10 @@ def test_a_chunk_whose_reference_is_refused_has_failed(more: dict[str, Any]) -> 
 
 def test_reading_a_refused_reference_fails_also_through_zarr() -> None:
     refs = opened(["u", -1, 4], None)
-    with pytest.warns(rx.LeftOutWarning, match=r"1 error\."):
+    with pytest.warns(rx.errors.LeftOutWarning, match=r"1 error\."):
         x = x_of(refs, "/")
     assert np.array_equal(np.asarray(x[2:4]), [-1, -1])
-    with pytest.raises(rx.FetchError, match="The offset -1 is negative"):
+    with pytest.raises(rx.errors.FetchError, match="The offset -1 is negative"):
         x[:2]
 
 
@@ -56,8 +56,8 @@ def test_refused_metadata_fails_also_through_zarr(name: str) -> None:
     refs = opened("text", **{f"x/{name}": ["u", -1, 4]})
     for read in (lambda: refs.to_zarr()["x"], refs.to_xarray):  # type: ignore[index]
         with (
-            pytest.warns(rx.LeftOutWarning),
-            pytest.raises(rx.FetchError, match=rf"x/{name} .* The offset -1 is negative"),
+            pytest.warns(rx.errors.LeftOutWarning),
+            pytest.raises(rx.errors.FetchError, match=rf"x/{name} .* The offset -1 is negative"),
         ):
             read()
 

@@ -37,22 +37,22 @@ NO_ROOT = {"x/.zarray": json.dumps(ARRAY), "x/0": "a", "x/1": "b"}
 @pytest.mark.parametrize("verb", ["to_zarr", "to_xarray", "to_datatree"])
 def test_a_set_without_a_root_is_refused(document: dict[str, Any], verb: str) -> None:
     refs = rx.open_references(document)
-    with pytest.raises(rx.DecodeError, match=r"no group at its root.*\.zgroup.*\.$"):
+    with pytest.raises(rx.errors.DecodeError, match=r"no group at its root.*\.zgroup.*\.$"):
         getattr(refs, verb)()
 
 
 @pytest.mark.parametrize("verb", ["to_xarray", "to_datatree"])
 def test_an_array_at_the_root_is_no_dataset(verb: str) -> None:
     refs = rx.open_references({".zarray": json.dumps(ARRAY), "0": "a", "1": "b"})
-    with pytest.raises(rx.DecodeError, match="The root of the set is an array"):
+    with pytest.raises(rx.errors.DecodeError, match="The root of the set is an array"):
         getattr(refs, verb)()
 
 
 def test_names_of_dimensions_are_called_as_the_version_of_zarr_does() -> None:
     group = json.dumps({"zarr_format": 3, "node_type": "group"})
     refs = rx.open_references({"zarr.json": group, "x/zarr.json": json.dumps(V3)})
-    with pytest.raises(rx.DecodeError, match="x has no dimension_names"):
+    with pytest.raises(rx.errors.DecodeError, match="x has no dimension_names"):
         refs.to_xarray()
     refs = rx.open_references(NO_ROOT | {".zgroup": GROUP})
-    with pytest.raises(rx.DecodeError, match="x has no _ARRAY_DIMENSIONS"):
+    with pytest.raises(rx.errors.DecodeError, match="x has no _ARRAY_DIMENSIONS"):
         refs.to_xarray()

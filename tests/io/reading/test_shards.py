@@ -19,7 +19,7 @@ from tests.helpers.servers import range_server
 from tests.helpers.shards import VALUES, opened, written
 
 
-def shard_of(refs: rx.ReferenceSet, key: str) -> rx.Shard:
+def shard_of(refs: rx.ReferenceSet, key: str) -> rx.types.Shard:
     """The index of a shard."""
     shard = refs.trace(key, inner=...).shard
     assert shard is not None
@@ -70,7 +70,7 @@ def test_the_index_takes_one_request_for_its_bytes(tmp_path: Path) -> None:
         size = 16 * 8 + 4
         assert server.spans == [f"bytes={offset + length - size}-{offset + length - 1}"]
     assert found.empty == 0
-    assert found.inner((1, 3)) == rx.Range(
+    assert found.inner((1, 3)) == rx.types.Range(
         f"{server.url}/all.bin",
         offset + int(found.offsets[1, 3]),  # type: ignore[index]
         int(found.lengths[1, 3]),  # type: ignore[index]
@@ -103,11 +103,13 @@ def test_an_array_without_shards_says_so(tmp_path: Path) -> None:
     zarr.create_array(tmp_path / "plain", shape=(4,), chunks=(2,), dtype="i2")
     refs["y/zarr.json"] = (tmp_path / "plain/zarr.json").read_text()
     found = opened(tmp_path, refs)
-    with pytest.raises(rx.DecodeError, match="The chunks of y are no shards"):
+    with pytest.raises(rx.errors.DecodeError, match="The chunks of y are no shards"):
         found.trace("y/c/0", inner=...)
-    with pytest.raises(rx.DecodeError, match=r"x/zarr.json is no chunk"):
+    with pytest.raises(rx.errors.DecodeError, match=r"x/zarr.json is no chunk"):
         found.trace("x/zarr.json", inner=...)
-    with pytest.raises(rx.DecodeError, match=r"has no inner chunk \[2, 0\]; its grid is \[2, 4\]"):
+    with pytest.raises(
+        rx.errors.DecodeError, match=r"has no inner chunk \[2, 0\]; its grid is \[2, 4\]"
+    ):
         found.trace("x/c/0/0", inner=(2, 0))
     for key in ("x/c/2/0", "z/c/0"):
         with pytest.raises(KeyError):

@@ -205,7 +205,7 @@ def test_chunks_that_fsspec_does_not_find_in_a_parquet_store_are_no_fill_values(
     tmp_path: Path, metadata: dict[str, Any], chunk: str
 ) -> None:
     (tmp_path / "f").write_bytes(BYTES)
-    with pytest.warns(rx.LeftOutWarning):
+    with pytest.warns(rx.errors.LeftOutWarning):
         rx.open_references({**metadata, chunk: ["f", 0, 4]}).to_parquet(tmp_path / "s.parq")
     refs = rx.open_references(tmp_path / "s.parq")
     assert run(refs, "x")["array"][...].ravel().tolist() == [1, 2]
@@ -215,7 +215,7 @@ def test_chunks_that_fsspec_does_not_find_in_a_parquet_store_are_no_fill_values(
 
 def test_other_arrays_of_such_a_parquet_store_are_left_to_fsspec(tmp_path: Path) -> None:
     document = {**raw_set(["f", 0, 4]), "y/.zarray": {**ZARRAY, **SLASHES}, "y/0/0": ["f", 0, 4]}
-    with pytest.warns(rx.LeftOutWarning):
+    with pytest.warns(rx.errors.LeftOutWarning):
         rx.open_references(document).to_parquet(tmp_path / "s.parq")
     refs = rx.open_references(tmp_path / "s.parq")
     found = [path for path in ("x", "x/0", "y", "y/0/0") if "refexplorer" not in refs.code(path)]

@@ -106,7 +106,7 @@ def test_a_codec_that_no_package_has_is_said(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("imagecodecs_lzw", "imagecodecs_none"))
     picture: Any = rx.open_references(path).to_zarr
     with pytest.raises(
-        rx.DecodeError, match="imagecodecs_none, which the installed imagecodecs lacks"
+        rx.errors.DecodeError, match="imagecodecs_none, which the installed imagecodecs lacks"
     ):
         picture()[:]
 

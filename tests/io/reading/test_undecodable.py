@@ -84,7 +84,7 @@ def test_a_damaged_chunk(tmp_path: Path, codec: str, way: str) -> None:
     if (codec, way) == ("blosc", "filesystem"):
         pytest.skip("numcodecs does not look where a blosc chunk ends; other ways are checked")
     refs = damaged(tmp_path, CODECS[codec])
-    with pytest.raises(rx.DecodeError, match=r"x/2 could not be decoded: .*") as caught:
+    with pytest.raises(rx.errors.DecodeError, match=r"x/2 could not be decoded: .*") as caught:
         WAYS[way](refs)
     assert str(caught.value).count("x/2") == 1
     assert str(caught.value).endswith(" of f.bin).")
@@ -98,7 +98,9 @@ def test_a_damaged_shard(tmp_path: Path, selection: slice) -> None:
     body[offset : offset + length // 2] = bytes(length // 2)
     (tmp_path / "all.bin").write_bytes(body)
     array: Any = opened(tmp_path, refs | {"zarr.json": '{"zarr_format": 3, "node_type": "group"}'})
-    with pytest.raises(rx.DecodeError, match=r"x/c/0/0 could not be decoded: .* of .*all\.bin\)"):
+    with pytest.raises(
+        rx.errors.DecodeError, match=r"x/c/0/0 could not be decoded: .* of .*all\.bin\)"
+    ):
         array.to_zarr()["x"][selection]
 
 

@@ -121,7 +121,7 @@ def test_the_chunk_with_its_file_and_bytes(tmp_path: Path) -> None:
     refs = rx.open_references(document(tmp_path))
     found = refs.allowing(str(tmp_path)).why("x", [-5])
     assert (found.index, found.key, found.chunk) == ((4,), "x/1", (1,))
-    assert found.reference == rx.Range(str(tmp_path / "data.bin"), 12, 12)
+    assert found.reference == rx.types.Range(str(tmp_path / "data.bin"), 12, 12)
     assert "Bytes 12 to 24" in str(found)
 
 
@@ -169,14 +169,16 @@ def test_a_file_of_kerchunk(tmp_path: Path) -> None:
 def test_a_place_that_the_array_does_not_have(tmp_path: Path) -> None:
     refs = rx.open_references(document(tmp_path))
     for index in ([9], [-10], [], [0, 0]):
-        with pytest.raises(rx.DecodeError, match="has no place"):
+        with pytest.raises(rx.errors.DecodeError, match="has no place"):
             refs.why("x", index)
     for odd in ({"x": 0}, ["0"], [0.5]):
-        with pytest.raises(rx.DecodeError, match=r"one index for each dimension, such as \(0,\)"):
+        with pytest.raises(
+            rx.errors.DecodeError, match=r"one index for each dimension, such as \(0,\)"
+        ):
             refs.why("x", odd)  # type: ignore[arg-type]
     with pytest.raises(KeyError):
         refs.why("y", [0])
-    with pytest.raises(rx.AccessError):
+    with pytest.raises(rx.errors.AccessError):
         refs.why("x", [0])
 
 
@@ -247,7 +249,7 @@ def test_whatever_the_attributes_it_is_what_xarray_shows(
         refs = rx.open_references(source)
         try:
             shown = refs.allowing(str(tmp_path)).to_xarray(coordinates=True)["x"].values
-        except rx.DecodeError:
+        except rx.errors.DecodeError:
             assert refs.allowing(str(tmp_path)).why("x", [0]).cause is ValueOrigin.NOT_DECODED
             return
         for place, value in enumerate(values):

@@ -70,7 +70,7 @@ def test_a_redirect_inside_is_not_followed(server: RangeServer, other_server: Ra
 
 def test_what_a_visitor_opens_is_bounded(server: RangeServer) -> None:
     server.files["/set.json"] = SET
-    with pytest.raises(rx.LimitError):
+    with pytest.raises(rx.errors.LimitError):
         opened(f"{server.url}/set.json", server.url, limits=Limits(document_bytes=10))
 
 
@@ -109,7 +109,9 @@ def test_a_document_is_one_request(server: RangeServer, name: str, asked: list[s
 def test_a_document_is_bounded_while_it_comes(server: RangeServer) -> None:
     server.files["/set.json"] = SET + b" " * 10**6
     server.dripping.add("/set.json")
-    with pytest.raises(rx.LimitError, match=r"more than 1,000 bytes; `Limits\.document_bytes`"):
+    with pytest.raises(
+        rx.errors.LimitError, match=r"more than 1,000 bytes; `Limits\.document_bytes`"
+    ):
         rx.open_references(f"{server.url}/set.json", limits=Limits(document_bytes=1000))
     assert server.hung_up.wait(10)
 

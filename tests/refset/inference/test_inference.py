@@ -18,7 +18,7 @@ from refexplorer.refset.inference import infer as inferred
 from tests.helpers.kerchunk_sets import DAYS, combined
 
 
-def expands_back(v0: dict[str, Any]) -> rx.Inference:
+def expands_back(v0: dict[str, Any]) -> rx.types.Inference:
     """Infer from V0 references, and hold the document against them."""
     found = rx.infer(v0)
     assert rx.open_references(found.document).to_v0() == v0
@@ -106,7 +106,7 @@ def test_urls_that_look_like_templates_stay_as_they_are(url: str) -> None:
 def test_inline_values_stay_as_they_are() -> None:
     v0: dict[str, Any] = {f"x/{i}": "{{i}}" for i in range(30)}
     v0 |= {"{{a}}/0": ["u", 0, 1], "version": "{% if %}", "n": [None, 0, 1], "b": "base64:aGk="}
-    with pytest.raises(rx.SpecError):
+    with pytest.raises(rx.errors.SpecError):
         rx.infer(v0)
     del v0["version"]
     expands_back(v0)
@@ -144,7 +144,7 @@ def test_a_document_of_v1_is_not_made_larger(demo: Path) -> None:
     found = rx.infer(demo / "sst.v1.json")
     assert found.size_after <= found.size_before == (demo / "sst.v1.json").stat().st_size
     trillion = {"key": "v/{{i}}", "url": "u", "dimensions": {"i": {"stop": 10**12}}}
-    with pytest.raises(rx.LimitError, match="1,000,000,000,000 keys"):
+    with pytest.raises(rx.errors.LimitError, match="1,000,000,000,000 keys"):
         rx.infer({"version": 1, "gen": [trillion]})
 
 

@@ -50,5 +50,5 @@ def test_differences(before: dict[str, Any], after: dict[str, Any]) -> None:
     }
 
 
-def _meaning(reference: rx.Reference | None) -> object:
-    return reference.data if isinstance(reference, rx.Inline | rx.Base64) else reference
+def _meaning(reference: rx.types.Reference | None) -> object:
+    return reference.data if isinstance(reference, rx.types.Inline | rx.types.Base64) else reference

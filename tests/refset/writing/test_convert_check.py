@@ -180,7 +180,7 @@ def test_targets_are_read_once(tmp_path: Path, name: str) -> None:
         return blocks
 
     rx.convert(tmp_path / "source.json", tmp_path / name, rx.Conversion(inline=5, watch=watch))
-    assert rx.open_references(tmp_path / name)["s/0"] == rx.Base64("base64:BwgJ")
+    assert rx.open_references(tmp_path / name)["s/0"] == rx.types.Base64("base64:BwgJ")
 
 
 @pytest.mark.parametrize("name", ["a.json.zst", "a.parq"])

@@ -12,7 +12,7 @@ from fsspec.implementations.reference import LazyReferenceMapper
 
 import refexplorer as rx
 from refexplorer.refset.arrays import arrays_of
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from refexplorer.refset.writing.parquet import write_parquet
 from tests.helpers.sets import V0
 
@@ -52,15 +52,15 @@ def test_fsspec_reads_the_same_references(name: str, tmp_path: Path) -> None:
         with fsspec.open(str(tmp_path / name), "rb", **options) as file:
             theirs = fsspec.filesystem("reference", fo=json.load(file), fs={}).references
     for key, reference in refs.items():
-        if isinstance(reference, rx.Url | rx.Range):
+        if isinstance(reference, rx.types.Url | rx.types.Range):
             assert list(theirs[key]) == reference.to_v0()
 
 
 def test_targets_are_renamed(tmp_path: Path) -> None:
     rules = [("s3://b/f1", "https://h/one"), ("s3://b/", "https://h/")]
     refs = converted(V0, tmp_path / "a.json", renames=rules)
-    assert refs["g/t/0.0"] == rx.Range("https://h/one", 10, 20)
-    assert refs["g/t/0.2"] == rx.Url("https://h/f2")
+    assert refs["g/t/0.0"] == rx.types.Range("https://h/one", 10, 20)
+    assert refs["g/t/0.2"] == rx.types.Url("https://h/f2")
     with pytest.raises(rx.RefexplorerError, match="No URL of dict starts with 'gs://'"):
         converted(V0, tmp_path / "b.json", renames=[("gs://", "s3://")])
     assert not (tmp_path / "b.json").exists()
@@ -69,9 +69,9 @@ def test_targets_are_renamed(tmp_path: Path) -> None:
 def test_absolute_and_relative(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps({"x": ["d/f.nc"], "y": ["s3://b/f.nc"]}))
     refs = converted(tmp_path / "a.json", tmp_path / "b.json", absolute=True)
-    assert refs["x"] == rx.Url(f"{tmp_path.resolve()}/d/f.nc")
+    assert refs["x"] == rx.types.Url(f"{tmp_path.resolve()}/d/f.nc")
     again = converted(tmp_path / "b.json", tmp_path / "c.json", relative=True)
-    assert dict(again) == {"x": rx.Url("d/f.nc"), "y": rx.Url("s3://b/f.nc")}
+    assert dict(again) == {"x": rx.types.Url("d/f.nc"), "y": rx.types.Url("s3://b/f.nc")}
 
 
 def test_small_ranges_go_in_and_come_out(tmp_path: Path) -> None:
@@ -80,16 +80,16 @@ def test_small_ranges_go_in_and_come_out(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps(source))
     refs = converted(tmp_path / "a.json", tmp_path / "b.json", inline=5)
     assert dict(refs) == {
-        "x": rx.Inline("ab"),
-        "y": rx.Range("d.bin", 2, 6),
-        ".zattrs": rx.Inline("{}"),
+        "x": rx.types.Inline("ab"),
+        "y": rx.types.Range("d.bin", 2, 6),
+        ".zattrs": rx.types.Inline("{}"),
     }
     out = converted(tmp_path / "b.json", tmp_path / "c.json", outline=tmp_path / "data.bin")
-    assert out["x"] == rx.Range("data.bin", 0, 2)
+    assert out["x"] == rx.types.Range("data.bin", 0, 2)
     assert out["x"] != refs["x"]
     assert rx.diff(refs, out, read=True).counts == {"same": 2, "embedded": 1}
     far = {"x": ["s3://bucket/d", 0, 2]}
-    with pytest.raises(rx.AccessError, match="s3://bucket"):
+    with pytest.raises(rx.errors.AccessError, match="s3://bucket"):
         rx.convert(far, tmp_path / "d.json", rx.Conversion(inline=5))
     assert not (tmp_path / "d.json").exists()
 
@@ -107,10 +107,10 @@ def test_an_output_is_never_replaced_by_accident(demo: Path, tmp_path: Path) -> 
     source, other = tmp_path / "a.json", tmp_path / "b.parq"
     source.write_text(json.dumps(V0))
     for how in (rx.Conversion(), rx.Conversion(overwrite=True)):
-        with pytest.raises(rx.SourceError, match="is the source"):
+        with pytest.raises(rx.errors.SourceError, match="is the source"):
             rx.convert(source, source, how)
     rx.convert(source, other)
-    with pytest.raises(rx.SourceError, match="exists"):
+    with pytest.raises(rx.errors.SourceError, match="exists"):
         rx.convert(demo / "sst.v0.json", other)
     rx.convert(demo / "sst.v0.json", other, rx.Conversion(overwrite=True))
     assert not rx.diff(demo / "sst.v0.json", other)
@@ -159,4 +159,6 @@ def test_a_key_called_version_cannot_be_v0(tmp_path: Path) -> None:
     document = {"version": 1, "refs": {"version": "1"}}
     with pytest.raises(rx.RefexplorerError, match="`version` cannot be written as V0"):
         rx.convert(document, tmp_path / "a.json")
-    assert dict(converted(document, tmp_path / "b.json", form="V1")) == {"version": rx.Inline("1")}
+    assert dict(converted(document, tmp_path / "b.json", form="V1")) == {
+        "version": rx.types.Inline("1")
+    }

@@ -24,10 +24,10 @@ def test_a_parquet_store_reads_back_to_the_same_references(
     assert dict(again) == dict(refs)
     theirs = LazyReferenceMapper(str(tmp_path / "store.parq"), fs=fsspec.filesystem("file"))
     for key, reference in refs.items():
-        if isinstance(reference, rx.Url | rx.Range):
+        if isinstance(reference, rx.types.Url | rx.types.Range):
             assert theirs[key] == reference.to_v0()
         elif ".z" not in key:
-            assert isinstance(reference, rx.Inline | rx.Base64)
+            assert isinstance(reference, rx.types.Inline | rx.types.Base64)
             assert theirs[key] == reference.data
     with pytest.raises(KeyError):
         theirs["g/t/1.1"]
@@ -80,7 +80,7 @@ def test_half_a_surrogate_pair_in_metadata_is_written_escaped(tmp_path: Path) ->
     refs = rx.open_references({".zattrs": '{"a": "\\ud800"}'})
     refs.to_parquet(tmp_path / "out.parq")
     written = rx.open_references(tmp_path / "out.parq")[".zattrs"]
-    assert isinstance(written, rx.Inline)
+    assert isinstance(written, rx.types.Inline)
     assert json.loads(written.text) == {"a": "\ud800"}
 
 
@@ -97,7 +97,9 @@ def test_an_array_that_no_folder_can_be_named_after_is_refused(tmp_path: Path) -
 def test_chunks_that_fsspec_does_not_find_in_a_store_are_warned_of(tmp_path: Path) -> None:
     slashes = {**ARRAY, "dimension_separator": "/"}
     lost = {"a/.zarray": slashes, "b/.zarray": slashes, "b/0/0": ["s3://b/f"], "c/.zarray": slashes}
-    with pytest.warns(rx.LeftOutWarning, match="no chunk of `b` in a parquet store.* slashes;"):
+    with pytest.warns(
+        rx.errors.LeftOutWarning, match="no chunk of `b` in a parquet store.* slashes;"
+    ):
         rx.open_references({**V0, **lost}).to_parquet(tmp_path / "out.parq")
     refs = rx.open_references(tmp_path / "out.parq")
     noted = [found for found in refs.diagnostics if found.code == "parquet-lost-chunks"]

@@ -9,7 +9,7 @@ from hypothesis import given, seed
 from hypothesis import strategies as st
 
 import refexplorer as rx
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from tests.helpers.expanding import expanded
 
 PARTS = st.sampled_from(
@@ -107,5 +107,5 @@ def test_a_number_too_long_for_python_to_read_is_no_key() -> None:
     item = {"key": "x/{{i}}", "url": "http://h", "dimensions": {"i": [1]}}
     asked = "x/" + "1" * 5000
     refs = rx.open_references({"version": 1, "gen": [item], "refs": {asked: "explicit"}})
-    assert refs[asked] == rx.Inline("explicit")
+    assert refs[asked] == rx.types.Inline("explicit")
     assert asked + "1" not in refs

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import refexplorer as rx
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from refexplorer.spec.findings import Findings
 from refexplorer.spec.gen.item import GenItem
 from refexplorer.spec.gen.parsing import read_gen
@@ -113,11 +113,11 @@ def test_more_keys_than_64_bits_can_number_are_exact(
     assert refs.number(last) == refs.position(last) + 1 == refs.count - 1
     assert refs.children("x", refs.count - 2).rows[0].path == last
     assert "combination" in str(refs.explain(last))
-    with pytest.raises(rx.LimitError):
+    with pytest.raises(rx.errors.LimitError):
         rx.expand({"version": 1, "gen": [made]})
     over = rx.open_references({"version": 1, "gen": [made, later]})
     assert over.count == refs.count - 1
-    assert over[last] == rx.Url("http://l")
+    assert over[last] == rx.types.Url("http://l")
     assert last not in over.keys_at(over.count - 5000, over.count - 1)
 
 

@@ -137,7 +137,9 @@ def test_runs_are_what_the_keys_are_one_by_one(
         assert all(len(run.urls) == len(set(run.urls)) for run in found)
 
 
-def rendered_one_by_one(item: GenItem, start: int, stop: int) -> Iterator[tuple[str, rx.Reference]]:
+def rendered_one_by_one(
+    item: GenItem, start: int, stop: int
+) -> Iterator[tuple[str, rx.types.Reference]]:
     for number in range(start, min(stop, item.count)):
         with suppress(BadField):
             yield item.key_at(number), item.reference_at(number)

@@ -112,14 +112,14 @@ def test_touches_are_counted_as_each_chunk_by_itself(seed: int) -> None:
     indices = np.array(list(np.ndindex(*array.grid)), np.int64)
     counted = np.zeros(array.grid)
     np.add.at(counted, tuple(indices[part.select(indices).rows].T), 1)
-    axes, cells = touches(part)
+    axes, cells, _ = touches(part)
     others = tuple(axis for axis in range(rank) if axis not in axes)
     np.testing.assert_allclose(cells.squeeze(), counted.mean(axis=others).squeeze())
 
 
 def test_a_grid_of_a_million_million_chunks_is_a_small_map() -> None:
     array = array_of([10**6, 10**6], [1, 1])
-    axes, cells = touches(part_of(array, (0,)))
+    axes, cells, _ = touches(part_of(array, (0,)))
     assert axes == (0, 1)
     assert cells.shape == (CELLS, CELLS)
     assert cells[0, 0] == pytest.approx(1 / -(-(10**6) // CELLS))
@@ -139,6 +139,14 @@ def test_chunks_are_shaded_by_the_access_that_is_asked_for(host: Host) -> None:
     # times 4 and 5 are in one chunk, and in two tasks
     assert cells.reshape(9, 2)[:, 0].tolist() == [1, 1, 2, 1, 1, 1, 1, 2, 1]
     assert found["most"] == 2
+    found, (part,) = later(
+        host, "cost.touches", array="sst", access="as given", given="time=5", axes=[2, 0],
+        window=[[1, 4], [0, 1], [0, 2]],
+    )  # fmt: skip
+    assert (found["rows"], found["columns"], found["steps"]) == (2, 3, [1, 1])
+    assert part.reshape(2, 3).T.tolist() == cells.reshape(9, 2)[1:4].tolist()
+    for odd in ({"axes": [3]}, {"window": [[0, 99], [0, 1], [0, 2]]}):
+        assert "error" in later(host, "cost.touches", array="sst", access="one map", **odd)[0]
     assert "error" in later(host, "cost.touches", array="sst", access="nothing")[0]
     assert "error" in later(host, "cost.touches", array="nosuch", access="one map")[0]
 

@@ -70,7 +70,7 @@ def test_a_large_part_is_subtracted_as_it_is_drawn() -> None:
          "the left part has 2 dimensions of more than one value, the right one 1."),
         (("t2m", "0", ":", ":"), ("empty", ":", ":"),
          "the right part has no reference, so nothing was read."),
-        (("kind", ":", ":"), ("kind", ":", ":"), "the left part holds flags."),
+        (("kind", ":", ":"), ("kind", ":", ":"), "the left part is flags."),
     ],
     ids=["sizes", "coordinates", "units", "dimensions", "no reference", "flags"],
 )  # fmt: skip
@@ -88,7 +88,7 @@ def test_what_has_no_difference_says_why(
     del document["empty/0.0"]
     document["empty/.zarray"]["fill_value"] = 0
     found, buffers = beside(Host(document), part(*left), part(*right))
-    assert found["said"] == f"There is no difference: {said}"
+    assert found["said"] == f"No difference: {said}"
     assert not found["has_difference"]
     assert len(buffers) == 2
 

@@ -243,7 +243,7 @@ def test_a_tree_is_marked_and_narrowed(host: Host) -> None:
     assert set(rows) == {"new", "sst", "sst/0.0.0", "sst/1.0.0", "sst/2.0.0"}
     assert rows["sst/0.0.0"]["origin"] == "removed"
     assert rows["sst/0.0.0"]["target"].endswith("sst_2025-07.nc")
-    assert rows["sst/1.0.0"]["changes"]["words"] == "moved to another target"
+    assert rows["sst/1.0.0"]["changes"]["words"] == "moved to another file"
     assert host.ask("tree.reveal", path="sst/1.0.0")["index"] == 3
     later(host, "compare.with", source="")
     assert host.ask("tree.rows", start=0, n=1)["total"] > 5  # everything is shown again
@@ -284,7 +284,7 @@ def test_visitors_of_a_page_that_offers_nothing_name_no_files() -> None:
 
 
 def test_a_widget_compares_with_what_its_trait_says() -> None:
-    widget = rx.Explorer(edited(), selection="sst")
+    widget = rx.types.Explorer(edited(), selection="sst")
     assert widget.compare is None
     widget.compare = BEFORE
     assert widget._controller.comparison.other is BEFORE

@@ -40,7 +40,7 @@ def test_a_window_is_part_of_the_array() -> None:
     assert (rows[0], rows[-1], columns[0], columns[-1]) == (6, 9, 30, 36)
     assert latitude[0] == 30
     refused, _ = earth(host, "t2m", window=[[5, 2], [0, 1]])
-    assert (refused["state"], refused["message"]) == ("failed", "The window holds no value.")
+    assert (refused["state"], refused["message"]) == ("failed", "The window has no values.")
 
 
 @pytest.mark.parametrize("text", ["-12, 187", "12S 173W"])
@@ -122,7 +122,7 @@ def test_a_set_without_places_says_so() -> None:
     document = {".zgroup": {"zarr_format": 2}, **inline_array("v", np.zeros((2, 2)), ["a", "b"])}
     found, _ = earth(Host(document))
     assert (found["state"], found["array"]) == ("none", "")
-    assert found["message"] == "No array of this set says where on earth its values are."
+    assert found["message"] == "This set has no georeferenced arrays."
     found, _ = earth(Host(document), "v")
     assert "nothing near it is a latitude" in found["message"]
 

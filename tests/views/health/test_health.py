@@ -14,7 +14,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.checks.states import UNREADABLE, LedgerState
-from refexplorer.refset.contents import internals
+from refexplorer.refset.opened_set import internals
 from tests.helpers.explorer import Host, ask, later
 from tests.helpers.sets import GEN, metadata
 

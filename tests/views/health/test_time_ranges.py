@@ -108,7 +108,7 @@ def test_what_was_not_read_is_told_by_the_names_of_files_and_what_cannot_be_is_e
     before = {row["path"]: row["times"] for row in rows(host)}["x"]
     assert before["first"] is None
     assert "was not read yet" in before["said"]
-    assert "not looked at" in before["said"]
+    assert "not checked yet" in before["said"]
     ask(host, "targets.summary")
     found = ranges(host)
     assert found["x"] == ("2000-01-01", "2000-02-01", "names")

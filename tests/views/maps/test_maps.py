@@ -49,9 +49,7 @@ def test_what_cannot_be_shown_says_why() -> None:
     assert (
         "not a window of a grid" in show(host, "sst", window=[[0, 99], [0, 1], [0, 1]])[0]["error"]
     )
-    assert (
-        "has the target 'no.nc'" in later(host, "target.show", url="no.nc", window=None)[0]["error"]
-    )
+    assert "points to 'no.nc'" in later(host, "target.show", url="no.nc", window=None)[0]["error"]
     assert "no bytes" in later(host, "target.show", window=[5, 5])[0]["error"]
 
 

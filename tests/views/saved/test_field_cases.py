@@ -77,14 +77,14 @@ UNOPENED = {
 
 def opened(path: Path) -> rx.ReferenceSet:
     with warnings.catch_warnings():  # of variables that are left out, which is tested below
-        warnings.simplefilter("ignore", rx.LeftOutWarning)
+        warnings.simplefilter("ignore", rx.errors.LeftOutWarning)
         return rx.open_references(path).allowing(str(path.parent))
 
 
 def state_of(refs: rx.ReferenceSet, array: str, index: tuple[int, ...]) -> str:
     try:
         return str(refs.chunk(array, index).state)
-    except rx.AccessError:
+    except rx.errors.AccessError:
         return "ask"
     except rx.RefexplorerError:
         return "failed"
@@ -139,10 +139,10 @@ def test_xarray_opens_it_or_one_sentence_says_why(name: str) -> None:
     path = FIELD / name
     refs = opened(path)
     with warnings.catch_warnings():  # of what may not be read, or is left out
-        warnings.simplefilter("ignore", rx.LeftOutWarning)
+        warnings.simplefilter("ignore", rx.errors.LeftOutWarning)
         try:
             dataset = refs.to_xarray()
-        except rx.DecodeError as error:
+        except rx.errors.DecodeError as error:
             why = str(error)
         else:
             why = ""

@@ -93,8 +93,8 @@ SLIPS = [
     ('{"a": {"b": 5.}}', "1:13: a number has a digit after its point", {"a": {"b": 5.0}}),
     ("{\u201ca\u201d: \u201cx\u201d}", '1:2: use the straight ", not \u201c', {"a": "x"}),
     ("{'a': 'x'}", "1:2: use \", not '", {"a": "x"}),
-    ('{a: "x", b_2: "y"}', '1:2: a name stands in quotes: "a"', {"a": "x", "b_2": "y"}),
-    ('{"a": x}', '1:7: a text stands in quotes: "x"', None),
+    ('{a: "x", b_2: "y"}', '1:2: put the name in quotes: "a"', {"a": "x", "b_2": "y"}),
+    ('{"a": x}', '1:7: put the text in quotes: "x"', None),
     ('{"a": "x"}\n{"b": "y"}', "2:1: a second document begins here", None),
     ('{"a": ("f", 0, 5)}', "1:7: JSON has no tuples; write a list", {"a": ["f", 0, 5]}),
     ('{"a": {"b": True}}', "1:13: use true, not True", {"a": {"b": True}}),
@@ -114,8 +114,8 @@ SLIPS = [
     ('{\u00a0"a": "x"}', "1:2: use an ordinary space", {"a": "x"}),
     ('```json\n{"a": "x"}\n```', "1:1: ``` marks code in Markdown", {"a": "x"}),
     ('>>> {"a": "x"}', "1:1: the prompt >>>", {"a": "x"}),
-    ('{"a": "x", ...}', "1:12: ... stands for something that was left out", None),
-    ("a: x", "1:1: a document begins with {", None),
+    ('{"a": "x", ...}', "1:12: ... is a placeholder for something omitted", None),
+    ("a: x", "1:1: a reference set in JSON begins with {", None),
     ('{"a", "b"}', "1:5: the name before this has no value", None),
 ]
 

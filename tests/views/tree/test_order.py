@@ -95,6 +95,10 @@ def test_the_strip_of_an_array_has_the_worst_state_of_each_part(tmp_path: Path) 
     host.read("v", [1, 0])
     host.read("v", [4, 0])
     assert host.ask("tree.strips", array="v")["strips"] == ["rv-pxx", "xp"]
+    # what is wrong keeps its letter whatever the others show
+    assert host.ask("tree.strips", array="v", by="kind")["strips"] == ["RR-Rxx", "xR"]
+    strips = [row["strip"] for row in host.ask("tree.rows", start=0, n=9, strips="target")["rows"]]
+    assert "00-0xx" in strips
 
 
 def test_a_long_dimension_is_drawn_in_parts_and_a_generated_one_costs_no_more() -> None:

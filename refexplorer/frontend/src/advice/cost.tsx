@@ -3,10 +3,12 @@
 import { useEffect, useState } from "preact/hooks";
 
 import type { ExplorerSession } from "../explorer/session.ts";
+import { TELLING } from "../maps/cells.ts";
 import { Choice } from "../maps/mapparts.tsx";
+import { Data } from "../preview/data.tsx";
 import { Failure, Question, Waited, Working } from "../shared/asking.tsx";
 import { bytes, count, counted } from "../shared/format.ts";
-import { Blank, Sentence } from "../shared/parts.tsx";
+import { Blank, Sentence, Unknown } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { AccessCost, Connection, ReadingCosts } from "../shared/wire.ts";
 import { duration, GIVEN, placed, secondsOf, shaded, wasteOf, type Costs, type CostsState } from "./costs.ts";
@@ -27,6 +29,11 @@ export function Cost({ session }: { session: ExplorerSession }) {
       costs.change({ array: wanted ?? state.array });
   }, [wanted]);
   const { cost, error } = state;
+  const n = session.chunksInPicture();
+  const isPainted = n >= TELLING && state.touchedError === null;
+  useEffect(() => {
+    if (!isPainted) costs.paint(null);
+  }, [isPainted]);
   if (cost === null) {
     if (error !== null) return <Blank sentence={error} retry={() => costs.change({})} />;
     return (
@@ -40,17 +47,34 @@ export function Cost({ session }: { session: ExplorerSession }) {
   return (
     <>
       <Waited waiting={costs.counting} />
-      <div>
-        <h2 class="data-title">Cost of reading</h2>
-        <p class="caption">
-          Nothing is read for this. Requests and bytes are those of the set; times follow from the latency and bandwidth
-          below, which are assumed or measured.
-        </p>
-      </div>
-      <Controls costs={costs} state={state} cost={cost} place={place} />
+      {isPainted ? <Data session={session} /> : cost.array !== null && <Touched costs={costs} />}
       {error !== null && <Failure sentence={error} />}
+      <p class="caption">
+        {cost.array !== null && <b>{cost.array || "/"}</b>} From {state.place}: {duration(place.latency)} latency,{" "}
+        {bytes(Math.round(place.bandwidth))}/s, as {state.reader} reads.{" "}
+        <button type="button" class="link" onClick={() => session.set({ isAside: true })}>
+          Change
+        </button>
+      </p>
       <Bars costs={costs} state={state} cost={cost} place={place} />
-      {cost.array !== null && <Touched costs={costs} />}
+    </>
+  );
+}
+
+/** Where it is read from and how, and what would help: beside the picture. */
+export function CostDetails({ session }: { session: ExplorerSession }) {
+  const { costs } = session;
+  const state = useStore(costs);
+  const { cost } = state;
+  if (cost === null) return null;
+  return (
+    <section class="cost-details" aria-label="Cost of reading">
+      <h3>Cost of reading</h3>
+      <p class="caption">
+        Nothing is read for this. Requests and bytes follow from the set, times from the latency and bandwidth below,
+        which are assumed or measured.
+      </p>
+      <Controls costs={costs} state={state} cost={cost} place={placed(state)!} />
       <Findings cost={cost} />
       {cost.bounds.length > 0 && (
         <section>
@@ -63,7 +87,7 @@ export function Cost({ session }: { session: ExplorerSession }) {
         </section>
       )}
       <p class="quiet">{cost.notes.join(" ")}</p>
-    </>
+    </section>
   );
 }
 
@@ -75,19 +99,10 @@ interface Drawn {
 }
 
 function Controls({ costs, state, cost, place }: Drawn) {
-  const arrays = cost.array === null || cost.arrays.includes(cost.array) ? cost.arrays : [cost.array, ...cost.arrays];
   const readers = cost.readers.map(({ name }) => name);
   return (
     <>
       <div class="controls">
-        {arrays.length > 1 && (
-          <Choice
-            label="Array"
-            value={cost.array ?? ""}
-            options={arrays.map((path) => [path, path || "/"])}
-            choose={(array) => costs.change({ array, given: "" })}
-          />
-        )}
         <Choice
           label="Place"
           value={state.place}
@@ -135,7 +150,7 @@ function Measured({ costs, state: { measured, measuredError } }: { costs: Costs;
         <button
           type="button"
           class="button"
-          title="At most 15 requests to one target of the set"
+          title="At most 15 requests to one file of the set"
           onClick={() => void costs.measure(null)}
         >
           Measure this host
@@ -263,7 +278,7 @@ function Access({ bar, costs, shaded }: { bar: AccessCost; costs: Costs; shaded:
     bar.chunks === null
       ? ""
       : `${counted(bar.chunks, "chunk")}${bar.files === null ? "" : ` from ${counted(bar.files, "file")}`}`,
-    Number(bar.held) > 0 ? `${count(bar.held!)} held in the set` : "",
+    Number(bar.held) > 0 ? `${count(bar.held!)} stored in the set` : "",
     Number(bar.absent) > 0 ? `${count(bar.absent!)} without a reference` : "",
     ...bar.unknown,
   ];
@@ -308,14 +323,6 @@ function Bar({ seconds, sent, longest }: { seconds: number; sent: number; longes
     <span class="cost-bar">
       <span class="waiting" style={{ width: share(seconds - sent) }} />
       <span class="sending" style={{ width: share(sent) }} />
-    </span>
-  );
-}
-
-function Unknown() {
-  return (
-    <span class="quiet" title="not known">
-      ?<span class="unseen"> not known</span>
     </span>
   );
 }

@@ -3,6 +3,7 @@
 import { Newest } from "../shared/newest.ts";
 import { Store } from "../shared/store.ts";
 import { Waiting } from "../shared/waiting.ts";
+import type { GridWish } from "../maps/maps.ts";
 import type {
   AccessCost,
   ChunkTouches,
@@ -17,6 +18,8 @@ import type {
 /** Cells of a map of chunks, by how often they are read. */
 export interface TouchedChunks extends ChunkTouches {
   cells: Float64Array;
+  /** The part of a picture that it is of; empty for all chunks. */
+  wish: string;
 }
 
 export interface CostsState {
@@ -70,6 +73,7 @@ export class Costs extends Store<CostsState> {
   private readonly asking = new Newest<void>(() => this.ask());
   /** Whether anything was asked for: an address that is read before counts nothing. */
   private begun = false;
+  private wish: GridWish | null = null;
   private readonly drawing = new Newest<void>(() => this.draw());
 
   constructor(wire: ExplorerWire) {
@@ -89,6 +93,7 @@ export class Costs extends Store<CostsState> {
   /** The set is another one. */
   forget(): void {
     this.begun = false;
+    this.wish = null;
     this.set(START);
   }
 
@@ -149,6 +154,13 @@ export class Costs extends Store<CostsState> {
     void this.drawing.ask();
   }
 
+  /** Shades the chunks of a picture; null for all chunks of the array. */
+  paint(wish: GridWish | null): void {
+    if (JSON.stringify(wish) === JSON.stringify(this.wish) && this.state.touched !== null) return;
+    this.wish = wish;
+    void this.drawing.ask();
+  }
+
   private async ask(): Promise<void> {
     const { array, place, latency, bandwidth, stream, given } = this.state;
     try {
@@ -166,9 +178,12 @@ export class Costs extends Store<CostsState> {
     const array = this.state.array ?? cost?.array ?? null;
     const access = shaded(this.state);
     if (array === null || access === null) return;
+    const wish = this.wish?.array === array ? this.wish : null;
+    const part = wish === null ? {} : { axes: wish.axes, window: wish.window };
     try {
-      const { message, buffers } = await this.shading.ask("cost.touches", { array, access, given });
-      this.set({ touched: { ...message, cells: new Float64Array(buffers[0]!) }, touchedError: null });
+      const { message, buffers } = await this.shading.ask("cost.touches", { array, access, given, ...part });
+      const touched = { ...message, cells: new Float64Array(buffers[0]!), wish: wish ? JSON.stringify(wish) : "" };
+      this.set({ touched, touchedError: null });
     } catch (error) {
       this.set({ touched: null, touchedError: (error as Error).message });
     }

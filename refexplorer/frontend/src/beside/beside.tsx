@@ -67,15 +67,12 @@ export function Beside({ session }: { session: ExplorerSession }) {
           disabled={planned === null}
           onClick={() => void beside.read()}
         >
-          {read && !isOld ? "Read both again" : planned ? costOf(planned.left, planned.right) : "Read both"}
+          {read && !isOld ? "Read both again" : planned ? priceOf(planned.left, planned.right) : "Read both"}
         </button>
-        <label
-          class="choice"
-          title="A part that is changed on one side is changed alike on the other; an index moves by as much"
-        >
+        <label class="choice" title="Change both sides together; an index moves by the same number">
           <input type="checkbox" checked={linked} onChange={() => beside.set({ linked: !linked })} /> parts linked
         </label>
-        {!isCompared && <span class="quiet">Name another set in Compare to have its arrays here.</span>}
+        {!isCompared && <span class="quiet">Compare with another set to show its arrays here.</span>}
       </div>
       <Waited waiting={beside.planning} />
       <Waited waiting={beside.reading} />
@@ -90,7 +87,7 @@ export function Beside({ session }: { session: ExplorerSession }) {
       )}
       {isOld && (
         <p class="caption" role="status">
-          The pictures are of other parts: read again to see those above.
+          Out of date: the pictures show other parts. Read again.
         </p>
       )}
     </div>
@@ -108,7 +105,7 @@ function firstOf(session: ExplorerSession, array: string, isCompared: boolean): 
   ];
 }
 
-function costOf(left: Plan, right: Plan): string {
+function priceOf(left: Plan, right: Plan): string {
   const [one, two] = [left.estimate, right.estimate];
   if (one.bytes === null || two.bytes === null) return "Read both";
   const size = Number(one.bytes) + Number(two.bytes);

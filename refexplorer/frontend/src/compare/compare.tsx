@@ -26,7 +26,7 @@ export function Compare({ session }: PartProps) {
   const sets = compared?.sets ?? null;
   return (
     <div class="compare">
-      {compared?.comparable && <Choose session={session} isOn={sets !== null} />}
+      {compared?.comparable && <Choose session={session} />}
       <Waited waiting={comparing.waiting} />
       {error !== null && <Failure sentence={error} />}
       {compared === null && error === null && <p class="quiet">Asking what this set is compared with …</p>}
@@ -40,14 +40,14 @@ function Nothing({ comparable }: { comparable: boolean }) {
   return (
     <p class="prose quiet">
       {comparable
-        ? "This set is compared with nothing yet. Name the set as it was before, or another form of it: references are compared by what they mean, and no target is read."
-        : "Another set cannot be named here. Open this one with refexplorer to compare it."}
+        ? "Enter the path or URL of an earlier version or another form of this set. Only the references are compared; no file is read."
+        : "No other set can be opened here. Open this set with refexplorer to compare it."}
     </p>
   );
 }
 
 /** The other set: a path or URL, one that is offered, or one of before. */
-function Choose({ session: { comparing }, isOn }: { session: ExplorerSession; isOn: boolean }) {
+function Choose({ session: { comparing } }: { session: ExplorerSession }) {
   const { source: known } = useStore(comparing);
   const [source, setSource] = useState(known);
   useEffect(() => {
@@ -63,7 +63,7 @@ function Choose({ session: { comparing }, isOn }: { session: ExplorerSession; is
       <input
         class="field"
         aria-label="Compare with another set: path or URL"
-        placeholder="Compare with … (path or URL of the set as it was before)"
+        placeholder="Path or URL of an earlier version"
         spellcheck={false}
         value={source}
         onInput={(event) => setSource(event.currentTarget.value)}
@@ -89,11 +89,6 @@ function Choose({ session: { comparing }, isOn }: { session: ExplorerSession; is
             </option>
           ))}
         </select>
-      )}
-      {isOn && (
-        <button type="button" class="button" onClick={() => void comparing.compare("")}>
-          Stop comparing
-        </button>
       )}
     </form>
   );

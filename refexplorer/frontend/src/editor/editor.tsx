@@ -71,7 +71,7 @@ export function Editor({ host, root }: ViewProps) {
           Try values
         </button>
         <button type="button" class="button" aria-pressed={side === "readers"} onClick={() => show("readers")}>
-          As others read it
+          Other readers
         </button>
         {reply?.wrap && (
           <button type="button" class="button" onClick={() => mend(reply.wrap!, text)}>

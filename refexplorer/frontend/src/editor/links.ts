@@ -37,7 +37,7 @@ const CUT = "It was cut or altered on its way; ask for the text as a file instea
 export async function fragmentOf({ exercise, text }: Linked): Promise<string> {
   const bytes = new TextEncoder().encode(text ?? "");
   if (bytes.length > LARGEST)
-    throw tooLong(`The text has ${count(bytes.length)} bytes, and a link holds ${count(LARGEST)}`);
+    throw tooLong(`The text has ${count(bytes.length)} bytes; a link can have at most ${count(LARGEST)}`);
   const fields = new URLSearchParams();
   if (exercise !== null) fields.set("exercise", exercise);
   if (text !== null)
@@ -74,7 +74,7 @@ async function unpacked(text: string): Promise<string> {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    throw new Error(`What the link holds is no text. ${CUT}`);
+    throw new Error(`The link does not contain text. ${CUT}`);
   }
 }
 

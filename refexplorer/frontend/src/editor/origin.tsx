@@ -4,7 +4,7 @@ import { Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { EditorSession } from "./session.ts";
 
-const WAYS = { link: "Show the text without the link", draft: "Drop it" };
+const WAYS = { link: "Show the text without the link", draft: "Discard" };
 
 export function OriginLine({ session }: { session: EditorSession }) {
   const { origin } = useStore(session);

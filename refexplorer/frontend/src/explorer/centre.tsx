@@ -14,26 +14,22 @@ interface Props {
   hello: Hello;
 }
 
-/** Offered once there is something to compare with, or where somebody asked for it. */
-const COMPARE = "compare";
-
 export function Centre({ session, hello }: Props) {
   const { look, item } = useStore(session);
-  useStore(session.comparing);
-  const { isOn } = session.comparing;
   const array = item?.array ?? null;
-  const looks = session.looks.filter(({ name }) => name !== COMPARE || look === COMPARE || isOn);
+  const root = session.looks.find(({ name }) => name === look)?.under ?? look;
+  const forms = session.looks.filter(({ name, under }) => under === root || name === root);
   return (
     <section class="centre" aria-label="Picture" tabIndex={-1}>
       <header class="centre-head">
         {array === null ? <h2>{titleOfSet(hello)}</h2> : <Heading array={array} session={session} />}
         <div class="zoom switch" role="group" aria-label="Look at">
-          {looks.map(({ name, label }, i) => (
+          {session.switched.map(({ name, label }, i) => (
             <button
               type="button"
               key={name}
               class="button"
-              aria-pressed={name === look}
+              aria-pressed={name === root}
               title={`${label} (${i + 1})`}
               onClick={() => session.show(name)}
             >
@@ -41,6 +37,21 @@ export function Centre({ session, hello }: Props) {
             </button>
           ))}
         </div>
+        {forms.length > 1 && (
+          <div class="zoom forms" role="group" aria-label={`${session.labelOf(root)} as`}>
+            {forms.map(({ name, label }) => (
+              <button
+                type="button"
+                key={name}
+                class="button"
+                aria-pressed={name === look}
+                onClick={() => session.show(name)}
+              >
+                {name === root ? (array === null ? "Overview" : "Array") : label}
+              </button>
+            ))}
+          </div>
+        )}
       </header>
       <div class="pane" key={look} role="region" aria-label={session.labelOf(look)} tabIndex={0}>
         {array === null && look === "data" ? (

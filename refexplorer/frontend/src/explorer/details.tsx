@@ -5,13 +5,16 @@ import { useState } from "preact/hooks";
 import { useStore } from "../shared/store.ts";
 import type { ArrayItem, Hello } from "../shared/wire.ts";
 import { Inspector } from "../key/inspector.tsx";
+import { DETAILS } from "./parts.tsx";
 import type { ExplorerSession } from "./session.ts";
+import { ChunkInBoth } from "../compare/values.tsx";
 import { WhyValue } from "../preview/why.tsx";
 import { SetDetails } from "./setdetails.tsx";
 import type { Pin } from "./state.ts";
 
 export function Details({ session, hello }: { session: ExplorerSession; hello: Hello }) {
-  const { selection, aboutSet } = useStore(session);
+  const { selection, aboutSet, look } = useStore(session);
+  const Beside = DETAILS[look];
   const isOfSet = aboutSet || selection === "";
   return (
     <aside class="details" aria-label="Details">
@@ -46,6 +49,7 @@ export function Details({ session, hello }: { session: ExplorerSession; hello: H
         </button>
       </header>
       <div class="pane" key={isOfSet ? "" : "key"} role="region" aria-label={isOfSet ? "The set" : "Key"} tabIndex={0}>
+        {Beside && <Beside session={session} />}
         {isOfSet ? <SetDetails session={session} hello={hello} /> : <Key session={session} />}
       </div>
     </aside>
@@ -53,12 +57,15 @@ export function Details({ session, hello }: { session: ExplorerSession; hello: H
 }
 
 function Key({ session }: { session: ExplorerSession }) {
-  const { pin, item } = useStore(session);
+  const { pin, item, look } = useStore(session);
+  useStore(session.comparing);
+  const isCompared = session.comparing.isOn && look !== "compare" && item?.chunk != null;
   return (
     <>
       {item?.array != null && item.array.shape.length > 0 && <GoTo session={session} array={item.array} />}
       {pin !== null && <Point session={session} pin={pin} />}
       <Inspector session={session} />
+      {isCompared && <ChunkInBoth session={session} chunk={item.path} />}
     </>
   );
 }

@@ -8,6 +8,7 @@ import { Blank, Copy } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Hello } from "../shared/wire.ts";
 import { CopyCell } from "../key/copycell.tsx";
+import { ComparisonBanner } from "../compare/banner.tsx";
 import { Centre } from "./centre.tsx";
 import { Details } from "./details.tsx";
 import { KeyList, onShortcut } from "./keys.tsx";
@@ -48,6 +49,7 @@ function Whole({ host, session, hello }: ShownProps & { host: Host }) {
     >
       {help && <KeyList close={() => setHelp(false)} />}
       <Verdict host={host} hello={hello} session={session} />
+      <ComparisonBanner session={session} />
       <div class="main" style={{ "--tree": `${shares.tree}%`, "--aside": `${shares.aside}%` }}>
         <Keys session={session} hello={hello} alone={false} />
         <Splitter side="tree" share={shares.tree} move={move} />

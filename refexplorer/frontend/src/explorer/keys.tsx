@@ -8,10 +8,10 @@ import type { ExplorerSession } from "./session.ts";
 export const SHORTCUTS = new Set(["/", "?"]);
 
 const KEYS: [keys: string, does: string][] = [
-  ["/", "search keys and targets"],
+  ["/", "search keys and files"],
   ["?", "show these keys"],
-  ["1 to 9", "look at the values, the map, the chunks, …"],
-  ["n, N", "select the next key that something is wrong with, or the one before"],
+  ["1 to 4", "look at the values, chunks, files or cost"],
+  ["n, N", "select the next or previous key with a problem"],
   ["F6", "go to the next part of the screen"],
   ["Esc", "from a chunk to its array, and from that to the set"],
   ["↑ ↓", "move through the tree, a table or a picture"],
@@ -34,7 +34,7 @@ export function onShortcut(
   showKeys: () => void,
 ): void {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isWriting(event)) return;
-  const look = session.looks[Number(event.key) - 1];
+  const look = session.switched[Number(event.key) - 1];
   const actions: Record<string, () => void> = {
     "?": showKeys,
     "/": () => section.querySelector<HTMLElement>("input[type=search]")?.focus(),

@@ -6,7 +6,7 @@ import cost from "../advice/cost.css";
 import beside from "../beside/beside.css";
 import { Beside } from "../beside/beside.tsx";
 import { Compare } from "../compare/compare.tsx";
-import { Cost } from "../advice/cost.tsx";
+import { Cost, CostDetails } from "../advice/cost.tsx";
 import geo from "../geo/geo.css";
 import { EarthPart } from "../geo/map.tsx";
 import { Inspector } from "../key/inspector.tsx";
@@ -45,6 +45,9 @@ export const PARTS: Record<string, ComponentType<PartProps>> = {
   tree: Keys,
   key: Key,
 };
+
+/** What stands first in the details while a look is shown. */
+export const DETAILS: Record<string, ComponentType<{ session: ExplorerSession }>> = { cost: CostDetails };
 
 /** The style sheets of the parts, one after the other. */
 export const STYLES = [health, tree, inspector, derivation, hex, data, maps, changes, cost, geo, beside].join("");

@@ -3,14 +3,13 @@
 import type { Host, Message, Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
 import { RowWindow, type RowsReply } from "../shared/rows/window.ts";
+import { Work } from "../shared/work.ts";
 import { OVERHEARD } from "../shared/wire.ts";
 import type { CodePage, Count, ExplorerOperations, Hello, PathItem, Note, Row, Severity } from "../shared/wire.ts";
 import { Costs } from "../advice/costs.ts";
 import { Besides } from "../beside/besides.ts";
 import { Health, type ChunkState } from "../health/health.ts";
 import { Comparing } from "../compare/comparing.ts";
-import { Repairing } from "../health/repairing.ts";
-import { Verifying } from "../health/verifying.ts";
 import { Earth } from "../geo/earth.ts";
 import { KeyDetails } from "../key/keydetails.ts";
 import type { By } from "../maps/cells.ts";
@@ -33,16 +32,19 @@ export class ExplorerSession extends Views<ExplorerState> {
   readonly beside = this.view(new Besides(this.wire));
   readonly health = this.view(new Health(this.wire, () => this.counted()));
   readonly costs = this.view(new Costs(this.wire));
-  readonly verifying = this.view(new Verifying(this.wire, () => this.health.load()));
-  readonly repairing = this.view(new Repairing(this.wire));
+  readonly verifying = this.view(new Work(this.wire, "verify"));
+  readonly repairing = this.view(new Work(this.wire, "repair.plan"));
+  readonly writing = this.view(new Work(this.wire, "repair.write"));
   readonly details = this.view(new KeyDetails(this.wire));
   readonly comparing = this.view(new Comparing(this.wire, () => this.marked()));
   readonly thumbnails = this.view(new Thumbnails(this.wire));
-  readonly strips = this.view(new Strips(this.wire));
+  readonly strips = this.view(new Strips(this.wire, () => this.stripColour));
   readonly versions = this.view(new VersionPicker(this.wire));
   /** The search for what is odd, and the metadata that xarray opens. */
   readonly seeking = this.waiting();
   readonly describing = this.waiting();
+  /** The counts of a large set. */
+  readonly counting = this.waiting();
   /** The listing of chunks of one state. */
   readonly narrowing = this.waiting();
   /** What this widget shows: the explorer, or one part of it by itself. */
@@ -70,7 +72,8 @@ export class ExplorerSession extends Views<ExplorerState> {
     this.parts = host.get("parts") as PartRecord[];
     this.part = (host.get("part") as string | undefined) || WHOLE;
     this.rows = new RowWindow(
-      (start, n) => this.wire.request("tree.rows", { start, n }).finally(() => this.first.open()),
+      (start, n) =>
+        this.wire.request("tree.rows", { start, n, strips: this.stripColour }).finally(() => this.first.open()),
       () => this.listing.set({}),
     );
     this.offs = [
@@ -84,6 +87,12 @@ export class ExplorerSession extends Views<ExplorerState> {
       this.wire.on(OVERHEARD, (message) => this.overheard(message)),
     ];
     this.opened = this.open();
+    let colour = this.stripColour;
+    this.watch(() => {
+      if (colour === this.stripColour) return;
+      colour = this.stripColour;
+      this.counted();
+    });
   }
 
   override close(): void {
@@ -102,6 +111,7 @@ export class ExplorerSession extends Views<ExplorerState> {
       else this.rows.reset(1);
       if (this.part === WHOLE || this.part === "tree") void this.first.opened.then(() => this.health.load());
       if (this.part === WHOLE || this.part === "key") void this.seekNotes();
+      if (this.part === WHOLE) void this.seekFacts();
       if (this.part !== "key" && this.part !== "data" && this.part !== "targets") void this.lookAtOther();
       const selection = String(this.host.get("selection") ?? "");
       if (selection === "") return;
@@ -152,6 +162,19 @@ export class ExplorerSession extends Views<ExplorerState> {
     }
   }
 
+  /** Counts the references of a large set by kind, and its files. */
+  async seekFacts(): Promise<void> {
+    if (this.part === WHOLE) await this.first.opened;
+    if (this.state.hello?.facts.targets !== null) return;
+    this.set({ factsError: null });
+    try {
+      const facts = (await this.counting.ask("facts", {})).message;
+      if (this.state.hello !== null) this.set({ hello: { ...this.state.hello, facts } });
+    } catch (error) {
+      this.set({ factsError: (error as Error).message });
+    }
+  }
+
   /** Asks what is odd about the set, unless that is known. */
   async seekNotes(): Promise<void> {
     if (this.part === WHOLE) await this.first.opened;
@@ -161,7 +184,8 @@ export class ExplorerSession extends Views<ExplorerState> {
     try {
       const { message } = await this.seeking.ask("notes", {});
       const { notes, note_count, severities } = message;
-      if (this.state.hello === hello) this.set({ hello: { ...hello, notes, note_count, severities } });
+      const latest = this.state.hello;
+      if (latest?.code === hello.code) this.set({ hello: { ...latest, notes, note_count, severities } });
       this.strips.refresh();
       if (this.part === WHOLE) this.health.load();
       await this.annotate();
@@ -185,8 +209,9 @@ export class ExplorerSession extends Views<ExplorerState> {
 
   /** Python shows another set in this widget. */
   private async reopen(): Promise<void> {
+    await this.wire.forget();
     this.first = gate();
-    this.set({ ...START, look: this.state.look });
+    this.set({ ...START, look: this.state.look, withValues: this.state.withValues });
     this.forget();
     await this.open();
   }
@@ -225,8 +250,16 @@ export class ExplorerSession extends Views<ExplorerState> {
   /** What the picture is coloured by in place of its values. */
   get recolouring(): By | null {
     const { look, by } = this.state;
-    if (this.part !== WHOLE || (look !== "chunks" && look !== "targets")) return null;
+    if (this.part !== WHOLE) return null;
+    if (look === "cost") return "access";
+    if (look !== "chunks" && look !== "targets") return null;
     return look === "targets" || by === null || by === "change" ? "target" : by;
+  }
+
+  /** What the strips of chunks are coloured by: where the picture is by size or cost, they show states. */
+  get stripColour(): "state" | "kind" | "target" {
+    const by = this.recolouring;
+    return by === "kind" || by === "target" ? by : "state";
   }
 
   /** Shows in the template editor where a key comes from. */
@@ -234,14 +267,33 @@ export class ExplorerSession extends Views<ExplorerState> {
     await this.wire.request("key.edit", { path });
   }
 
-  /** Shows what repairing would change. */
-  repair(): void {
+  /** Shows what repairing would change; files of `grant` may be read from now on. */
+  repair(grant: string | null = null): void {
     this.showDetails(true);
-    void this.repairing.plan();
+    this.repairing.forget();
+    this.writing.forget();
+    void this.repairing.start({}, grant);
+  }
+
+  /** Compares the set with its files; those of `grant` may be read from now on. */
+  async verify(grant: string | null = null): Promise<void> {
+    await this.verifying.start({ values: this.state.withValues }, grant);
+    if (this.verifying.state.error === null) this.health.load();
+  }
+
+  /** Shows what was found of the files before, maybe by Python. */
+  async lastVerified(): Promise<void> {
+    const { found } = await this.wire.request("verify.last", {});
+    if (found !== null && this.verifying.state.id === null) this.verifying.set({ found });
   }
 
   get looks(): PartRecord[] {
     return this.parts.filter((each) => each.look);
+  }
+
+  /** What the switch over the picture offers. */
+  get switched(): PartRecord[] {
+    return this.looks.filter(({ under }) => under === null);
   }
 
   /** The name of a look, if there is one of that name, or of the first. */
@@ -398,11 +450,12 @@ export class ExplorerSession extends Views<ExplorerState> {
     if (row && this.state.active === active) void this.select(row.path);
   }
 
-  /** Moves to a row that was clicked, which may be of what the tree listed before. */
+  /** Selects a row that was clicked at once; it may be of what the tree listed before. */
   async goToRow(index: number, { path }: Row): Promise<void> {
-    const now = this.rows.fresh(index) ?? (await this.fetchRow(index));
-    if (path === "" || now?.path === path) await this.goTo(index);
-    else await (this.state.searching ? this.select(path) : this.reveal(path));
+    if (path === "") return this.goTo(index);
+    if (this.rows.fresh(index)?.path !== path && !this.state.searching) return this.reveal(path);
+    this.set({ active: index, revealed: this.state.revealed + 1 });
+    void this.select(path);
   }
 
   /** The row that the keyboard is on, as it is by now. */
@@ -417,7 +470,7 @@ export class ExplorerSession extends Views<ExplorerState> {
       path: row.path,
       open,
     });
-    this.set({ active: Number(index) });
+    this.set({ active: Math.max(0, Number(index)) });
     this.rows.reset(total, true);
   }
 

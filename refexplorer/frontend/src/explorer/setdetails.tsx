@@ -30,7 +30,7 @@ export function SetDetails({ session, hello }: Props) {
       {Number(facts.keys) > 0 && (
         <section>
           <h3>Kinds of references</h3>
-          <KindTable facts={facts} />
+          {facts.kinds === null ? <Counted session={session} /> : <KindTable keys={facts.keys} kinds={facts.kinds} />}
         </section>
       )}
       {hello.has_versions && <Versions picker={session.versions} />}
@@ -64,14 +64,16 @@ function SetNotes({ session, hello }: Props) {
   const narrowed = notesOf !== null || severity !== null;
   return (
     <section ref={section} tabIndex={-1}>
-      <h3>{total === 0 ? "Notes" : narrowed ? titleOf(about.length, notesOf, severity) : counted(total, "note")}</h3>
+      <h3>
+        {total === 0 ? "Findings" : narrowed ? titleOf(about.length, notesOf, severity) : counted(total, "finding")}
+      </h3>
       {narrowed && total > 0 && (
         <button type="button" class="button" onClick={() => session.set({ notesOf: null, severity: null })}>
-          Show all notes ({count(total)})
+          Show all findings ({count(total)})
         </button>
       )}
       {total === 0 ? (
-        <p class="prose quiet">No problems were found in the references. The targets were not checked.</p>
+        <p class="prose quiet">No problems were found in the references. The files were not checked.</p>
       ) : (
         <Notes
           notes={about}
@@ -91,10 +93,10 @@ function isAbout({ key }: Note, array: string): boolean {
 }
 
 function titleOf(n: number, array: string | null, severity: Severity | null): string {
-  const what = counted(n, severity === null ? "note" : severity === "info" ? "note worth knowing" : severity).replace(
-    "note worth knowings",
-    "notes worth knowing",
-  );
+  const what = counted(
+    n,
+    severity === null ? "finding" : severity === "info" ? "finding worth knowing" : severity,
+  ).replace("finding worth knowings", "findings worth knowing");
   return array === null ? what : `${what} about ${array || "/"}`;
 }
 
@@ -122,7 +124,7 @@ function Sought({ session }: { session: ExplorerSession }) {
   const { notesError } = useStore(session);
   return (
     <section>
-      <h3>Notes</h3>
+      <h3>Findings</h3>
       {notesError === null ? (
         <p class="prose quiet">Checking the references …</p>
       ) : (
@@ -138,8 +140,28 @@ function Sought({ session }: { session: ExplorerSession }) {
   );
 }
 
-function KindTable({ facts }: { facts: SetFacts }) {
-  const all = Math.max(1, Number(facts.keys));
+/** What stands in place of the counts until they are known. */
+function Counted({ session }: { session: ExplorerSession }) {
+  const { factsError } = useStore(session);
+  return (
+    <>
+      {factsError === null ? (
+        <p class="prose quiet">Counting …</p>
+      ) : (
+        <p class="prose quiet">
+          <Sentence text={factsError} />{" "}
+          <button type="button" class="button" onClick={() => session.seekFacts()}>
+            Count the references
+          </button>
+        </p>
+      )}
+      <Waited waiting={session.counting} />
+    </>
+  );
+}
+
+function KindTable({ keys, kinds }: { keys: SetFacts["keys"]; kinds: NonNullable<SetFacts["kinds"]> }) {
+  const all = Math.max(1, Number(keys));
   return (
     <table class="kinds">
       <thead class="unseen">
@@ -155,12 +177,9 @@ function KindTable({ facts }: { facts: SetFacts }) {
             <th scope="row">
               <Badge kind={kind} named />
             </th>
-            <td class="number">{count(facts.kinds[kind])}</td>
-            <td class="share" title={`${KIND_NAMES[kind]}: ${count(facts.kinds[kind])} keys`}>
-              <span
-                hidden={Number(facts.kinds[kind]) === 0}
-                style={{ width: `${(100 * Number(facts.kinds[kind])) / all}%` }}
-              />
+            <td class="number">{count(kinds[kind])}</td>
+            <td class="share" title={`${KIND_NAMES[kind]}: ${count(kinds[kind])} keys`}>
+              <span hidden={Number(kinds[kind]) === 0} style={{ width: `${(100 * Number(kinds[kind])) / all}%` }} />
             </td>
           </tr>
         ))}

@@ -9,8 +9,10 @@ export interface PartRecord {
   name: string;
   label: string;
   title: string;
-  /** Whether the switch over the picture offers it. */
+  /** Whether the middle of the screen shows it. */
   look: boolean;
+  /** The look whose form it is; null: the switch offers it itself; empty: something else leads to it. */
+  under: string | null;
 }
 
 /** The part that is all of them. */
@@ -100,6 +102,8 @@ export interface ExplorerState {
   dataset: DatasetView | null;
   /** Why the notes are not known. */
   notesError: string | null;
+  /** Why the references were not counted. */
+  factsError: string | null;
   /** Where along each dimension of the values the drawn slice is. */
   steps: number[];
   /** How often an address asked for another part of the array that is looked at already. */
@@ -111,6 +115,8 @@ export interface ExplorerState {
   by: By | null;
   /** Whether chunks are shown as a grid rather than on the picture of their array; null: what says more. */
   asGrid: boolean | null;
+  /** Whether values of some chunks are compared with the files, too. */
+  withValues: boolean;
   /** Counts up whenever the active row should be scrolled to. */
   revealed: number;
 }
@@ -140,11 +146,13 @@ export const START: ExplorerState = {
   code: "",
   dataset: null,
   notesError: null,
+  factsError: null,
   steps: [],
   partsAsked: 0,
   picture: PLAIN,
   pin: null,
   by: null,
   asGrid: null,
+  withValues: false,
   revealed: 0,
 };

@@ -31,10 +31,19 @@ export function Verdict({ host, hello, session }: { host: Host; hello: Hello; se
       <p class="verdict-set">
         <Title host={host} text={hello.title} />
         <span class="quiet">({formOf(hello.form, facts)})</span>
-        <Fact text={counted(facts.keys, "key")} go={() => session.run(session.find(START.search))} />
+        <Fact
+          text={`${facts.targets === null ? "at most " : ""}${counted(facts.keys, "key")}`}
+          go={() => session.run(session.find(START.search))}
+        />
         <Fact text={counted(facts.arrays, "array")} go={() => session.run(session.select(""))} />
-        <Fact text={counted(facts.targets, "file")} go={() => session.showTargets(null)} />
-        {size === null ? <span class="fact">size not known</span> : <Fact text={size.replace(" ", "\u00a0")} />}
+        {facts.targets === null ? (
+          <span class="fact">counting …</span>
+        ) : (
+          <>
+            <Fact text={counted(facts.targets, "file")} go={() => session.showTargets(null)} />
+            {size === null ? <span class="fact">size not known</span> : <Fact text={size.replace(" ", "\u00a0")} />}
+          </>
+        )}
       </p>
       <p class="verdict-line" role="status" aria-label="Verdict">
         <Said hello={hello} session={session} />
@@ -67,10 +76,10 @@ export function Verdict({ host, hello, session }: { host: Host; hello: Hello; se
 function Checks({ session }: { session: ExplorerSession }) {
   const { files } = useStore(session.maps);
   const { id, progress } = useStore(session.verifying);
-  const { check } = useStore(session.maps);
+  const checking = useStore(session.maps.checking);
   if (files === null || Number(files.total) === 0) return null;
   if (id !== null) return <Working progress={progress} cancel={() => session.verifying.stop()} />;
-  if (check?.id != null) return <Working progress={check.progress} cancel={() => session.maps.stopCheck()} />;
+  if (checking.id !== null) return <Working progress={checking.progress} cancel={() => session.maps.checking.stop()} />;
   return (
     <Menu label="Check everything">
       <ol class="checks">
@@ -85,7 +94,7 @@ function Checks({ session }: { session: ExplorerSession }) {
           <TargetCheck maps={session.maps} />
         </li>
         <li>
-          <b>What they say:</b> reads the metadata of each file, and compares places, data types, packing, units and
+          <b>Their metadata:</b> reads the metadata of each file and compares places, data types, packing, units and
           coordinates.
           <VerifyControls session={session} />
         </li>
@@ -106,7 +115,7 @@ function Said({ hello, session }: { hello: Hello; session: ExplorerSession }) {
   const { page } = useStore(session.health);
   const errors = Number(hello.severities?.error ?? 0);
   const warnings = Number(hello.severities?.warning ?? 0);
-  const files = Number(hello.facts.targets) > 0;
+  const files = hello.facts.targets === null || Number(hello.facts.targets) > 0;
   const wrong = page === null ? [] : troubles(page.sums);
   if (hello.notes === null) return <span class="quiet">Checking the references …</span>;
   if (found !== null && !found.good)

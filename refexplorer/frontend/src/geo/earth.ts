@@ -46,6 +46,9 @@ interface Wish {
   read: boolean;
 }
 
+/** Bytes of coordinates that are read without a question, where reading is allowed. */
+const CHEAP = 2_000_000;
+
 export class Earth extends Store<EarthState> {
   readonly placing: Waiting;
   private readonly finding: Waiting;
@@ -123,6 +126,9 @@ export class Earth extends Store<EarthState> {
     try {
       const { message, buffers } = await this.placing.ask("earth.show", { array, read });
       const [rows, columns, longitude, latitude] = buffers.map((buffer) => new Float64Array(buffer));
+      const { state, estimate } = message.earth;
+      const isCheap = estimate?.bytes != null && Number(estimate.bytes) <= CHEAP;
+      if (state === "offer" && isCheap && !read) return this.ask({ array: message.earth.array, read: true });
       const isOther = this.state.earth?.array !== message.earth.array;
       this.set({
         earth: message.earth,

@@ -46,7 +46,7 @@ export function EarthPart({ session }: { session: ExplorerSession }) {
         </div>
       )}
       <Waited waiting={store.placing} />
-      {earth.state === "none" && <Blank sentence={earth.message ?? "This array has no place on earth."} />}
+      {earth.state === "none" && <Blank sentence={earth.message ?? "This array is not georeferenced."} />}
       {earth.state === "failed" && <Failure sentence={earth.message ?? "The coordinates could not be read."} />}
       {earth.state === "ask" && (
         <Question sentence={earth.message} grant={earth.grant!} allow={(grant) => void store.allow(grant)} />
@@ -166,8 +166,8 @@ function saidOfRim(mesh: EarthMesh): string {
   const [rows, columns] = coarsest(mesh);
   const what =
     rows * columns > 1
-      ? `groups of up to ${count(rows)} × ${count(columns)} cells that are partly off it are`
-      : "cells that are partly off it are";
+      ? `groups of up to ${count(rows)} × ${count(columns)} cells partly outside it are`
+      : "cells partly outside it are";
   return `At the edge of the earth ${what} left out or cut. `;
 }
 

@@ -261,12 +261,7 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
           <button type="button" class="button" title="All of the array (0)" onClick={() => store.look(null)}>
             Whole array
           </button>
-          <button
-            type="button"
-            class="button"
-            title="Want the values that the map shows now, as fine as a picture has them"
-            onClick={wantView}
-          >
+          <button type="button" class="button" title="Read the values in view at full resolution" onClick={wantView}>
             Values in view
           </button>
         </span>
@@ -480,7 +475,7 @@ function entriesOf(grid: GridPicture, by: Footprints): LegendEntry[] {
       cells.flatMap((cell) => (isSeveral(grid, cell) || grid.target[cell]! < 0 ? [] : [grid.target[cell]!])),
     );
     const files = grid.targets.flatMap(({ url, number }, at) => {
-      const name = url === null ? "the target that the reader names" : fileName(url);
+      const name = url === null ? "the file that the reader names" : fileName(url);
       return single.has(at) ? [{ name, title: url ?? "", mark: series(number) }] : [];
     });
     const several: LegendEntry[] = cells.some((cell) => isSeveral(grid, cell))

@@ -12,10 +12,9 @@ import type { TargetsSummary } from "../shared/wire.ts";
 
 /** Sorts the references by their files, once the chunks are counted. */
 export function useFiles(session: ExplorerSession): void {
-  const { check } = useStore(session.maps);
+  const running = useStore(session.maps.checking).id !== null;
   const { hello } = useStore(session);
   const { page, error } = useStore(session.health);
-  const running = check?.id != null;
   // Sorting a large set takes longer than counting its chunks, which must not wait for it.
   const isNext = page !== null || error !== null;
   useEffect(() => {
@@ -29,15 +28,15 @@ export function Files({ session }: { session: ExplorerSession }) {
   if (filesError !== null)
     return (
       <section>
-        <h3>Targets</h3>
+        <h3>Files</h3>
         <Failure sentence={filesError} />
       </section>
     );
   if (files === null)
     return (
       <section>
-        <h3>Targets</h3>
-        <p class="quiet">Sorting the references by their targets …</p>
+        <h3>Files</h3>
+        <p class="quiet">Sorting the references by their files …</p>
         <Waited waiting={session.maps.summing} />
       </section>
     );
@@ -45,15 +44,15 @@ export function Files({ session }: { session: ExplorerSession }) {
   const more = Number(files.lost_count) - files.lost.length;
   return (
     <section class="files">
-      <h3>{counted(files.total, "target")}</h3>
+      <h3>{counted(files.total, "file")}</h3>
       <p class="prose">
         {where(files)}{" "}
         <button type="button" class="link" onClick={() => session.showTargets(null)}>
-          Show the table of targets
+          Show the table of files
         </button>
       </p>
       {files.lost.length > 0 && (
-        <ul class="lost" aria-label="Targets with problems">
+        <ul class="lost" aria-label="Files with problems">
           {files.lost.map(({ url, state, message }) => (
             <li key={url}>
               <span class="bad">{STATES[state]}</span>{" "}
@@ -80,8 +79,8 @@ function where({ total, places, place_count: all, checked, lost_count: lost, unl
   const list = named.join(", ");
   const some = Number(checked) === Number(total) ? "All were" : `${count(checked)} of ${count(total)} were`;
   const found = Number(lost) === 0 ? "nothing wrong was found" : `${count(lost)} with problems`;
-  const asked = Number(checked) === 0 ? "None was asked whether it is there." : `${some} asked: ${found}.`;
+  const asked = Number(checked) === 0 ? "Not checked yet." : `${some} asked: ${found}.`;
   const unknown =
-    Number(unlisted) > 0 ? ` ${counted(unlisted, "generated key")} were not evaluated and may have other targets.` : "";
+    Number(unlisted) > 0 ? ` ${counted(unlisted, "generated key")} were not evaluated and may have other files.` : "";
   return `${list[0]!.toUpperCase()}${list.slice(1)}. ${asked}${unknown}`;
 }

@@ -26,9 +26,9 @@ const COLUMNS: Column[] = [
   { name: "Time", sort: "times", title: "First and last time; sorts by the first", class: "start middle" },
   { name: "Referenced", sort: "referenced", title: "Chunks with a reference, of all chunks", class: "middle" },
   { name: "No reference", sort: "absent", title: "Chunks without a reference: they read as the fill value" },
-  { name: "Rejected", sort: "rejected", title: "Chunks with a reference that an error keeps out of the set" },
+  { name: "Rejected", sort: "rejected", title: "Chunks whose reference has an error and cannot be used" },
   { name: "Failed", sort: "failed", title: "Chunks that could not be fetched or decoded when they were read" },
-  { name: "Not read", sort: "unread", title: "Chunks with a reference that nobody has read here yet" },
+  { name: "Not read", sort: "unread", title: "Chunks with a reference that have not been read here yet" },
 ];
 
 /** Only there once something was compared, here or by `refs.verify()`. */
@@ -91,11 +91,7 @@ export function HealthTable({ session }: { session: ExplorerSession }) {
                 />
               ))}
               <th scope="col" class="start">
-                <button
-                  type="button"
-                  title="What is surely wrong first"
-                  onClick={() => session.health.sortBy("trouble")}
-                >
+                <button type="button" title="Sort by problems" onClick={() => session.health.sortBy("trouble")}>
                   Notes
                 </button>
               </th>
@@ -329,7 +325,7 @@ function NoteCounts({ row: { errors, warnings, path }, show }: { row: HealthRow;
     <button
       type="button"
       class="link note-counts"
-      aria-label={`Notes about ${path || "/"}: ${found.map(([n, noun]) => counted(n, noun)).join(", ")}`}
+      aria-label={`Findings about ${path || "/"}: ${found.map(([n, noun]) => counted(n, noun)).join(", ")}`}
       onClick={show}
     >
       {found.map(([n, noun]) => (

@@ -11,8 +11,11 @@ import type { RepairShown } from "../shared/wire.ts";
 
 /** What repairing would change, with the button that writes it; nothing before it is asked for. */
 export function Repair({ session }: { session: ExplorerSession }) {
-  const { repairing } = session;
-  const { id, progress, found, written, error } = useStore(repairing);
+  const planning = useStore(session.repairing);
+  const writing = useStore(session.writing);
+  const { found } = planning;
+  const { id, error } = planning.id === null && planning.error === null ? writing : planning;
+  const written = writing.found;
   const section = useRef<HTMLElement>(null);
   const isShown = id !== null || found !== null || error !== null;
   useEffect(() => {
@@ -23,10 +26,12 @@ export function Repair({ session }: { session: ExplorerSession }) {
     <section class="repair" aria-label="Repair" ref={section}>
       <h3>Repair</h3>
       {found !== null && <Found found={found} session={session} />}
-      {id !== null && <Working progress={progress} cancel={() => repairing.stop()} />}
+      {[session.repairing, session.writing].map(
+        (work) => work.state.id !== null && <Working progress={work.state.progress} cancel={() => work.stop()} />,
+      )}
       {id === null && error !== null && <Failure sentence={error} />}
       {id === null && found !== null && written === null && found.output !== null && (
-        <Write output={found.output} write={(path) => void repairing.write(path)} />
+        <Write output={found.output} write={(path) => void session.writing.start({ output: path })} />
       )}
       {written !== null && (
         <p class="prose" role="status">
@@ -49,7 +54,7 @@ function Found({ found, session }: { found: RepairShown; session: ExplorerSessio
         </b>
       </p>
       {grants.map((grant) => (
-        <button type="button" key={grant} class="button main-button" onClick={() => void session.repairing.plan(grant)}>
+        <button type="button" key={grant} class="button main-button" onClick={() => session.repair(grant)}>
           Allow {grant}
         </button>
       ))}

@@ -14,9 +14,12 @@ export class Strips extends Store<Known> {
   private readonly wire: ExplorerWire;
   private readonly asking = new Newest<string>((array) => this.ask(array));
 
-  constructor(wire: ExplorerWire) {
+  private readonly colour: () => "state" | "kind" | "target";
+
+  constructor(wire: ExplorerWire, colour: Strips["colour"]) {
     super({ array: null, strips: [], marks: [] });
     this.wire = wire;
+    this.colour = colour;
   }
 
   close(): void {}
@@ -39,7 +42,7 @@ export class Strips extends Store<Known> {
 
   private async ask(array: string): Promise<void> {
     try {
-      const { strips, marks } = await this.wire.request("tree.strips", { array });
+      const { strips, marks } = await this.wire.request("tree.strips", { array, by: this.colour() });
       if (array === this.state.array) this.set({ strips, marks });
     } catch {
       // A picture without a strip is one all the same.

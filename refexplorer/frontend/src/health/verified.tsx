@@ -15,17 +15,17 @@ export function Verified({ session }: { session: ExplorerSession }) {
   const { id, found, error } = useStore(verifying);
   const { hello } = useStore(session);
   const { files } = useStore(session.maps);
-  useEffect(() => session.run(verifying.look()), [session, hello?.title]);
+  useEffect(() => session.run(session.lastVerified()), [session, hello?.title]);
   if (files === null || Number(files.total) === 0) return null;
   return (
     <section class="verified">
-      <h3>Does it say what its files say?</h3>
+      <h3>Compared with its files</h3>
       {found !== null && <Found found={found} session={session} />}
       <VerifyControls session={session} />
       {id === null && error !== null && <Failure sentence={error} />}
       {found === null && id === null && (
         <p class="prose quiet">
-          Reads the metadata of each file, and compares places, data types, packing, units and coordinates.
+          Reads the metadata of each file and compares places, data types, packing, units and coordinates.
         </p>
       )}
     </section>
@@ -33,25 +33,27 @@ export function Verified({ session }: { session: ExplorerSession }) {
 }
 
 /** The button that compares, what it takes, and the wait. */
-export function VerifyControls({ session: { verifying } }: { session: ExplorerSession }) {
-  const { id, progress, found, values } = useStore(verifying);
+export function VerifyControls({ session }: { session: ExplorerSession }) {
+  const { verifying } = session;
+  const { id, progress, found } = useStore(verifying);
+  const { withValues } = useStore(session);
   return id !== null ? (
     <Working progress={progress} cancel={() => verifying.stop()} />
   ) : (
     <div class="offer">
-      <button type="button" class="button" onClick={() => void verifying.start(null)}>
+      <button type="button" class="button" onClick={() => void session.verify()}>
         {found === null ? "Compare with the files" : "Compare again"}
       </button>
       <label>
         <input
           type="checkbox"
-          checked={values}
-          onChange={(event) => verifying.set({ values: event.currentTarget.checked })}
+          checked={withValues}
+          onChange={(event) => session.set({ withValues: event.currentTarget.checked })}
         />{" "}
         and values of ten chunks of each array
       </label>
       {found?.grants.map((grant) => (
-        <button type="button" key={grant} class="button main-button" onClick={() => void verifying.start(grant)}>
+        <button type="button" key={grant} class="button main-button" onClick={() => void session.verify(grant)}>
           Allow {grant}
         </button>
       ))}
@@ -100,7 +102,7 @@ function Found({ found, session }: { found: SetVerified; session: ExplorerSessio
 /** What to do where files are missing rather than different; null elsewhere. */
 function remedy({ good, findings, grants }: SetVerified): string | null {
   if (good || grants.length > 0 || findings.length > 0) return null;
-  return "What to do: if files were moved, `refexplorer repair SET --rename OLD=NEW` writes a set that names their new place.";
+  return "If files were moved, run `refexplorer repair SET --rename OLD=NEW`.";
 }
 
 /** A finding with the array, the key and the files that it names, each a link. */

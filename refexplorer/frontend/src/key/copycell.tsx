@@ -24,7 +24,7 @@ export function CopyCell({ session }: { session: ExplorerSession }) {
   const copy = async (library: Library) => {
     try {
       const text = await session.cell({ library, ...lookOf(session) });
-      say((await toClipboard(text)) ? "Copied" : "The browser does not let the cell be copied");
+      say((await toClipboard(text)) ? "Copied" : "The browser refused to copy the cell");
     } catch (error) {
       say((error as Error).message);
     }

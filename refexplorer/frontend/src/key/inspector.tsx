@@ -21,7 +21,7 @@ export function Inspector({ session }: { session: ExplorerSession }) {
   if (itemError !== null) {
     return <Blank sentence={itemError} retry={() => session.inspect(selection)} />;
   }
-  if (selection === "") return <Blank sentence="Select a key in the tree to see what it holds." />;
+  if (selection === "") return <Blank sentence="Select a key in the tree to see its contents." />;
   if (item === null) return <Blank sentence={`Looking up ${selection} …`} />;
   return <Shown key={item.path} session={session} item={item} />;
 }
@@ -161,7 +161,7 @@ function Bytes({ item, details }: { item: PathItem; details: KeyDetails }) {
           <button type="button" class="button" onClick={() => details.readBytes()}>
             Show bytes
           </button>
-          <span class="quiet">{isHere ? "They are in the set." : `${amount(item)} from the target.`}</span>
+          <span class="quiet">{isHere ? "They are in the set." : `${amount(item)} from the file.`}</span>
         </div>
       ) : (
         <Outcome
@@ -303,8 +303,8 @@ function ArrayFacts({ array, chunk, session }: { array: ArrayItem; chunk: number
           </Line>
         )}
         {session.part === "explorer" && (
-          <Line name="targets">
-            <Go name="Show the targets of this array" go={() => session.showTargets(array.path)} />
+          <Line name="files">
+            <Go name="Show the files of this array" go={() => session.showTargets(array.path)} />
           </Line>
         )}
         <Line name="codecs">{array.codecs.join(" → ") || "none"}</Line>

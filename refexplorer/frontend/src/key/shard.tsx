@@ -138,7 +138,7 @@ function Inner({ shard, inner, details }: { shard: ShardInside; inner: number; d
         </dd>
         {offset >= 0 && shard.start !== null && (
           <>
-            <dt>in the target</dt>
+            <dt>in the file</dt>
             <dd>
               {(BigInt(shard.start) + BigInt(offset)).toLocaleString("en")} + {count(length)} bytes
             </dd>

@@ -37,6 +37,15 @@ interface Launcher {
   add(options: object): unknown;
 }
 
+/** What JupyterLab tells of files that are dragged: their paths. */
+const DRAGGED = "application/x-jupyter-icontents";
+
+interface Dragged extends Event {
+  mimeData: { hasData(type: string): boolean; getData(type: string): string[] };
+  proposedAction: string;
+  dropAction: string;
+}
+
 /** A tab with a view: `view` is what `Tab` was made for it. */
 type Shown = Widget & { view?: Tab; path?: string; directory?: string };
 
@@ -99,12 +108,14 @@ function activate(
 
   commands.addCommand(OPEN, {
     label: "Open as reference set",
-    caption: "Show the keys, the targets and the data of a reference set",
+    caption: "Show the keys, the files and the data of a reference set",
     isVisible: (args: { path?: string }) => args.path !== undefined || maybe(),
     execute: async (args: { path?: string; type?: string }) => {
       const item = args.path === undefined ? chosen()[0] : { path: args.path, type: args.type ?? "directory" };
       if (item === undefined) return;
-      if (item.type === "directory" || item.path.includes("://")) openFolder(item.path);
+      // JupyterLab opens a file of another type by what it has for that, whatever is asked for.
+      const isOurs = [".json", ...NAMED].some((end) => item.path.toLowerCase().endsWith(end));
+      if (item.type === "directory" || item.path.includes("://") || !isOurs) openFolder(item.path);
       else await commands.execute("docmanager:open", { path: item.path, factory: SET });
     },
   });
@@ -234,7 +245,19 @@ function fill(
   content.view = view;
   content.directory = path.split("/").slice(0, -1).join("/");
   content.disposed.connect(() => view.close());
+  for (const name of ["lm-dragenter", "lm-dragover", "lm-drop"])
+    content.node.addEventListener(name, (event) => takeDragged(app, event as unknown as Dragged));
   return view;
+}
+
+/** Opens the files that are dragged from the file browser onto a view, in tabs of their own. */
+function takeDragged(app: App, event: Dragged): void {
+  if (!event.mimeData.hasData(DRAGGED)) return;
+  event.preventDefault();
+  event.stopPropagation();
+  event.dropAction = event.proposedAction;
+  if (event.type !== "lm-drop") return;
+  for (const path of event.mimeData.getData(DRAGGED)) void app.commands.execute(OPEN, { path });
 }
 
 /** The text of a file in the editor; JupyterLab saves it, and knows whether it was changed here or there. */

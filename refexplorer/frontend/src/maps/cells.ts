@@ -5,7 +5,8 @@ import type { Kind } from "../shared/wire.ts";
 import type { GridPicture, Span } from "./maps.ts";
 
 export const LOOKS = { kind: "kind", target: "target", offset: "offset", size: "size", change: "change" } as const;
-export type By = keyof typeof LOOKS;
+/** What colours the chunks of a picture; how often an access reads them has a look of its own. */
+export type By = keyof typeof LOOKS | "access";
 const ABSENT = 0;
 export const FAILED = "failed";
 
@@ -100,7 +101,7 @@ function several(picture: GridPicture, cell: number): string[] {
   const found = counts.filter(({ n }) => n > 0).map(({ state, n }) => `${count(n)} ${stateName(state)}`);
   const files = picture.distinct[cell]!;
   const target =
-    picture.target[cell]! < 0 ? "" : sampled || files === 1 ? targetOf(picture, cell) : counted(files, "target");
+    picture.target[cell]! < 0 ? "" : sampled || files === 1 ? targetOf(picture, cell) : counted(files, "file");
   return [sampled ? `one chunk examined: ${found.join(", ")}` : found.join(", "), target, sizeOf(picture, cell)];
 }
 
@@ -121,7 +122,7 @@ function targetOf({ target, targets }: GridPicture, cell: number): string {
 }
 
 export function targetName(url: string | null): string {
-  return url ?? "the target that the reader names";
+  return url ?? "the file that the reader names";
 }
 
 /** The whole picture in one sentence, for those who do not see it. */
@@ -131,5 +132,5 @@ export function summary(picture: GridPicture): string {
     .filter(({ n }) => Number(n) > 0)
     .map(({ state, n }) => `${count(n)} ${stateName(state)}`);
   const size = picture.grid.map(count).join(" × ") || "1";
-  return `${size} chunks; shown: ${found.join(", ")}; ${counted(picture.target_count, "target")}`;
+  return `${size} chunks; shown: ${found.join(", ")}; ${counted(picture.target_count, "file")}`;
 }

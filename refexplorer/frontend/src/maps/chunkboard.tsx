@@ -245,7 +245,7 @@ function letter(context: CanvasRenderingContext2D, { inks }: Frame, state: strin
   context.fillText(state[0]!.toUpperCase(), x, y + 0.5);
 }
 
-type Colour = (cell: number) => string | CanvasPattern;
+export type Colour = (cell: number) => string | CanvasPattern;
 
 /** What each cell is filled with. */
 export function colours(context: CanvasRenderingContext2D, inks: Inks, picture: GridPicture, by: By): Colour {

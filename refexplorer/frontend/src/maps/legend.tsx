@@ -10,12 +10,16 @@ import { Entries, type LegendEntry } from "./mapparts.tsx";
 import type { GridPicture, Span } from "./maps.ts";
 import { kindInk, series } from "./palette.ts";
 
-export function Legend({ grid, by }: { grid: GridPicture; by: By }) {
+export function absence(grid: GridPicture): LegendEntry[] {
   const failed = Number(grid.counts[grid.states.indexOf(FAILED)]) > 0;
-  const absent: LegendEntry[] = [
+  return [
     ...(Number(grid.counts[0]) > 0 ? [{ name: "no reference", mark: "nothing" as const }] : []),
     ...(failed ? [{ name: "rejected or failed", mark: "failed" as const }] : []),
   ];
+}
+
+export function Legend({ grid, by }: { grid: GridPicture; by: By }) {
+  const absent = absence(grid);
   if (by === "size" || by === "offset") {
     return (
       <>

@@ -1,6 +1,5 @@
 /** What the maps of chunks and of targets know and ask for. */
 
-import type { Off } from "../shared/host.ts";
 import { Newest } from "../shared/newest.ts";
 import { Store } from "../shared/store.ts";
 import { RowWindow } from "../shared/rows/window.ts";
@@ -9,13 +8,13 @@ import type {
   ExplorerWire,
   Grid,
   Layout,
-  JobProgress,
   TargetDates,
   TargetQuery,
   TargetRow,
   TargetsSummary,
 } from "../shared/wire.ts";
 import { Waiting } from "../shared/waiting.ts";
+import { Work } from "../shared/work.ts";
 
 export type Span = [number, number];
 
@@ -31,16 +30,6 @@ export interface GridPicture extends Omit<Grid, "window" | "steps"> {
   size: Float64Array;
   /** How many targets each cell has. */
   distinct: Float64Array;
-}
-
-/** A check of all targets: running, or what it found. */
-export interface Check {
-  id: string | null;
-  progress: JobProgress | null;
-  summary: string | null;
-  /** What was not asked, since it may not be read yet. */
-  grants: string[];
-  error: string | null;
 }
 
 /** A target with its numbers, likewise. */
@@ -78,7 +67,6 @@ export interface MapsState {
   painted: { picture: GridPicture; wish: string } | null;
   strip: Strip | null | undefined;
   stripError: string | null;
-  check: Check | null;
   /** Null until it was asked for. */
   files: TargetsSummary | null;
   /** Which targets are listed, and in which order. */
@@ -96,7 +84,6 @@ const BLANK: MapsState = {
   painted: null,
   strip: undefined,
   stripError: null,
-  check: null,
   files: null,
   filesError: null,
   query: {},
@@ -110,8 +97,8 @@ export class Maps extends Store<MapsState> {
   readonly counting: Waiting;
   readonly sorting: Waiting;
   readonly summing: Waiting;
+  readonly checking: Work<"targets.check">;
   private readonly wire: ExplorerWire;
-  private readonly off: Off;
   private readonly grids: Newest<GridWish>;
   private readonly strips: Newest<StripWish>;
   private readonly paints: Newest<GridWish>;
@@ -119,7 +106,7 @@ export class Maps extends Store<MapsState> {
   constructor(wire: ExplorerWire) {
     super(BLANK);
     this.wire = wire;
-    this.off = wire.on("progress", (message) => this.progress(message));
+    this.checking = new Work(wire, "targets.check");
     this.counting = new Waiting(wire);
     this.sorting = new Waiting(wire);
     this.summing = new Waiting(wire);
@@ -141,6 +128,7 @@ export class Maps extends Store<MapsState> {
   forget(): void {
     this.rows.reset(0);
     this.isAsked = false;
+    this.checking.forget();
     this.set(BLANK);
   }
 
@@ -148,21 +136,12 @@ export class Maps extends Store<MapsState> {
     this.counting.close();
     this.sorting.close();
     this.summing.close();
-    this.off();
+    this.checking.close();
   }
 
   /** Asks all targets for their size; those of `grant` may be asked from now on. */
   async checkTargets(grant: string | null): Promise<void> {
-    const blank = { id: null, progress: null, summary: null, grants: [], error: null };
-    try {
-      if (grant !== null) await this.wire.request("allow", { grant });
-      const asked = this.wire.job("targets.check", {}, true);
-      this.set({ check: { ...blank, id: asked.id } });
-      const { summary, grants } = (await asked.reply).message;
-      this.set({ check: { ...blank, summary, grants } });
-    } catch (error) {
-      this.set({ check: { ...blank, error: (error as Error).message } });
-    }
+    await this.checking.start({}, grant);
     this.rows.reset(this.rows.total, true);
   }
 
@@ -172,18 +151,6 @@ export class Maps extends Store<MapsState> {
       this.set({ files: (await this.summing.ask("targets.summary", {})).message, filesError: null });
     } catch (error) {
       this.set({ filesError: (error as Error).message });
-    }
-  }
-
-  stopCheck(): void {
-    const { check } = this.state;
-    if (check?.id) this.wire.cancel(check.id);
-  }
-
-  private progress(message: JobProgress): void {
-    const { check } = this.state;
-    if (check?.id && check.id === message.id) {
-      this.set({ check: { ...check, progress: message } });
     }
   }
 

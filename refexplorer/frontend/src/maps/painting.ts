@@ -3,7 +3,7 @@
 import { chunkOf, indexOf, placesOf, type Axis } from "../preview/slices.ts";
 import type { ReadingModel } from "../shared/wire.ts";
 import { cellAt, failures, presence, spansOf, type By } from "./cells.ts";
-import { colours } from "./chunkboard.tsx";
+import { colours, type Colour } from "./chunkboard.tsx";
 import type { GridPicture, GridWish, Span } from "./maps.ts";
 import type { Inks } from "./palette.ts";
 
@@ -38,12 +38,13 @@ export function paintedBy(
   reading: ReadingModel,
   [rows, columns]: [Axis, Axis],
   inks: Inks,
+  own: Colour | null,
 ): Painted {
   const cells = document.createElement("canvas");
   const scale = Math.max(1, Math.ceil(SHARP / Math.max(rows.size, columns.size)));
   [cells.width, cells.height] = [columns.size * scale, rows.size * scale];
   const context = cells.getContext("2d")!;
-  const colour = colours(context, inks, picture, by);
+  const colour = own ?? colours(context, inks, picture, by);
   const [down, across] = [rows, columns].map(({ dimension }, side) => spread(picture, reading, dimension, side)) as [
     Span[],
     Span[],

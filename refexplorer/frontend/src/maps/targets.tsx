@@ -40,12 +40,12 @@ export function Targets({ session }: { session: ExplorerSession }) {
   if (strip === undefined) {
     return (
       <>
-        <Blank sentence="Sorting the ranges of all targets …" />
+        <Blank sentence="Sorting the ranges of all files …" />
         <Waited waiting={maps.sorting} />
       </>
     );
   }
-  if (strip === null) return <Blank sentence="No key refers to a target: all data is in the set itself." />;
+  if (strip === null) return <Blank sentence="No key refers to a file: all data is in the set itself." />;
   return (
     <>
       {session.chunksInPicture() >= TELLING && <Data session={session} />}

@@ -85,7 +85,7 @@ export function TargetTable({ maps, chosen, reveal }: Props) {
         attributes={{
           class: `targets${dated ? " dated" : ""}${timed ? " timed" : ""}`,
           role: query.fold === undefined ? "grid" : "treegrid",
-          "aria-label": "Targets",
+          "aria-label": "Files",
           style: { height: `${Math.min(SHOWN, rows.total + 1) * 24 + 2}px` },
         }}
         onKeyDown={onKeyDown}
@@ -176,7 +176,7 @@ function Columns({ maps, query, dated }: { maps: Maps; query: Query; dated: bool
   );
   return (
     <div class="row columns" role="row" aria-rowindex={1}>
-      {head("name", "Target")}
+      {head("name", "File")}
       {dated && head("date", "Date")}
       {head("ranges", "Ranges", "number")}
       {head("bytes", "Referenced", "number")}
@@ -205,14 +205,14 @@ function FoldCells({ row, fold, dated, names }: { row: TargetRow; fold: TargetFo
       <span role="gridcell" class="share" />
       <span role="gridcell" class="size" />
       <span role="gridcell" class={Number(fold.lost) > 0 ? "bad" : "quiet"}>
-        {Number(fold.lost) > 0 ? `✕ ${count(fold.lost)} with problems` : counted(fold.targets, "target")}
+        {Number(fold.lost) > 0 ? `✕ ${count(fold.lost)} with problems` : counted(fold.targets, "file")}
       </span>
-      <span role="gridcell">{Number(fold.lost) > 0 ? counted(fold.targets, "target") : ""}</span>
+      <span role="gridcell">{Number(fold.lost) > 0 ? counted(fold.targets, "file") : ""}</span>
     </>
   );
 }
 
-const SOME = "Not all generated keys were evaluated, so more of them may refer to this target.";
+const SOME = "Not all generated keys were evaluated, so more of them may refer to this file.";
 
 const KINDS = {
   native: "A file of the Icechunk repository itself.",
@@ -309,25 +309,25 @@ function Cells({ row, partly, dated, indented, names, reveal }: CellsProps) {
 
 /** Asks the targets, and tells what was found and what was not checked. */
 export function TargetCheck({ maps }: { maps: Maps }) {
-  const { check } = useStore(maps);
+  const { id, progress, found, error } = useStore(maps.checking);
   const ask = (grant: string | null) => void maps.checkTargets(grant);
-  if (check?.id) return <Working progress={check.progress} cancel={() => maps.stopCheck()} />;
+  if (id !== null) return <Working progress={progress} cancel={() => maps.checking.stop()} />;
   return (
     <div class="offer">
       <button type="button" class="button" onClick={() => ask(null)}>
-        {check?.summary ? "Check again" : "Check size and reachability"}
+        {found ? "Check again" : "Check size and reachability"}
       </button>
-      {check?.summary && (
+      {found && (
         <span class="quiet" role="status">
-          {check.summary}
+          {found.summary}
         </span>
       )}
-      {check?.grants.map((grant) => (
+      {found?.grants.map((grant) => (
         <button type="button" key={grant} class="button main-button" onClick={() => ask(grant)}>
           Allow {grant}
         </button>
       ))}
-      {check?.error && <Failure sentence={check.error} />}
+      {error !== null && <Failure sentence={error} />}
     </div>
   );
 }

@@ -27,8 +27,8 @@ export function TargetTools({ session }: { session: ExplorerSession }) {
       const { name, text, left } = await maps.listTargets(form);
       if (form === "csv") save(name, text);
       const done =
-        form === "csv" ? "Saved" : (await toClipboard(text)) ? "Copied" : "The browser does not let the list be copied";
-      say(left > 0 ? `${done}; ${count(left)} more are too many for one list` : done);
+        form === "csv" ? "Saved" : (await toClipboard(text)) ? "Copied" : "The browser refused to copy the list";
+      say(left > 0 ? `${done}; ${count(left)} more do not fit in one list` : done);
     } catch (error) {
       fail((error as Error).message);
     }
@@ -46,8 +46,8 @@ export function TargetTools({ session }: { session: ExplorerSession }) {
         <input
           class="field"
           type="search"
-          aria-label="Find targets"
-          placeholder="Find targets, such as 2020 or *.nc"
+          aria-label="Find files"
+          placeholder="Find files, such as 2020 or *.nc"
           spellcheck={false}
           value={query.find ?? ""}
           onInput={(event) => maps.narrowTargets({ find: event.currentTarget.value })}
@@ -69,7 +69,7 @@ export function TargetTools({ session }: { session: ExplorerSession }) {
       <Narrowed session={session} />
       <p class="caption">
         {found !== null &&
-          (isNarrowed && total !== null ? `${count(found)} of ${counted(total, "target")}` : counted(found, "target"))}
+          (isNarrowed && total !== null ? `${count(found)} of ${counted(total, "file")}` : counted(found, "file"))}
         {said !== null && (
           <>
             {" "}
@@ -103,7 +103,7 @@ function Narrowed({ session }: { session: ExplorerSession }) {
         <button
           type="button"
           class="button"
-          title={`The part of ${plan.array || "/"} that the tab Data shows`}
+          title={`The part of ${plan.array || "/"} that is shown under Values`}
           onClick={() => maps.narrowTargets({ array: plan.array, slices: [...plan.slices] })}
         >
           Only those that {plan.array || "/"}[{plan.slices.join(", ")}] needs
@@ -112,11 +112,11 @@ function Narrowed({ session }: { session: ExplorerSession }) {
       {array != null && (
         <>
           <span>
-            Targets of <b>{array || "/"}</b>
+            Files of <b>{array || "/"}</b>
           </span>
           <Part key={array} slices={slices ?? null} choose={(part) => maps.narrowTargets({ slices: part })} />
           <button type="button" class="button" onClick={() => maps.narrowTargets({ array: null, slices: null })}>
-            Show all targets
+            Show all files
           </button>
         </>
       )}
@@ -147,7 +147,7 @@ function Part({ slices, choose }: { slices: string[] | null; choose(slices: stri
         type="text"
         class="slice-text"
         placeholder="all, or 0:10, :, 5"
-        title="An index or a slice for each dimension, with commas between them: only the targets that reading it needs are listed"
+        title="An index or a slice for each dimension, with commas between them: only the files that reading it needs are listed"
         spellcheck={false}
         value={draft}
         onInput={(event) => setDraft(event.currentTarget.value)}

@@ -99,16 +99,16 @@ function Periods({ bins, ends, dated, told, total, chosen, maps }: Props) {
   };
   const without = total - dated;
   const summary = [
-    `${counted(dated, "target")} from ${moment(ends[0])} to ${moment(ends[1])}, ${by(told, dated)}`,
+    `${counted(dated, "file")} from ${moment(ends[0])} to ${moment(ends[1])}, ${by(told, dated)}`,
     empty > 0 ? `${counted(empty, "period")} of ${count(bins.length)} without one` : "",
-    without > 0 ? `${counted(without, "target")} without a date` : "",
+    without > 0 ? `${counted(without, "file")} without a date` : "",
   ]
     .filter(Boolean)
     .join("; ");
   return (
-    <section class="timeline" aria-label="Targets by date">
+    <section class="timeline" aria-label="Files by date">
       <Board
-        label={`${summary}. Arrow keys move, Enter lists the targets of a period.`}
+        label={`${summary}. Arrow keys move, Enter lists the files of a period.`}
         options={options}
         paint={paint}
         point={(at) =>
@@ -130,5 +130,5 @@ function by(told: number, dated: number): string {
 
 function said({ start, stop, targets, lost }: DateBin): string {
   const troubled = Number(lost) > 0 ? `, ${count(lost)} of them with problems` : "";
-  return `${moment(start!)} until ${moment(stop!)}: ${counted(targets, "target")}${troubled}`;
+  return `${moment(start!)} until ${moment(stop!)}: ${counted(targets, "file")}${troubled}`;
 }

@@ -11,7 +11,7 @@ import { Failure, Question, Working } from "../shared/asking.tsx";
 import { Choice } from "../maps/mapparts.tsx";
 import type { Job } from "./preview.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
-import { Menu } from "../shared/menu.tsx";
+import { Menu, type KeptMenu } from "../shared/menu.tsx";
 import { Scrubber } from "./scrubber.tsx";
 import { DateField } from "./time/datefield.tsx";
 import { Values } from "./values.tsx";
@@ -20,6 +20,8 @@ export function Data({ session }: { session: ExplorerSession }) {
   const { item, isComing, hello, partsAsked } = useStore(session);
   const { plan, planError, job, wanted } = useStore(session.preview);
   const array = item?.array ?? null;
+  // The menu stands elsewhere once a picture is here.
+  const kept = useRef({ isOpen: false, focus: null }).current;
   useEffect(() => {
     if (item === null || array === null) return;
     // Another look of the switch shows the same picture, with the part that was zoomed to.
@@ -77,7 +79,11 @@ export function Data({ session }: { session: ExplorerSession }) {
           choose={(path) => session.run(session.reveal(path))}
         />
       )}
-      {own && !shown?.values && !shown?.reading?.texts && <Menu label="Part and reading">{menu}</Menu>}
+      {own && !shown?.values && !shown?.reading?.texts && (
+        <Menu label="Part and reading" kept={kept}>
+          {menu}
+        </Menu>
+      )}
       {isOffered && !isDone(shown, own) && !busy && (
         <Offer
           plan={own}
@@ -89,13 +95,12 @@ export function Data({ session }: { session: ExplorerSession }) {
       {planError !== null && <Failure sentence={planError} />}
       {isOld && !busy && (
         <p class="caption" role="status">
-          The picture is of another part, <code>{shown.reading!.slices.join(", ")}</code>: read again to see the one
-          above.
+          Out of date: the picture shows <code>{shown.reading!.slices.join(", ")}</code>. Read again.
         </p>
       )}
       {shown && (
         <div class={["outcome", isOld && !busy ? "old" : "", busy ? "coming" : ""].join(" ")}>
-          <Outcome session={session} job={shown} menu={menu} places={places} />
+          <Outcome session={session} job={shown} menu={menu} kept={kept} places={places} />
         </div>
       )}
       {!isShowing && places}
@@ -148,7 +153,7 @@ function Part({ session, plan, wanted, want, isRead }: PartProps & { isRead: boo
           </button>
           <span
             class="quiet"
-            title="Decoded chunks that all views of the set share; the ones that were not asked for longest are let go"
+            title="Decoded chunks, shared by all views of the set; the least recently used are dropped"
           >
             {bytes(plan.kept)} of {bytes(plan.kept_most)} kept
           </span>
@@ -313,10 +318,11 @@ interface OutcomeProps {
   session: ExplorerSession;
   job: Job;
   menu: ComponentChildren;
+  kept: KeptMenu;
   places: ComponentChildren;
 }
 
-function Outcome({ session, job, menu, places }: OutcomeProps) {
+function Outcome({ session, job, menu, kept, places }: OutcomeProps) {
   const { id, error, reading } = job;
   const working = id !== null && <Working progress={job.progress} cancel={() => session.preview.cancel()} />;
   if (working && (reading === null || reading.state === "failed")) return working;
@@ -342,11 +348,12 @@ function Outcome({ session, job, menu, places }: OutcomeProps) {
         values={job.values}
         integers={job.integers}
         part={menu}
+        menu={kept}
         places={places}
       />
       {reading.state !== "fill" && (reading.message ?? job.isStopped) && (
         <p class="caption">
-          {job.isStopped && "Reading was stopped: what came until then is shown. "}
+          {job.isStopped && "Reading was stopped: only part of the values is shown. "}
           <Sentence text={reading.message ?? ""} />
         </p>
       )}

@@ -7,6 +7,7 @@ import { count, exact, grouped, value } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { Flag, ReadingModel, ValuePlace } from "../shared/wire.ts";
 import { placing, type ScaleName } from "./bars.ts";
+import { TouchedLegend, touchedColours, useTouched } from "../advice/shading.tsx";
 import { Legend } from "../maps/legend.tsx";
 import { paintedBy, wishOf } from "../maps/painting.ts";
 import { inksOf } from "../maps/palette.ts";
@@ -118,8 +119,8 @@ export function Drawing({
   // A widget of the picture alone grows with it, so that its height says nothing.
   const room = useRoom(box, ".centre .pane");
   const by = session.recolouring;
-  // The table of files stands below the picture.
-  const left = session.state.look === "targets" ? room / 2 : room;
+  // The table of files, or of accesses, stands below the picture.
+  const left = by === "access" || session.state.look === "targets" ? room / 2 : room;
   const tallest = room === 0 ? TALLEST : Math.max(SHORTEST, left - AROUND);
   const [cursor, setCursor] = useState<number[] | null>(null);
   const [picked, setPicked] = useState<number[] | null>(null);
@@ -150,11 +151,13 @@ export function Drawing({
   useEffect(() => {
     if (wish) session.maps.paint(wish);
   }, [wished, chunks === null]);
-  const grid = wish && chunks?.wish === wished ? chunks.picture : null;
-  const painting = useMemo(
-    () => (grid && by && box.current ? paintedBy(grid, by, reading, pair!, inksOf(box.current)) : null),
-    [grid, by, width],
-  );
+  const touched = useTouched(session, by === "access" ? wish : null);
+  const grid = wish && chunks?.wish === wished && (by !== "access" || touched) ? chunks.picture : null;
+  const painting = useMemo(() => {
+    if (!grid || !by || !box.current) return null;
+    const own = touched && touchedColours(grid, touched);
+    return paintedBy(grid, by, reading, pair!, inksOf(box.current), own);
+  }, [grid, by, width, touched]);
   const look: Look = {
     ...sizeOf(width, axes, tallest),
     coast: land && longitude ? { land, longitude } : null,
@@ -431,7 +434,11 @@ export function Drawing({
       {pair && (
         <div class="colourbar">
           {grid && by ? (
-            <Legend grid={grid} by={by} />
+            touched ? (
+              <TouchedLegend session={session} touched={touched} grid={grid} />
+            ) : (
+              <Legend grid={grid} by={by} />
+            )
           ) : channels ? (
             <span class="quiet">
               {channels.length === 4 ? "Red, green, blue and opacity" : "Red, green and blue"} from {value(domain[0])}{" "}
@@ -451,7 +458,7 @@ export function Drawing({
       {unplaced.length > 0 && (
         <p class="caption">
           {unplaced.map(({ name }) => name).join(" and ")} {unplaced.length === 1 ? "is" : "are"} drawn by index: the
-          coordinate is not known, or its steps are not alike.
+          coordinate is unknown or unevenly spaced.
         </p>
       )}
       {pair && profiles.length > 0 && (

@@ -205,6 +205,27 @@ export function placesOf(
   });
 }
 
+/** The letters of a strip of chunks for the places of an axis, where these are a part of a dimension. */
+export function stripOf(
+  strip: string | undefined,
+  { chunk_shape, chunk_runs }: ReadingModel,
+  { dimension, first, step, size }: Axis,
+  whole: number | undefined,
+): string | undefined {
+  if (!strip || whole === undefined || (first === 0 && Math.abs(step) * size >= whole)) return strip;
+  const axis = axesOf(chunk_shape, chunk_runs)[dimension]!;
+  const chunks = axis.at(whole - 1) + 1;
+  const n = Math.min(size, MOST_LETTERS);
+  const letter = (i: number) => {
+    const chunk = axis.at(first + Math.floor((i * size) / n) * step);
+    return strip[Math.floor((chunk * strip.length) / chunks)] ?? "r";
+  };
+  return Array.from({ length: n }, (_, i) => letter(i)).join("");
+}
+
+/** Of a strip: more could not be seen. */
+const MOST_LETTERS = 400;
+
 export type LostState = ReadingModel["lost"][number]["state"];
 
 const lostChunks = new WeakMap<ReadingModel, Map<string, LostState>>();

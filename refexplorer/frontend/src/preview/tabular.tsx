@@ -48,7 +48,7 @@ export function NumberTable({ reading, axes, values, text }: NumbersProps) {
     const [height, width] = spansOf(range).map(([from, to]) => to - from + 1) as [number, number];
     const lines = Array.from({ length: height }, (_, row) => cells.slice(row * width, (row + 1) * width).join("\t"));
     const isDone = await toClipboard(sort === "csv" ? csv : lines.join("\n"));
-    tell(isDone ? `${counted(height * width, "cell")} copied` : "The browser does not let them be copied");
+    tell(isDone ? `${counted(height * width, "cell")} copied` : "The browser refused to copy them");
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if ((event.ctrlKey || event.metaKey) && event.key === "c" && range !== null) void copy("tabs");
@@ -267,9 +267,7 @@ function CopyCells({ head, rows }: { head: string[]; rows(): string[][] }) {
   const copy = async () => {
     const copied = rows();
     const text = [head, ...copied].map((cells) => cells.join("\t")).join("\n");
-    say(
-      (await toClipboard(text)) ? `${counted(copied.length, "row")} copied` : "The browser does not let them be copied",
-    );
+    say((await toClipboard(text)) ? `${counted(copied.length, "row")} copied` : "The browser refused to copy them");
   };
   return (
     <p class="pages quiet">

@@ -12,14 +12,14 @@ import { ColourBar, Limits } from "./colourbar.tsx";
 import { SCHEMES, type Scheme } from "./colours.ts";
 import { PLAIN, type Picture } from "../explorer/state.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
-import { indexOf, layout, placeOf, range, slice, textsOf, type Axis, type Layout } from "./slices.ts";
+import { indexOf, layout, placeOf, range, slice, stripOf, textsOf, type Axis, type Layout } from "./slices.ts";
 import type { Integers } from "./time/frames.ts";
 import type { Kept } from "./lines/kept.ts";
 import { Lines } from "./lines/lines.tsx";
 import { rowsOf } from "./lines/rows.ts";
 import { Statistics } from "./statistics.tsx";
 import { NumberTable, TextTable } from "./tabular.tsx";
-import { Menu } from "../shared/menu.tsx";
+import { Menu, type KeptMenu } from "../shared/menu.tsx";
 import { Scrubber } from "./scrubber.tsx";
 import { seriesAlong } from "./series.tsx";
 import { WhyValue } from "./why.tsx";
@@ -34,11 +34,12 @@ interface Props {
   integers: Integers | null;
   /** Which part is read, and how much: at the end of the menu. */
   part: ComponentChildren;
+  menu: KeptMenu;
   /** Scrubbers of the dimensions of which one place is read. */
   places: ComponentChildren;
 }
 
-export function Values({ session, reading, values, integers, part: menu, places }: Props) {
+export function Values({ session, reading, values, integers, part: menu, menu: keptMenu, places }: Props) {
   const [kept, setKept] = useState<Kept[]>([]);
   const { steps: asked, picture, selection, pin } = useStore(session);
   const { wanted: asking } = useStore(session.preview);
@@ -103,7 +104,9 @@ export function Values({ session, reading, values, integers, part: menu, places 
       <div class={`values ${reading.state}`}>
         <div class="picture-head">
           <Fields session={session} reading={reading} />
-          <Menu label="Part and reading">{menu}</Menu>
+          <Menu label="Part and reading" kept={keptMenu}>
+            {menu}
+          </Menu>
         </div>
         <Caption reading={reading} session={session} />
         <TextTable reading={reading} />
@@ -113,6 +116,8 @@ export function Values({ session, reading, values, integers, part: menu, places 
   }
   // Until the picture of one place is here, the scrubber of that place stands alone.
   const isFree = ({ dimension }: Axis) => !/^\d+$/.test(asking?.[dimension] ?? "");
+  const { plan: planned } = session.preview.state;
+  const sizeOf = ({ dimension }: Axis) => (planned?.array === array ? Number(planned.sizes[dimension]) : undefined);
   const move = (axis: Axis, to: number) =>
     session.set({ steps: steps.map((old, dimension) => (dimension === axis.dimension ? to : old)) });
   const isBytes = isColoured && reading.dtype === "uint8" && limits.join("") === "";
@@ -122,7 +127,7 @@ export function Values({ session, reading, values, integers, part: menu, places 
     <>
       {!single && <Modes modes={modesOf(plan, reading)} chosen={isSingle ? "channel" : drawable} choose={setMode} />}
       <Fields session={session} reading={reading} />
-      <Menu label="Part and reading">
+      <Menu label="Part and reading" kept={keptMenu}>
         {!single && (
           <div class="controls">
             <Axes plan={plan} choose={setWanted} />
@@ -162,7 +167,9 @@ export function Values({ session, reading, values, integers, part: menu, places 
               place={placeOf(axis, steps[axis.dimension]!)}
               move={(to) => move(axis, to)}
               isShown
-              strip={strips.array === array ? strips.strips[axis.dimension] : undefined}
+              strip={
+                strips.array === array ? stripOf(strips.strips[axis.dimension], reading, axis, sizeOf(axis)) : undefined
+              }
               marks={strips.array === array ? marksOn(axis, strips.marks) : []}
               series={series[axis.dimension] ?? null}
             />

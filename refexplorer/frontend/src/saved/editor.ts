@@ -11,16 +11,16 @@ export interface EditorContent extends SavedContent {
   rows: Record<string, SavedRows>;
 }
 
-const PYTHON = "which takes Python: this page was saved. Open the text in refexplorer's template editor for it.";
+const PYTHON = "which needs Python. This is a saved page: open the text in refexplorer's template editor.";
 const ABSENT: Record<string, string> = {
-  edit: `Another text is read, ${PYTHON}`,
+  edit: `This saved page cannot evaluate edits, ${PYTHON}`,
   try: `With other values the text is read again, ${PYTHON}`,
   explain: `This key was not explained when the page was saved; it is traced, ${PYTHON}`,
   explore: `The explorer is opened, ${PYTHON}`,
-  shorten: `A shorter text is looked for, ${PYTHON}`,
-  format: `The text is written anew, ${PYTHON}`,
+  shorten: `A shorter text is searched for, ${PYTHON}`,
+  format: `The text is reformatted, ${PYTHON}`,
 };
-const OTHERS = `This was not recorded when the page was saved; it is answered, ${PYTHON}`;
+const OTHERS = `This was not recorded when the page was saved, ${PYTHON}`;
 
 export class EditorReplay {
   private readonly content: EditorContent;

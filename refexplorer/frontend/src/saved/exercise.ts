@@ -21,7 +21,7 @@ export interface ExerciseContent extends EditorContent {
 }
 
 const NOT_JUDGED =
-  "Not judged: this is none of the answers that were judged when the page was saved. Whether it is right takes Python, as `refexplorer.Exercises` has it.";
+  "Cannot be checked offline: this answer was not recorded when the page was saved. `refexplorer.Exercises` checks it in Python.";
 
 export class ExerciseReplay {
   private readonly content: ExerciseContent;

@@ -45,8 +45,8 @@ export function SavedPage({ content, label: main, model, show }: Props) {
         <ThemeButton />
       </header>
       <aside class="notice" aria-label="About this page">
-        {title} as it was known on {made}, saved with refexplorer {version}. {part} Nothing is read from here: what was
-        not recorded takes Python.
+        {title} as it was known on {made}, saved with refexplorer {version}. {part} This page reads nothing: what was
+        not recorded is not included.
       </aside>
       <View model={model} show={show} hidden={shown !== main} />
       {reports

@@ -9,15 +9,13 @@ export function obstacle(left: ReadingModel, right: ReadingModel): string | null
     ["left", left],
     ["right", right],
   ] as const) {
-    if (reading.state === "fill")
-      return `There is no difference: the ${side} part has no reference, so nothing was read.`;
-    if (reading.state !== "fetched" || reading.texts != null)
-      return `There is no difference: the ${side} part has no numbers.`;
+    if (reading.state === "fill") return `No difference: the ${side} part has no reference, so nothing was read.`;
+    if (reading.state !== "fetched" || reading.texts != null) return `No difference: the ${side} part has no numbers.`;
     if (reading.times || (reading.flags?.length ?? 0) > 0)
-      return `There is no difference: the ${side} part holds ${reading.times ? "times" : "flags"}.`;
+      return `No difference: the ${side} part is ${reading.times ? "times" : "flags"}.`;
   }
   if (left.units !== right.units)
-    return `There is no difference: the units are not the same (${left.units ?? "none"} and ${right.units ?? "none"}).`;
+    return `No difference: the units are not the same (${left.units ?? "none"} and ${right.units ?? "none"}).`;
   return grids(drawn(left), drawn(right));
 }
 
@@ -48,11 +46,11 @@ function drawn({ dimensions, shape, coordinates }: ReadingModel): Side[] {
 
 function grids(left: Side[], right: Side[]): string | null {
   if (left.length !== right.length)
-    return `There is no difference: the left part has ${left.length} dimensions of more than one value, the right one ${right.length}.`;
+    return `No difference: the left part has ${left.length} dimensions of more than one value, the right one ${right.length}.`;
   for (const [i, one] of left.entries()) {
     const other = right[i]!;
     if (one.size !== other.size) {
-      return `There is no difference: ${one.name} has ${commas(one.size)} cells on the left, ${other.name} ${commas(other.size)} on the right.`;
+      return `No difference: ${one.name} has ${commas(one.size)} cells on the left, ${other.name} ${commas(other.size)} on the right.`;
     }
     if (one.values === null || other.values === null) continue;
     const [ours, theirs] = [one.values, other.values].map((values) => values.map((value) => value ?? NaN)) as [
@@ -63,7 +61,7 @@ function grids(left: Side[], right: Side[]): string | null {
     const isAway = (value: number, at: number) => !(Math.abs(value - theirs[at]!) <= near);
     if (!ours.some((value, at) => isAway(value, at) && !(Number.isNaN(value) && Number.isNaN(theirs[at]!)))) continue;
     const at = ours.findIndex(isAway);
-    return `There is no difference: the grids are not the same, ${one.name} is ${short(ours[at]!)} on the left where ${other.name} is ${short(theirs[at]!)} on the right.`;
+    return `No difference: the grids are not the same, ${one.name} is ${short(ours[at]!)} on the left where ${other.name} is ${short(theirs[at]!)} on the right.`;
   }
   return null;
 }

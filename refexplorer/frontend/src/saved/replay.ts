@@ -48,31 +48,31 @@ const NO_ITEM: Omit<PathItem, "path" | "name" | "type" | "code"> = {
   array: null,
   chunk: null,
 };
-const KERNEL = "which takes Python: this page was saved. Open the set with refexplorer for it.";
+const KERNEL = "which needs Python. This is a saved page: open the set with refexplorer.";
 /** What is not here, by what asks for it. */
 const ABSENT: Record<string, string> = {
-  "slice.plan": `This part was not read when the page was saved. It can be read from its target, ${KERNEL}`,
-  "chunk.read": `These values were not read when the page was saved. They can be read from their targets, ${KERNEL}`,
-  "chunk.ahead": `What comes next was not read when the page was saved. It can be read from its target, ${KERNEL}`,
+  "slice.plan": `This part was not read when the page was saved. It can be read from its file, ${KERNEL}`,
+  "chunk.read": `These values were not read when the page was saved. They can be read from their files, ${KERNEL}`,
+  "chunk.ahead": `What comes next was not read when the page was saved. It can be read from its file, ${KERNEL}`,
   "value.place": `Where this value is was not recorded when the page was saved, ${KERNEL}`,
-  "earth.show": `The coordinates of this array were not read when the page was saved. They can be read from their targets, ${KERNEL}`,
+  "earth.show": `The coordinates of this array were not read when the page was saved. They can be read from their files, ${KERNEL}`,
   "earth.find": `To find the value at a place, all coordinates are searched, ${KERNEL}`,
   "earth.land": `Finer coastlines are not in this page, ${KERNEL}`,
   "slice.save": `A file of values is written by Python, ${KERNEL}`,
   "value.read": `Single values of these cells were not read when the page was saved, ${KERNEL}`,
   "value.why": `To tell why a value is what it is, its chunk is read, ${KERNEL}`,
-  "key.bytes": `These bytes were not read when the page was saved. They can be read from the target, ${KERNEL}`,
-  "key.trace": `This chunk was not decoded when the page was saved. It can be read from its target, ${KERNEL}`,
-  "targets.check": `To check the targets, each is asked for its size, ${KERNEL}`,
-  "target.show": `The map of this part of the target was not drawn when the page was saved, ${KERNEL}`,
+  "key.bytes": `These bytes were not read when the page was saved. They can be read from the file, ${KERNEL}`,
+  "key.trace": `This chunk was not decoded when the page was saved. It can be read from its file, ${KERNEL}`,
+  "targets.check": `To check the files, each is asked for its size, ${KERNEL}`,
+  "target.show": `The map of this part of the file was not drawn when the page was saved, ${KERNEL}`,
   "cost.measure": `To measure this host, one of its files is asked for, ${KERNEL}`,
-  "cost.show": `What this access costs was not told when the page was saved, ${KERNEL}`,
+  "cost.show": `The cost of this access was not recorded, ${KERNEL}`,
   "grid.show": `This part of the map was not drawn when the page was saved, ${KERNEL}`,
   "changes.with": `To compare with another set, it is opened, ${KERNEL}`,
   "tree.state": `These chunks were not listed when the page was saved, ${KERNEL}`,
-  allow: `To read from a target, it is fetched, ${KERNEL}`,
+  allow: `To read from a file, it is fetched, ${KERNEL}`,
 };
-const OTHERS = "This was not recorded when the page was saved. Open the set with refexplorer for it.";
+const OTHERS = "This was not recorded when the page was saved. Open the set with refexplorer.";
 
 export class Replay {
   private readonly saved: Saved;
@@ -387,8 +387,7 @@ export class Replay {
     const areExact = one.integers !== null || two.integers !== null;
     const integers = areExact ? [one, two].map((each) => copied(each.integers)) : [];
     const said =
-      obstacle(one.reading, two.reading) ??
-      (one.values && two.values ? null : "There is no difference: a part has no numbers.");
+      obstacle(one.reading, two.reading) ?? (one.values && two.values ? null : "No difference: a part has no numbers.");
     if (said !== null)
       return {
         message: { ...message, said },
@@ -418,8 +417,8 @@ export class Replay {
     const here = this.readingsOf(array).map(({ reading }) => `${array}[${reading.slices.join(", ")}]`);
     throw new Error(
       here.length === 0
-        ? `No values of ${array || "the root array"} were read when the page was saved. They can be read from their targets, ${KERNEL}`
-        : `Of this array ${here.join(" and ")} is in this page: other parts can be read from their targets, ${KERNEL}`,
+        ? `No values of ${array || "the root array"} were read when the page was saved. They can be read from their files, ${KERNEL}`
+        : `Of this array ${here.join(" and ")} is in this page: other parts can be read from their files, ${KERNEL}`,
     );
   }
 }

@@ -56,7 +56,7 @@ export const NOT_KNOWN = "not known";
 /** "57.3 kB and 2 whole files of unknown size"; null where the size is not known. */
 export function extent({ bytes: size, kinds }: SetFacts): string | null {
   if (size === null) return null;
-  return Number(kinds.url) === 0
+  return kinds === null || Number(kinds.url) === 0
     ? bytes(size)
     : `${bytes(size)} and ${counted(kinds.url, "whole file")} of unknown size`;
 }

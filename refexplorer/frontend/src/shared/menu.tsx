@@ -1,18 +1,36 @@
 /** What is seldom needed, behind a button: open until somebody clicks elsewhere or presses Escape. */
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+
+/** Of a menu that another one takes the place of: whether it was open, and the control that had the focus. */
+export interface KeptMenu {
+  isOpen: boolean;
+  focus: string | null;
+}
 
 interface Props {
   label: string;
+  kept?: KeptMenu;
   children: ComponentChildren;
 }
 
 /** What is kept free beside a menu, px. */
 const GAP = 4;
 
-export function Menu({ label, children }: Props) {
+export function Menu({ label, kept, children }: Props) {
   const box = useRef<HTMLDetailsElement>(null);
+  useLayoutEffect(() => {
+    const menu = box.current!;
+    if (!kept) return undefined;
+    menu.open = kept.isOpen;
+    if (kept.focus !== null) menu.querySelector<HTMLElement>(`[aria-label=${CSS.escape(kept.focus)}]`)?.focus();
+    return () => {
+      const { activeElement } = menu.getRootNode() as Document | ShadowRoot;
+      kept.isOpen = menu.open;
+      kept.focus = menu.contains(activeElement) ? activeElement!.getAttribute("aria-label") : null;
+    };
+  }, [kept]);
   useEffect(() => {
     const menu = box.current!; // which the reference no longer names when another listener took it away
     const root = menu.getRootNode() as Document | ShadowRoot;

@@ -190,3 +190,12 @@ export function Blank({ sentence, retry }: { sentence: string; retry?: () => voi
     </div>
   );
 }
+
+/** A number that is not known. */
+export function Unknown() {
+  return (
+    <span class="quiet" title="not known">
+      ?<span class="unseen"> not known</span>
+    </span>
+  );
+}

@@ -1,14 +1,16 @@
 /** The chunks along a dimension as a strip of cells: what is read, missing, wrong. */
 
+import { series } from "../maps/palette.ts";
+
 interface Props {
-  /** A letter for each part: `strip_of` in refexplorer/views/health/health.py says which. */
+  /** A letter for each part: `strip_of` and `coloured_strip` of Python say which. */
   text: string;
   height: number;
 }
 
 const WORDS: Record<string, string> = {
   x: "failed or rejected",
-  d: "unlike the file",
+  d: "different from the file",
   "-": "without a reference",
   p: "in part without a reference",
 };
@@ -26,7 +28,15 @@ export function ChunkStrip({ text, height }: Props) {
       aria-label={stripWords(text)}
     >
       {runs.map(({ letter, from, length }) => (
-        <rect key={from} class={`strip-${CLASSES[letter] ?? "r"}`} x={from} y={0} width={length} height={height}>
+        <rect
+          key={from}
+          class={`strip-${CLASSES[letter] ?? "r"}`}
+          fill={FILLS[letter]}
+          x={from}
+          y={0}
+          width={length}
+          height={height}
+        >
           {WORDS[letter] && <title>{WORDS[letter]}</title>}
         </rect>
       ))}
@@ -46,12 +56,29 @@ export function ChunkStrip({ text, height }: Props) {
   );
 }
 
-const CLASSES: Record<string, string> = { x: "bad", d: "differs", "-": "absent", p: "partial", v: "read" };
+const CLASSES: Record<string, string> = {
+  x: "bad",
+  d: "differs",
+  "-": "absent",
+  p: "partial",
+  v: "read",
+  ...Object.fromEntries([..."IBURi0123456"].map((letter) => [letter, "own"])),
+};
+
+/** Kinds, and files by the colours that they have in the picture. */
+const FILLS: Record<string, string> = {
+  I: "var(--inline)",
+  B: "var(--base64)",
+  U: "var(--url)",
+  R: "var(--range)",
+  i: series(-1).colour,
+  ...Object.fromEntries(Array.from({ length: 7 }, (_, number) => [number, series(number).colour])),
+};
 
 /** What a strip shows, for who does not see it. */
 function stripWords(text: string): string {
   const wrong = Object.keys(WORDS).filter((letter) => text.includes(letter));
-  if (wrong.length === 0) return "chunks: nothing wrong is known";
+  if (wrong.length === 0) return "chunks: no problems are known";
   return `chunks: some are ${wrong.map((letter) => WORDS[letter]).join(", some ")}`;
 }
 

@@ -92,6 +92,14 @@ export class Wire<O extends Table<O>, E extends object> {
     return () => callbacks.delete(callback);
   }
 
+  /** Ends what was asked of another set: the answers would be of that, and some never come. */
+  async forget(): Promise<void> {
+    while (this.waiting.size > 0) {
+      for (const id of [...this.waiting.keys()]) this.settle(id)?.reject(new Error("Another set was opened."));
+      await new Promise((done) => setTimeout(done)); // who waited may ask for what it wanted next
+    }
+  }
+
   close(): void {
     this.off();
     for (const { timer } of this.waiting.values()) clearTimeout(timer);
@@ -104,7 +112,9 @@ export class Wire<O extends Table<O>, E extends object> {
       this.emit(message["ev"], message, buffers);
       return;
     }
-    const asked = this.settle(message["id"] as string);
+    const id = String(message["id"]);
+    const asked = this.settle(id);
+    if (!asked && id.startsWith(`${this.view}:`)) return; // it came too late, or another set was opened
     if (!asked) this.emit(OVERHEARD, message, buffers);
     else if (typeof message["error"] === "string") asked.reject(new Error(message["error"]));
     else asked.resolve({ message: message as never, buffers });

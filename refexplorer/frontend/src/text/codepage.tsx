@@ -63,7 +63,7 @@ export function PageOfCode({ page, write, cite }: Props) {
       </dl>
       {write && page.live && (
         <button type="button" class="button" onClick={() => write(page.example)}>
-          Put it into the editor
+          Insert into the editor
         </button>
       )}
     </>

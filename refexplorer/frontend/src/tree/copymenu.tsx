@@ -27,18 +27,21 @@ export async function copyKey(session: ExplorerSession): Promise<void> {
 interface Props {
   session: ExplorerSession;
   place: Place;
+  /** Null: that of the active row. */
+  path: string | null;
   close(): void;
 }
 
-export function CopyMenu({ session, place, close }: Props) {
+export function CopyMenu({ session, place, path, close }: Props) {
   const list = useRef<HTMLDivElement>(null);
   const [item, setItem] = useState<PathItem | null>(null);
   useEffect(() => {
     list.current!.querySelector("button")?.focus();
     session.run(
-      session.activeRow().then(async (row) => {
-        if (row) setItem(await session.itemOf(row.path));
-      }),
+      (async () => {
+        const key = path ?? (await session.activeRow())?.path;
+        if (key !== undefined) setItem(await session.itemOf(key));
+      })(),
     );
   }, []);
   const copy = async (text: string) => {

@@ -13,7 +13,8 @@ import { START, type Focus } from "../explorer/state.ts";
 
 interface Props {
   session: ExplorerSession;
-  kinds: Record<Kind, Count>;
+  /** How many keys there are of each; null until they are counted. */
+  kinds: Record<Kind, Count> | null;
 }
 
 export function SearchBox({ session, kinds }: Props) {
@@ -32,14 +33,14 @@ export function SearchBox({ session, kinds }: Props) {
         type="search"
         aria-label="Find keys"
         placeholder="Find keys or files, such as temp or air/*.0"
-        title="A part of a key or of the URL of a file; * and ? stand for any text; after re: a regular expression"
+        title="A part of a key or of the URL of a file; * and ? match any text; start with re: for a regular expression"
         spellcheck={false}
         value={search.text}
         aria-invalid={searchError !== null}
         onInput={(event) => session.find({ text: event.currentTarget.value })}
       />
       <div class="find-line">
-        {KINDS.filter((kind) => Number(kinds[kind]) > 0).map((kind) => (
+        {KINDS.filter((kind) => kinds === null || Number(kinds[kind]) > 0).map((kind) => (
           <button
             type="button"
             key={kind}
@@ -48,7 +49,7 @@ export function SearchBox({ session, kinds }: Props) {
             title={`Only ${KIND_NAMES[kind]}`}
             onClick={() => toggle(kind)}
           >
-            <Badge kind={kind} /> <span class="filter-count">{count(kinds[kind])}</span>
+            <Badge kind={kind} /> <span class="filter-count">{kinds === null ? "" : count(kinds[kind])}</span>
           </button>
         ))}
         <StateFilter session={session} state="absent" name="absent chunks" />
@@ -57,13 +58,13 @@ export function SearchBox({ session, kinds }: Props) {
             type="button"
             class="filter plain"
             aria-pressed={only === "trouble"}
-            title="Only what is rejected, failed, absent, overlapping or unlike its file, or named by an error or a warning"
+            title="Only chunks that are rejected, failed, missing, overlapping or different from their file, and keys with errors or warnings"
             onClick={() => session.run(session.showOnly(only === "trouble" ? null : "trouble"))}
           >
             <span class="severity error" aria-hidden="true">
               ✕
             </span>{" "}
-            only trouble
+            Problems only
           </button>
         )}
         {(only === "changes" || session.comparing.isOn) && (
@@ -71,10 +72,10 @@ export function SearchBox({ session, kinds }: Props) {
             type="button"
             class="filter plain"
             aria-pressed={only === "changes"}
-            title="Only what differs from the set that this one is compared with, also what is no longer there"
+            title="Only keys that differ from the other set, including removed keys"
             onClick={() => session.run(session.showOnly(only === "changes" ? null : "changes"))}
           >
-            <span aria-hidden="true">±</span> only changes
+            <span aria-hidden="true">±</span> Changes only
           </button>
         )}
         <span class={wrong ? "find-said bad" : "find-said"} role="status">
@@ -148,6 +149,6 @@ function Focused({ focus, total }: { focus: Focus; total: number | null }) {
 }
 
 function found(total: number, capped: boolean, inTargets: Count): string {
-  const by = Number(inTargets) > 0 ? `, ${count(inTargets)} of them by target` : "";
+  const by = Number(inTargets) > 0 ? `, ${count(inTargets)} of them by file` : "";
   return `${capped ? `the first ${count(total)} found` : `${counted(total, "key")} found`}${by}`;
 }

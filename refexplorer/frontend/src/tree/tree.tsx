@@ -3,8 +3,8 @@
 import type { CSSProperties } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { bytes, count, fileName, NOT_KNOWN, TYPE_NAMES } from "../shared/format.ts";
-import { Badge, Blank, Cut } from "../shared/parts.tsx";
+import { bytes, count, fileName, TYPE_NAMES } from "../shared/format.ts";
+import { Badge, Blank, Cut, Unknown } from "../shared/parts.tsx";
 import { ChunkStrip } from "../shared/strip.tsx";
 import { Rows, type RowsHandle } from "../shared/rows/rows.tsx";
 import { useStore } from "../shared/store.ts";
@@ -32,7 +32,9 @@ export function Tree({ session, label }: { session: ExplorerSession; label: stri
   const troubled = isTroubled(session);
   const compared = session.comparing.isOn;
   const handle = useRef<RowsHandle>(null);
-  const [menu, setMenu] = useState<Place | null>(null);
+  const [menu, setMenu] = useState<(Place & { path?: string }) | null>(null);
+  /** The row under the pointer when it was pressed: until it is let go, its element may show another one. */
+  const pressed = useRef<Row | null>(null);
   const box = useRef<HTMLDivElement>(null);
   const close = () => {
     setMenu(null);
@@ -42,11 +44,16 @@ export function Tree({ session, label }: { session: ExplorerSession; label: stri
   const { rows } = session;
   useEffect(() => handle.current?.reveal(active), [revealed]);
 
-  const onContextMenu = (event: MouseEvent, index: number) => {
+  const onContextMenu = (event: MouseEvent, index: number, row: Row) => {
     event.preventDefault();
     const frame = box.current!.getBoundingClientRect();
-    session.run(session.goTo(index));
-    setMenu({ left: event.clientX - frame.left, top: event.clientY - frame.top });
+    session.run(session.goToRow(index, row));
+    setMenu({ left: event.clientX - frame.left, top: event.clientY - frame.top, path: row.path });
+  };
+  const choose = (index: number, drawn: Row) => {
+    const row = pressed.current ?? drawn;
+    pressed.current = null;
+    session.queue(() => session.goToRow(index, row));
   };
   return (
     <div class="tree-box" ref={box}>
@@ -75,13 +82,16 @@ export function Tree({ session, label }: { session: ExplorerSession; label: stri
             compared={compared}
             active={index === active}
             selected={row.path === selection && selection !== ""}
-            choose={() => session.queue(() => session.goToRow(index, row))}
+            press={() => {
+              pressed.current = row;
+            }}
+            choose={() => choose(index, row)}
             toggle={() => session.run(session.toggle(row))}
-            onContextMenu={(event) => onContextMenu(event, index)}
+            onContextMenu={(event) => onContextMenu(event, index, row)}
           />
         )}
       </Rows>
-      {menu && <CopyMenu session={session} place={menu} close={close} />}
+      {menu && <CopyMenu session={session} place={menu} path={menu.path ?? null} close={close} />}
     </div>
   );
 }
@@ -97,14 +107,14 @@ function Columns({ troubled, compared }: { troubled: boolean; compared: boolean 
   return (
     <div class="row columns" role="row" aria-rowindex={1}>
       <span role="columnheader">Key</span>
-      {troubled && <span role="columnheader">Trouble</span>}
+      {troubled && <span role="columnheader">Problems</span>}
       {compared && <span role="columnheader">Changes</span>}
       <span role="columnheader">Kind</span>
       <span role="columnheader" class="number">
         Size
       </span>
       <span role="columnheader" class="target">
-        Target
+        File
       </span>
       <span role="columnheader" class="target origin">
         Origin
@@ -128,7 +138,7 @@ function Absence({ session }: { session: ExplorerSession }) {
   }
   if (rows.total > 0) return null;
   const sentence = searching
-    ? "No key and no target matches."
+    ? "No key and no file matches."
     : only === null
       ? "This reference set has no keys."
       : NOTHING[only];
@@ -142,7 +152,7 @@ function Absence({ session }: { session: ExplorerSession }) {
 }
 
 const NOTHING: Record<Only, string> = {
-  trouble: "Nothing wrong is known: the targets may not have been read.",
+  trouble: "No problems are known; the files may not have been read.",
   changes: "No key differs between the two sets.",
 };
 
@@ -158,6 +168,7 @@ interface RowProps {
   compared: boolean;
   active: boolean;
   selected: boolean;
+  press(): void;
   choose(): void;
   toggle(): void;
   onContextMenu(event: MouseEvent): void;
@@ -173,6 +184,7 @@ function TreeRow({
   compared,
   active,
   selected,
+  press,
   choose,
   toggle,
   onContextMenu,
@@ -201,6 +213,7 @@ function TreeRow({
       aria-expanded={branch ? row.open : undefined}
       aria-selected={selected}
       style={style}
+      onPointerDown={press}
       onClick={choose}
       onDblClick={branch ? toggle : undefined}
       onContextMenu={onContextMenu}
@@ -238,7 +251,7 @@ function TreeRow({
         )}
       </span>
       <span role="gridcell" class="number">
-        {row.size === null ? unsized(row) : bytes(row.size)}
+        {row.size === null ? unsized(row) && <Unknown /> : bytes(row.size)}
       </span>
       <span role="gridcell" class="target" title={row.cause ?? row.target ?? inside(row)}>
         {row.cause !== null ? row.cause : row.target === null ? inside(row) : <Cut text={fileName(row.target)} />}
@@ -257,9 +270,9 @@ function unkinded(row: Row): string {
   return row.origin === ABSENT ? "–" : TYPE_NAMES[row.type];
 }
 
-/** What stands in place of a size. */
-function unsized(row: Row): string {
-  return row === WAITING || row.origin === ABSENT || row.origin === REJECTED ? "" : NOT_KNOWN;
+/** Whether a size is not known, rather than none. */
+function unsized(row: Row): boolean {
+  return row !== WAITING && row.origin !== ABSENT && row.origin !== REJECTED;
 }
 
 function inside(row: Row): string {

@@ -12,12 +12,7 @@ import typer
 
 from refexplorer.core.text import counted
 from refexplorer.hosts.cli import output
-from refexplorer.hosts.cli.program import (
-    AsJson,
-    SourceArgument,
-    app,
-    open_set,
-)
+from refexplorer.hosts.cli.program import AsJson, SourceArgument, app, open_set
 from refexplorer.hosts.cli.sets import Only, Scheduler, Workers, over_sets
 from refexplorer.hosts.cli.verbs.making import Allow, Overwrite, RenameRules, pairs
 
@@ -62,17 +57,16 @@ def check(
         ),
     ] = None,
     expect: Annotated[
-        Path | None,
-        typer.Option(help="A TOML file of expectations: coordinates, arrays, files."),
+        Path | None, typer.Option(help="A TOML file of expectations: coordinates, arrays, files.")
     ] = None,
     **run: Any,
 ) -> Report:
-    """List what is wrong or odd, with the place and what to do.
+    """List problems of the set, each with its place and what to do.
 
-    Of many findings of one kind the first are listed. Inline coordinates are checked for gaps,
-    duplicates, order and missing values; --allow reads those that are in files, too (with
-    --targets, only for --expect). Targets are not asked without --targets or --against;
-    `refexplorer audit` decodes. Exit status 2 if some may not be asked yet.
+    If many findings are alike, the first ones are listed. Inline coordinates are checked for
+    gaps, duplicates, order and missing values; with --allow, so are coordinates in files (with
+    --targets, only for --expect). No file is opened without --targets or --against; use
+    `refexplorer audit` to decode chunks. Exit status 2 if some files are not allowed yet.
     """
     asked = [name for name, value in run.items() if value]
     targets = targets or run["against"] is not None
@@ -98,10 +92,10 @@ def audit(
     ] = "sample",
     **run: Any,
 ) -> Report:
-    """Ask targets, compare ranges with their sizes, decode chunks. Exit status 1 if any is wrong.
+    """Check that all files exist, are long enough, and decode. Exit status 1 if one does not.
 
-    Values and metadata are not compared with the files. Exit status 2 if nothing is wrong so far,
-    but some targets may not be read yet.
+    Values and metadata are not compared with the files: see `refexplorer verify`. Exit status 2
+    if nothing is wrong so far, but some files are not allowed yet.
     """
     refs = open_set(source).allowing(*allow or ())
     with watching("Auditing", run["results"]) as watch:
@@ -130,9 +124,9 @@ def verify(
     """Compare the set with the files' own metadata. Exit status 1 if they differ.
 
     Reads the metadata of each file with the library of its format, and compares the place and
-    length of chunks, data types, filters, packing, units, dimensions and coordinates, and what the
-    files hold that the set does not. Exit status 2 if something could not be compared. A set
-    without file references passes.
+    length of chunks, data types, filters, packing, units, dimensions and coordinates. Lists
+    what the files have and the set does not. Exit status 2 if something could not be compared. A
+    set without file references passes.
     """
     refs = open_set(source).allowing(*allow or ())
     with watching("Verifying", run["results"]) as watch:
@@ -158,10 +152,10 @@ def lock(
 ) -> int:
     """Write the versions of all files, to compare with later.
 
-    The lock has size, ETag and time of each file, shapes and ends of axes. `refexplorer check SET
-    --against FILE` names what changed, went away or came back. With --only
-    the answers of the other files stay in the lock, with their time. The exit status is that of
-    `check --targets`: the lock is written, whatever it is.
+    The lock records the size, ETag and time of each file, and shapes and ends of axes.
+    `refexplorer check SET --against FILE` then lists what changed, disappeared or came back. With
+    --only, the lock keeps earlier answers of the other files, with their time. The exit status is
+    that of `check --targets`; the lock is written in any case.
     """
     from refexplorer.checks.locks import Lock
 

@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from msgspec.structs import asdict as asdict_of
@@ -28,9 +28,6 @@ from refexplorer.spec.derivation import TraceStep
 from refexplorer.spec.references import Kind
 from refexplorer.verbs.codes import explain_code as code_explained
 from refexplorer.verbs.opening import dialects as dialects_of
-
-if TYPE_CHECKING:
-    pass
 
 _ACCESS = re.compile(r"(.*)\[([^\[\]]*)\]", re.DOTALL)
 
@@ -58,10 +55,10 @@ def advise(
     allow: Allow = None,
     as_json: AsJson = False,
 ) -> int:
-    """Tell what opening and reading cost, and what would help.
+    """Estimate what opening and reading cost, and what would help.
 
-    No target is read but to measure. Requests and bytes are those of the set; times are computed by
-    a model of the place, whose numbers are assumed if they are not measured.
+    No file is read, except with --measure. Requests and bytes are exact; times come from a model
+    of the place, with typical numbers unless they are measured.
     """
     accesses = [*map(_part, access or ()), *map(_chunks, chunks or ())]
     refs = open_set(source)
@@ -125,15 +122,14 @@ def explain(
     source: SourceArgument,
     key: Annotated[str, typer.Argument(help="A key of the set.")],
     shard: Annotated[
-        bool,
-        typer.Option("--shard", help="Read the index of the shard and list its inner chunks."),
+        bool, typer.Option("--shard", help="Read the index of the shard and list its inner chunks.")
     ] = False,
     allow: Annotated[
         list[str] | None, typer.Option(help="Allow a place to be read for --shard.")
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Tell how a key came about, step by step."""
+    """Explain where a key comes from, step by step."""
     refs = open_set(source)
     if shard:
         return tell_shard(refs, key, allow or [], as_json)
@@ -161,7 +157,7 @@ def explain_code(
     ],
     as_json: AsJson = False,
 ) -> int:
-    """Tell what a diagnostic code means and what to do."""
+    """Explain a diagnostic code and what to do."""
     explanation = code_explained(code)
     output.write_answer(explanation, explanation.fields(), as_json)
     return 0
@@ -199,9 +195,9 @@ def schema(
     ] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Write the JSON Schema of reference sets, or of reports. It is JSON with and without --json.
+    """Write the JSON Schema of reference sets, or of reports. The output is always JSON.
 
-    Reports are what `check`, `audit` and `verify` print with --json.
+    Reports are the documents that `check`, `audit` and `verify` print with --json.
     """
     if report:
         from refexplorer.checks.ci_formats import report_schema
@@ -220,7 +216,7 @@ def why(
     allow: Allow = None,
     as_json: AsJson = False,
 ) -> int:
-    """Tell why a value is what it is. Its chunk is read."""
+    """Explain a value: its chunk, reference, bytes and codecs. Reads its chunk."""
     try:
         place = [int(part) for part in index.split(",") if part.strip()]
     except ValueError:

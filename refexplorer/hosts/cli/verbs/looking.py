@@ -28,9 +28,11 @@ from refexplorer.hosts.cli.program import (
     status_of,
 )
 from refexplorer.io.reading.readings import ChunkState
+from refexplorer.refset.opened_set import internals
+from refexplorer.refset.summary import beside_text
 from refexplorer.refset.tree import Node
 from refexplorer.spec.zarr_metadata import type_name
-from refexplorer.verbs.display import beside_text, tree_text
+from refexplorer.verbs.display import known_diagnostics, tree_text
 from refexplorer.verbs.opening import history
 from refexplorer.verbs.referenceset import ReferenceSet
 
@@ -93,6 +95,8 @@ def _near(refs: ReferenceSet, path: str) -> str:
     return f"; similar: {', '.join(repr(paths[name]) for name in alike)}" if alike else ""
 
 
+_WAITED = 10
+"""Seconds that a set may be counted for."""
 _SNAPSHOTS = 20
 """Snapshots that are listed, the newest."""
 
@@ -213,8 +217,7 @@ def info(
         bool, typer.Option("--code", help="Print only the Python code that opens the set.")
     ] = False,
     logins: Annotated[
-        bool,
-        typer.Option("--logins", help="Ask each bucket and host whether it needs a login."),
+        bool, typer.Option("--logins", help="Ask each bucket and host whether it needs a login.")
     ] = False,
     allow: Annotated[
         list[str] | None, typer.Option(help="Allow a place to be asked for --logins.")
@@ -229,19 +232,21 @@ def info(
     if code:
         output.write_text(refs.code())
         return status_of(refs)
-    summary = refs.summary()
+    inside = internals(refs)
+    summary, chunks = inside.counts(within=_WAITED), inside.array_states.total
+    is_counted = summary.targets is not None
     facts: dict[str, object] = {
         "source": refs.source.name,
         "form": refs.source.form,
         "keys": refs.count,
-        "kinds": {str(kind): count for kind, count in summary.kinds.items()},
+        "kinds": {str(k): n for k, n in summary.kinds.items()} if is_counted else None,
         "groups": summary.groups,
         "targets": summary.targets,
         "bytes": summary.bytes,
-        "missing": summary.missing,
-        "rejected": summary.left_out,
+        "missing": chunks.absent,
+        "rejected": chunks.rejected,
         "left_out": len(refs.source.left_out),
-        "diagnostics": severities(refs),
+        "diagnostics": None if known_diagnostics(refs) is None else severities(refs),
     }
     repository = None if refs.source.repository is None else repository_facts(refs)
     fetched = refs.source.fetched
@@ -252,15 +257,25 @@ def info(
         output.write_json(facts | more, "arrays", _arrays(refs))
         return status_of(refs)
     size = "not known" if summary.bytes is None else f"{summary.bytes:,}{beside_text(summary)}"
-    listed = facts | {"bytes": size}
+    listed = facts | {"bytes": size, "diagnostics": facts["diagnostics"] or "not checked"}
+    if not is_counted:  # `ReferenceSet.summary` counts however long it takes
+        listed |= dict.fromkeys(("kinds", "targets", "bytes"), "not counted: too many manifests")
     rows = [(name.replace("_", " "), _words(value)) for name, value in listed.items()]
     if fetched is not None:
         rows.append(("read to make it", fetched_text(fetched)))
     output.write_rows(("", ""), rows)
-    columns = ("Array", "Shape", "Chunks", "Type", "Codecs", "Missing", "Rejected")
+    columns: tuple[str, ...] = (
+        "Array",
+        "Shape",
+        "Chunks",
+        "Type",
+        "Codecs",
+        "Chunks without reference",
+        "Rejected",
+    )
     output.write_line()
     arrays = list(_arrays(refs))
-    output.write_rows(columns, map(_array_row, arrays))
+    output.write_rows(columns, map(_array_row, arrays), always=True)
     for array in arrays:
         if array["inner_count"] is not None:
             output.write_line(_shards_line(array))
@@ -289,7 +304,7 @@ def expand(
         bool, typer.Option("--lines", help="Print one JSON object for each key.")
     ] = False,
 ) -> int:
-    """Write the set as V0. The answer is JSON with and without --json."""
+    """Write the set as V0. The output is always JSON."""
     refs = open_set(source)
     check_expandable(refs.count, refs.limits)
     sentence = f"Expanding {refs.source.name}"
@@ -330,11 +345,11 @@ def _level(refs: ReferenceSet, path: str, start: int, total: int) -> Iterator[No
 def _arrays(refs: ReferenceSet) -> Iterator[dict[str, Any]]:
     from refexplorer.io.decode.steps import shard_layout
 
-    for path in refs.arrays():
-        array, summary = refs.array(path), refs.summary(path)
+    states = internals(refs).array_states
+    for array, counts in zip(states.arrays, states.counts, strict=True):
         layout = shard_layout(array)
         yield {
-            "path": path,
+            "path": array.path,
             "shape": array.shape,
             "chunks": array.chunks
             if array.varying is None
@@ -346,8 +361,8 @@ def _arrays(refs: ReferenceSet) -> Iterator[dict[str, Any]]:
             "codecs": array.codecs,
             "dimensions": array.dimensions,
             "zarr_format": array.zarr_format,
-            "missing": summary.missing,
-            "left_out": summary.left_out,
+            "missing": counts.absent,
+            "left_out": counts.rejected,
         }
 
 

@@ -37,8 +37,7 @@ Output = Annotated[
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Overwrite the output if it exists.")]
 Allow = Annotated[
-    list[str] | None,
-    typer.Option(help="Allow a place to be read: a folder, s3://bucket, a host."),
+    list[str] | None, typer.Option(help="Allow a place to be read: a folder, s3://bucket, a host.")
 ]
 
 
@@ -89,7 +88,7 @@ def diff(
     allow: Allow = None,
     as_json: AsJson = False,
 ) -> int:
-    """Tell what differs between two sets. Exit status 1 if anything does."""
+    """List the differences between two sets. Exit status 1 if there are any."""
     from refexplorer.verbs.differing import MARKS, reference_text, sentences, title
     from refexplorer.verbs.differing import diff as difference_of
 
@@ -172,11 +171,14 @@ RenameRules = Annotated[Pairs, typer.Option(help="Replace the start of URLs: s3:
 def convert(
     source: SourceArgument,
     target: Annotated[
-        str,
+        str | None,
         typer.Argument(
             help="A file (.json, .gz, .zst), folder (.parq, .icechunk) or s3:// (.icechunk)."
         ),
-    ],
+    ] = None,
+    to_file: Annotated[
+        str | None, typer.Option("--output", "-o", help="The same as TARGET, as `infer` has it.")
+    ] = None,
     form: Annotated[
         str | None, typer.Option("--to", help="Form of the output: v0, v1, parquet or icechunk.")
     ] = None,
@@ -202,17 +204,13 @@ def convert(
         bool, typer.Option("--objects", help="Write metadata as JSON objects, not as strings.")
     ] = False,
     inline_coordinates: Annotated[
-        bool,
-        typer.Option(
-            "--inline-coordinates", help="Read what opening reads; write each as one chunk."
-        ),
+        bool, typer.Option("--inline-coordinates", help="Inline coordinates, each as one chunk.")
     ] = False,
     subchunk: Annotated[
-        Pairs,
-        typer.Option(help="Divide uncompressed chunks along the first dimension: x, or x=4."),
+        Pairs, typer.Option(help="Divide uncompressed chunks along the first dimension: x, or x=4.")
     ] = None,
     record_size: Annotated[
-        str, typer.Option(help="Rows of each parquet record file; auto goes by what is read.")
+        str, typer.Option(help="Rows of each parquet record file; auto chooses by what is read.")
     ] = "100000",
     message: Annotated[
         str | None, typer.Option(help="Message of the commit to an Icechunk repository.")
@@ -221,10 +219,13 @@ def convert(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> int:
-    """Write another form or other targets. What is written is read back and compared first."""
+    """Convert a set to another form or other targets. The output is read back and compared."""
     from refexplorer.verbs.converting import Conversion, form_of
     from refexplorer.verbs.converting import convert as convert_set
 
+    if (target is None) == (to_file is None):
+        raise typer.BadParameter("Name one output, as TARGET or with -o.")
+    target = target or to_file or ""
     refs = open_set(source, dict(pairs(template, "--template")), concat_dim)
     how = Conversion(
         form=form,

@@ -19,6 +19,7 @@ from refexplorer.hosts.cli.program import (
     ConcatDim,
     SourceArgument,
     app,
+    asked_options,
     open_set,
     status_of,
 )
@@ -70,7 +71,7 @@ def serve(
     no_browser: NoBrowser = False,
     as_json: AsJson = False,
 ) -> int:
-    """Open the page on a set in the browser. To proxies /healthz answers."""
+    """Open the explorer of a set in the browser. Health check: /healthz."""
     from refexplorer.hosts.page.server import serve as serve_page
 
     serve_page(
@@ -95,8 +96,27 @@ def serve(
 
 
 @app.command()
+def mcp(
+    source: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[SOURCE]...", help="Sets that may be asked about."),
+    ] = None,
+    allow: Allow = None,
+) -> int:
+    """Answer questions of an assistant over stdin and stdout (Model Context Protocol).
+
+    Read-only. Nothing is read but the sets, their folders and what --allow names.
+    """
+    from refexplorer.hosts.assistant import Assistant, serve
+
+    sets = {each: open_set(each) for each in source or ()}
+    serve(Assistant(sets, allow or (), asked_options() or None))
+    return 0
+
+
+@app.command()
 def demo(port: Port = 0, no_browser: NoBrowser = False, as_json: AsJson = False) -> int:
-    """Open the page on the shipped sets. It needs no network."""
+    """Open the page on the example sets. It needs no network."""
     from refexplorer.hosts.page.server import serve as serve_page
 
     serve_page(port=port, open_browser=not no_browser, ready=_announcer(as_json))
@@ -122,8 +142,7 @@ def page(
         int, typer.Option(min=1, help="Maximum number of rows of the tree to write.")
     ] = PAGE_KEYS,
     editor: Annotated[
-        bool,
-        typer.Option("--editor", help="Write the template editor with its text instead."),
+        bool, typer.Option("--editor", help="Write the template editor with its text instead.")
     ] = False,
     exercise: Annotated[
         bool,

@@ -85,7 +85,7 @@ function Chosen({ rule: { name, example, exercises }, followed, trouble, write, 
       <p class="rule-ways">
         {write && example !== null && (
           <button type="button" class="button" onClick={() => write(example)}>
-            Put it into the editor
+            Insert into the editor
           </button>
         )}
         {exercises.map((one) => (
@@ -99,9 +99,8 @@ function Chosen({ rule: { name, example, exercises }, followed, trouble, write, 
 }
 
 function places({ places: { length }, is_all: isAll }: RuleFollowed, example: string | null): string {
-  if (example === null) return "It is about parquet stores, which no JSON text shows.";
-  if (length === 0)
-    return isAll ? "Nothing in the text follows it." : "Nothing of what is shown of the text follows it.";
+  if (example === null) return "It applies to parquet stores only.";
+  if (length === 0) return isAll ? "Not used in this text." : "Not used in the part of the text that is shown.";
   const said = length === 1 ? "1 place in the text follows it" : `${count(length)} places in the text follow it`;
   return `${isAll ? "" : "At least "}${said}.`;
 }

@@ -78,7 +78,7 @@ export function Profiles({ axes, profiles, values, stepped, steps, all, shape, l
             disabled={kept.length >= MOST_KEPT}
             title={
               kept.length >= MOST_KEPT
-                ? `${MOST_KEPT} are kept, which is as many as colours tell apart`
+                ? `${MOST_KEPT} are kept, the most that can be told apart by colour`
                 : "Compare it with others, in this slice and in those that follow (p)"
             }
             onClick={keep}

@@ -42,19 +42,15 @@ export function Take({ session, reading, axes, steps, figure, caption }: Props) 
   const files: [string, string, () => Promise<void>][] = [
     [
       "PNG",
-      "The picture as it is seen, with title and colours",
+      "The picture as shown, with title and colours",
       async () => save(`${name}.png`, await pngOf(figure(), caption())),
     ],
-    [
-      "SVG",
-      "The picture as it is seen, with axes that stay sharp",
-      async () => save(`${name}.svg`, svgOf(figure(), caption())),
-    ],
+    ["SVG", "The picture as shown, as vector graphics", async () => save(`${name}.svg`, svgOf(figure(), caption()))],
     ["CSV", "Every value of the slice as a table, with their places", take("csv", "text/csv")],
-    ["npy", "Every value of the slice as an array of numpy, in its data type", take("npy", "application/octet-stream")],
+    ["npy", "Every value of the slice as a NumPy array, in its data type", take("npy", "application/octet-stream")],
     [
       "NetCDF",
-      "Every value of the part as it is stored, with attributes and coordinates",
+      "Every stored value of the part, with attributes and coordinates",
       take("netcdf", "application/x-netcdf"),
     ],
   ];

@@ -61,7 +61,7 @@ export function Rows<R>({ rows, handle, active, attributes, onKeyDown, header, f
   const list = useId();
   const scroller = useRef<HTMLDivElement>(null);
   const height = Math.max(0, useHeight(scroller) - ROW_HEIGHT);
-  const geometry = { total: rows.total, rowHeight: ROW_HEIGHT, height };
+  const geometry = { total: rows.shown, rowHeight: ROW_HEIGHT, height };
   const { top, moveTo } = usePosition(scroller, geometry, (at) => {
     const [first, last] = virtual.visible(at, geometry);
     rows.want(first, last);
@@ -70,7 +70,7 @@ export function Rows<R>({ rows, handle, active, attributes, onKeyDown, header, f
   const [start, end] = virtual.visible(top, geometry);
 
   const reveal = (index: number) => moveTo((now) => virtual.revealed(index, now, geometry));
-  useLayoutEffect(() => rows.want(start, end), [rows, start, end, rows.total]);
+  useLayoutEffect(() => rows.want(start, end), [rows, start, end, rows.shown]);
   const heightBefore = useRef(height);
   useLayoutEffect(() => {
     const before = { ...geometry, height: heightBefore.current };
@@ -85,7 +85,7 @@ export function Rows<R>({ rows, handle, active, attributes, onKeyDown, header, f
       page: () => Math.max(1, Math.floor(height / ROW_HEIGHT) - 1),
       move: (by) => moveTo((now) => now + by * ROW_HEIGHT),
     }),
-    [moveTo, rows.total, height],
+    [moveTo, rows.shown, height],
   );
 
   const offset = (scroller.current?.scrollTop ?? 0) - top;
@@ -105,7 +105,8 @@ export function Rows<R>({ rows, handle, active, attributes, onKeyDown, header, f
   return (
     <div
       tabIndex={0}
-      aria-rowcount={rows.total + 1}
+      aria-rowcount={rows.shown + 1}
+      aria-busy={rows.stale || undefined}
       aria-activedescendant={isDrawn ? `${list}-${active}` : undefined}
       {...{ ...attributes, onKeyDown: onKey }}
       ref={scroller}

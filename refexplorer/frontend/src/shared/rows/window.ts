@@ -13,7 +13,9 @@ const KEPT = 2_000;
 
 /** Keeps fetched rows by index. One request is in flight, and the newest wish is asked for next. */
 export class RowWindow<R> {
+  /** How many rows there are; `shown` has room for those that are still drawn, too. */
   total = 0;
+  shown = 0;
   error: string | null = null;
   private readonly fetch: (start: number, n: number) => Promise<RowsReply<R>>;
   private readonly changed: () => void;
@@ -60,10 +62,11 @@ export class RowWindow<R> {
   reset(total: Count, keep = false): void {
     this.total = Number(total);
     this.generation += 1;
-    if (!keep) this.rows.clear();
+    this.stale = keep && this.rows.size > 0 && this.total > 0;
+    this.shown = this.stale ? Math.max(this.shown, this.total) : this.total;
+    if (!this.stale) this.rows.clear();
     this.waiting = null;
     this.error = null;
-    this.stale = keep;
     this.changed();
     void this.load();
   }
@@ -85,7 +88,7 @@ export class RowWindow<R> {
 
   /** Says which rows are looked at: from `start` up to and without `end`. */
   want(start: number, end: number): void {
-    this.wish = [Math.max(0, start), Math.min(this.total, end)];
+    this.wish = [Math.max(0, start), end];
     void this.load();
   }
 
@@ -95,7 +98,8 @@ export class RowWindow<R> {
     void this.load();
   }
 
-  private stale = false;
+  /** Whether the rows that are here are to be replaced. */
+  stale = false;
 
   private async load(): Promise<void> {
     const page = this.missing();
@@ -122,13 +126,16 @@ export class RowWindow<R> {
     for (const [i, row] of reply.rows.entries()) this.rows.set(start + i, row);
     // Rows that do not come although they were counted must not be asked for again and again.
     if (reply.rows.length === 0) this.total = Math.min(this.total, start);
+    this.shown = this.total;
   }
 
   /** The first index to ask for: a little before the first row that is wished for and not here. */
   private missing(): number | null {
     const [start, end] = this.wish;
+    // The rows that are to be replaced may be further down than any of the new ones.
+    if (this.stale) return Math.max(0, Math.min(start, this.total - end + start) - PAGE / 6);
     for (let index = start; index < Math.min(end, this.total); index++) {
-      if (this.stale || !this.rows.has(index)) return Math.max(0, index - PAGE / 6);
+      if (!this.rows.has(index)) return Math.max(0, index - PAGE / 6);
     }
     return null;
   }

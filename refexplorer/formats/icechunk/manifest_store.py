@@ -1,0 +1,95 @@
+"""The manifests of a snapshot, read when their chunks are asked for.
+
+Which manifests an array has, how many chunks each of them holds and where these lie in the grid
+stands in the snapshot itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from refexplorer.core.errors import PickledByFields
+from refexplorer.core.limits import INT64_MAX, Limits
+from refexplorer.formats.icechunk.columns import ManifestFile, SnapshotNode
+from refexplorer.formats.icechunk.manifests import (
+    Containers,
+    ManifestChunks,
+    OpenManifest,
+    chunks_of,
+)
+from refexplorer.spec.zarr_metadata import ArrayMeta, BadMetadata, parse_metadata, read_array
+
+_FEW = 10_000
+"""Chunks of a snapshot that are read when it is opened: they cost less than they save."""
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestArray:
+    """An array, with the manifests that hold its chunks."""
+
+    array: ArrayMeta  # Its metadata
+    node: str  # Its id in the repository
+    files: tuple[ManifestFile, ...]
+
+
+@dataclass(frozen=True)
+class ManifestStore(PickledByFields):
+    """The arrays of a snapshot whose chunks are not read yet."""
+
+    place: str  # Of the repository
+    limits: Limits
+    opening: OpenManifest
+    containers: Containers
+    arrays: tuple[ManifestArray, ...]
+
+    def path_of(self, file: ManifestFile) -> str:
+        """Return the path or URL of a manifest."""
+        return manifest_path(self.place, file.id)
+
+    def chunks(self, array: ManifestArray, file: ManifestFile) -> Iterator[ManifestChunks]:
+        """Read the chunks of an array in a manifest."""
+        path = self.path_of(file)
+        yield from chunks_of(path, array.node, self.limits, self.opening, self.containers)
+
+
+def manifest_path(place: str, name: str) -> str:
+    """Return the path or URL of a manifest by its id."""
+    return f"{place}/manifests/{name}"
+
+
+def readable_later(
+    nodes: Sequence[SnapshotNode], metadata: Mapping[str, str]
+) -> Iterator[ManifestArray]:
+    """Yield the arrays of a large snapshot whose chunks can be found by their numbers.
+
+    Others are read at once: those whose metadata is wrong, with chunks outside of the grid, or
+    with a manifest that holds chunks of another array, too, so that nothing counts them.
+    """
+    owners = Counter(file.id for node in nodes for file in node.manifests)
+    if sum(file.chunks or 0 for node in nodes for file in node.manifests) <= _FEW:
+        return
+    for node in nodes:
+        if not node.manifests or any(owners[file.id] > 1 for file in node.manifests):
+            continue
+        try:
+            written = parse_metadata(metadata.get(node.key, ""))
+            array = None if written is None else read_array(node.path, written, {})
+        except BadMetadata:
+            continue
+        if array is not None and all(_fits(file, array) for file in node.manifests):
+            yield ManifestArray(array, node.id, node.manifests)
+
+
+def _fits(file: ManifestFile, array: ArrayMeta) -> bool:
+    """Say whether the chunks of a manifest are counted, and inside the grid of its array."""
+    return (
+        file.chunks is not None
+        and array.chunk_count <= INT64_MAX
+        and len(file.extents) == len(array.grid)
+        and all(
+            0 <= start < stop <= size
+            for (start, stop), size in zip(file.extents, array.grid, strict=True)
+        )
+    )

@@ -1,0 +1,268 @@
+"""In xarray's own places: ``engine="refexplorer"`` and the accessor ``refs``.
+
+xarray imports this module when it opens the first dataset, whoever asks for it, and `refexplorer`
+does where xarray is imported already. So nothing is imported here that only a call needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import xarray
+from xarray.backends import BackendEntrypoint
+
+if TYPE_CHECKING:
+    from refexplorer.hosts.notebook.widgets import Explorer
+    from refexplorer.io.reading.trace import Trace
+    from refexplorer.verbs.referenceset import ReferenceSet
+
+NAME = "refs"
+"""Of the accessor, also in messages."""
+_DECODERS = (
+    "mask_and_scale",
+    "decode_times",
+    "decode_timedelta",
+    "use_cftime",
+    "concat_characters",
+    "decode_coords",
+    "drop_variables",
+)
+_ZARR_ARRAY = "zarr.core.array.Array"
+
+
+class ReferencesBackend(BackendEntrypoint):
+    """Opens what `refexplorer.open_references` opens, with its access policy and merged reads.
+
+    ``xr.open_dataset("set.json", engine="refexplorer", allow=["s3://bucket"])``. Other options are
+    ``group``, ``storage_options``, ``templates`` and ``concat_dim``.
+    """
+
+    description = "Reference sets of kerchunk, VirtualiZarr and Icechunk, with merged reads"
+    supports_groups = True
+    open_dataset_parameters: ClassVar[tuple[str, ...]] = (
+        "filename_or_obj",
+        *_DECODERS,
+        "group",
+        "allow",
+        "storage_options",
+        "templates",
+        "concat_dim",
+    )
+
+    def open_dataset(
+        self,
+        filename_or_obj: Any,
+        *,
+        drop_variables: str | Iterable[str] | None = None,
+        group: str | None = None,
+        allow: Collection[str] = (),
+        **options: Any,
+    ) -> xarray.Dataset:
+        """Open a group; xarray itself makes the indexes."""
+        refs, decoders = _opened(filename_or_obj, allow, options)
+        return refs.to_xarray(
+            group=group or "", coordinates=False, drop_variables=drop_variables, **decoders
+        )
+
+    def open_datatree(
+        self,
+        filename_or_obj: Any,
+        *,
+        drop_variables: str | Iterable[str] | None = None,
+        allow: Collection[str] = (),
+        **options: Any,
+    ) -> xarray.DataTree:
+        """Open all groups."""
+        refs, decoders = _opened(filename_or_obj, allow, options)
+        return refs.to_datatree(coordinates=False, drop_variables=drop_variables, **decoders)
+
+    def open_groups_as_dict(
+        self, filename_or_obj: Any, **options: Any
+    ) -> dict[str, xarray.Dataset]:
+        """Open all groups, by path."""
+        tree = self.open_datatree(filename_or_obj, **options)
+        return {node.path: node.to_dataset(inherit=False) for node in tree.subtree}
+
+
+def _opened(
+    source: object, allow: Collection[str], options: dict[str, Any]
+) -> tuple[ReferenceSet, dict[str, Any]]:
+    """Open a set; return it, and the options that are for decoding."""
+    from refexplorer.verbs.opening import open_references
+
+    decoders = {"decode_times": True}
+    decoders |= {name: options.pop(name) for name in _DECODERS if name in options}
+    return open_references(source, **options).allowing(*allow), decoders
+
+
+class ReferencesAccessor:
+    """The reference set behind a dataset, array or tree: ``ds.refs``.
+
+    Attributes
+    ----------
+    references
+        The `ReferenceSet`.
+    """
+
+    def __init__(self, held: Any) -> None:
+        from refexplorer.verbs.opening import open_references
+
+        self._held = held
+        self.references = open_references(held)
+        self._whole: tuple[dict[str, Any], xarray.Dataset] | None = None
+
+    def __repr__(self) -> str:
+        return repr(self.references)
+
+    def _repr_html_(self) -> str:
+        return self.references._repr_html_()
+
+    def allowing(
+        self, *places: str, storage_options: Mapping[str, Any] | None = None
+    ) -> ReferencesAccessor:
+        """Return the same whose targets at further places may be read."""
+        other = object.__new__(type(self))
+        other._held, other._whole = self._held, None
+        other.references = self.references.allowing(*places, storage_options=storage_options)
+        return other
+
+    def explore(self, **options: Any) -> Explorer:
+        """Show the set; an array is chosen in it. Options are those of `refexplorer.explore`."""
+        from refexplorer.hosts.notebook.widgets import explore
+
+        if isinstance(self._held, xarray.DataArray):
+            options.setdefault("selection", self._path(self._held))
+        return explore(self.references, **options)
+
+    def why(self, array: str | None = None, *, method: str | None = None, **labels: Any) -> Trace:
+        """Trace the value at labels, such as ``ds.refs.why("sst", time="2025-07-03", lat=60)``.
+
+        Parameters
+        ----------
+        array
+            The name of a variable; needed where several have the dimensions that are named.
+        method
+            ``"nearest"`` where labels need not be exact, as in ``ds.sel``.
+        labels
+            A label for each dimension; where a dimension has no coordinate, its position.
+
+        Raises
+        ------
+        RefexplorerError
+            If the labels are not of one value, or it is not certain where it is in the set.
+        """
+        return self.references.why(*self._position(array, method, labels))
+
+    def file_of(self, array: str | None = None, *, method: str | None = None, **labels: Any) -> str:
+        """Return the path or URL of the file that has the value at labels, given as for `why`.
+
+        Raises
+        ------
+        RefexplorerError
+            As `why`, or if the value is in the set itself or has no reference.
+        """
+        from refexplorer.core.errors import RefexplorerError
+        from refexplorer.io.access import resolve
+
+        path, position = self._position(array, method, labels)
+        refs, meta = self.references, self.references.array(path)
+        key = meta.chunk_key(meta.chunk_at(position))
+        if (error := refs.rejection(key)) is not None:
+            raise RefexplorerError(f"{key} was rejected: {error}")
+        reference = refs.get(key)
+        if reference is None:
+            raise RefexplorerError(f"{key} has no reference: its values read as the fill value.")
+        url = getattr(reference, "url", None)
+        if url is None:
+            raise RefexplorerError(f"The values of {key} are in the set itself, not in a file.")
+        return resolve(url, refs.source.location)
+
+    def _position(
+        self, name: str | None, method: str | None, labels: Mapping[str, Any]
+    ) -> tuple[str, list[int]]:
+        """Return the path of an array, and where in it the value at labels is."""
+        from refexplorer.core.errors import RefexplorerError
+
+        held = self._array(name, labels)
+        path = self._path(held)
+        meta = self.references.array(path)
+        dimensions = meta.dimensions or ()
+        known = [each for each in labels if each in held.indexes]
+        try:
+            one = held.coords.to_dataset().sel(
+                {each: labels[each] for each in known}, method=method
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise RefexplorerError(f"{path} has no such label: {error}.") from None
+        place: list[int] = []
+        for dimension, size in zip(dimensions, meta.shape, strict=False):
+            label = one[dimension].values if dimension in one.coords else labels.get(dimension)
+            if label is None or np.ndim(label):
+                raise RefexplorerError(f"Give the label of one {dimension} for a value of {path}.")
+            place.append(self._number(path, dimension, size, label, held))
+        if unknown := labels.keys() - {*dimensions}:
+            raise RefexplorerError(f"{path} has no dimension {', '.join(sorted(unknown))}.")
+        return path, place
+
+    def _number(self, path: str, dimension: str, size: int, label: Any, held: Any) -> int:
+        """Return the number of a label in the set, of which a dataset may be any part."""
+        from refexplorer.core.errors import RefexplorerError
+
+        is_number = np.issubdtype(np.asarray(label).dtype, np.number)
+        how: dict[str, Any] = {"group": path.rpartition("/")[0], "decode_times": not is_number}
+        if self._whole is None or self._whole[0] != how:
+            self._whole = how, self.references.to_xarray(coordinates=True, **how)
+        whole = self._whole[1]
+        if dimension in whole.indexes:
+            found = np.flatnonzero(whole.indexes[dimension] == np.asarray(label)[()])
+            if len(found) != 1:
+                raise RefexplorerError(
+                    f"The set has {dimension}={label} {len(found)} times, so it is not certain "
+                    f"where it is in {path}; ds.{NAME}.references.why takes positions."
+                )
+            return int(found[0])
+        if held.sizes.get(dimension, size) != size or not is_number:
+            raise RefexplorerError(
+                f"{dimension} has no coordinate, and this is a part of {path}, so it is not "
+                f"certain where {label} is; ds.{NAME}.references.why takes positions."
+            )
+        return int(label)
+
+    def _array(self, name: str | None, labels: Mapping[str, Any]) -> xarray.DataArray:
+        from refexplorer.core.errors import RefexplorerError
+
+        held = self._held
+        if isinstance(held, xarray.DataArray):
+            return held
+        if not isinstance(held, xarray.Dataset):
+            raise RefexplorerError(f"Choose a dataset or an array of the tree: tree['x'].{NAME}.")
+        if name is None:
+            names = [each for each in held.data_vars if labels.keys() <= {*held[each].dims}]
+            if len(names) != 1:
+                shown = ", ".join(map(str, names)) or "no variable"
+                raise RefexplorerError(f"Name one variable; {shown} may be meant.")
+            return held[names[0]]
+        if name not in held.variables:
+            raise RefexplorerError(f"The dataset has no variable {name!r}.")
+        return held[name]
+
+    def _path(self, held: xarray.DataArray) -> str:
+        """Return the path that an array has in the set, however it is named now."""
+        from refexplorer.core.errors import RefexplorerError
+        from refexplorer.formats.objects import held_by
+
+        known = self.references.arrays()
+        found = {each.path for each in held_by(held.variable, {_ZARR_ARRAY})} or {str(held.name)}
+        if len(found) == 1 and (path := found.pop()) in known:
+            return path
+        raise RefexplorerError(
+            f"It is not known which array of the set {held.name!r} is; "
+            f"ds.{NAME}.references.arrays() lists them."
+        )
+
+
+xarray.register_dataset_accessor(NAME)(ReferencesAccessor)  # type: ignore[no-untyped-call]
+xarray.register_dataarray_accessor(NAME)(ReferencesAccessor)  # type: ignore[no-untyped-call]
+xarray.register_datatree_accessor(NAME)(ReferencesAccessor)  # type: ignore[no-untyped-call]

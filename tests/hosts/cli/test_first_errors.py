@@ -1,0 +1,139 @@
+"""The errors of the first ten minutes name the next thing to type, once, in words of the place."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import xarray as xr
+
+import refexplorer as rx
+from tests.helpers.commands import run
+
+MISSING = ("s3fs", "h5py", "kerchunk")
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of modules that cannot be imported, and are found nowhere else."""
+    folder = tmp_path_factory.mktemp("bare")
+    (folder / "sitecustomize.py").write_text(
+        "import sys\n"
+        "class Missing:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name.partition('.')[0] in {MISSING!r}:\n"
+        "            raise ModuleNotFoundError(f'No module named {name!r}', name=name)\n"
+        "sys.meta_path.insert(0, Missing())\n"
+        "import importlib.util\n"
+        "before = importlib.util.find_spec\n"
+        "def find_spec(name, package=None):\n"
+        "    try:\n"
+        "        return before(name, package)\n"
+        "    except ModuleNotFoundError:\n"
+        "        return None\n"
+        "importlib.util.find_spec = find_spec\n"
+    )
+    return folder
+
+
+def typed(bare: Path, *arguments: str) -> tuple[int, str]:
+    """Run a command where packages are missing; return its status and all that it printed."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "refexplorer", *arguments],
+        env=os.environ | {"PYTHONPATH": str(bare)},
+        cwd=bare,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return ran.returncode, ran.stdout + ran.stderr
+
+
+@pytest.fixture
+def in_bucket(demo: Path, tmp_path: Path) -> Path:
+    refs = json.loads((demo / "sst.v0.json").read_text())
+    for key, each in refs.items():
+        if isinstance(each, list):
+            refs[key] = [f"s3://bucket/{each[0]}", *each[1:]]
+    path = tmp_path / "combined.json"
+    path.write_text(json.dumps(refs))
+    return path
+
+
+@pytest.mark.child
+@pytest.mark.parametrize(
+    ("arguments", "advice"),
+    [
+        (("check", "s3://bucket/combined.json"), "pip install 'refexplorer[s3]'"),
+        (("audit", "SET", "--allow", "s3://bucket"), "pip install 'refexplorer[s3]'"),
+        (("why", "SET", "sst", "6,10,12", "--allow", "s3://bucket"), "'refexplorer[s3]'"),
+        (("verify", "DEMO"), 'pip install "refexplorer[verify]"'),
+        (("check", "FILE"), "pip install 'refexplorer[virtual]'"),
+        (("preflight", "FILES"), "pip install 'refexplorer[virtual]'"),
+    ],
+    ids=["set in s3", "audit", "why", "verify", "HDF5", "preflight"],
+)
+def test_a_missing_package_is_named_once(
+    arguments: tuple[str, ...], advice: str, bare: Path, demo: Path, in_bucket: Path
+) -> None:
+    names = {
+        "SET": str(in_bucket),
+        "DEMO": str(demo / "sst.v0.json"),
+        "FILE": str(demo / "sst_2025-07.nc"),
+        "FILES": str(demo / "sst_*.nc"),
+    }
+    status, printed = typed(bare, *(names.get(word, word) for word in arguments))
+    assert status == 2
+    assert printed.count(advice) == 1
+    assert "Traceback" not in printed
+    if arguments[0] == "verify":  # the line below the headline
+        assert advice in printed.splitlines()[1]
+
+
+def test_a_place_that_is_not_allowed_is_named_once(in_bucket: Path) -> None:
+    for command in (("audit",), ("verify",), ("why", "sst", "6,10,12")):
+        ran = run(command[0], str(in_bucket), *command[1:])
+        printed = ran.out + ran.err
+        assert ran.status == 2
+        assert printed.count("--allow s3://bucket") == 1
+        assert printed.lower().count("may not be read yet") <= 2  # the headline, and the reason
+        assert "refs." not in printed
+
+
+def test_in_python_the_advice_is_python(in_bucket: Path) -> None:
+    refs = rx.open_references(in_bucket)
+    with pytest.raises(rx.errors.AccessError, match=r'refs\.allowing\("s3://bucket"\)') as caught:
+        refs.read("sst")
+    assert "--allow" not in str(caught.value)
+
+
+def test_a_wrong_path_says_where_it_was_looked_for(in_bucket: Path) -> None:
+    ran = run("check", str(in_bucket.with_name("combine.json")))
+    assert ran.err == (
+        f"refexplorer: There is no file 'combine.json' in '{in_bucket.parent}'; "
+        "the name closest to it is 'combined.json'.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a,b\n1,2\n", "a reference set in JSON begins with {"),
+        ('{"a": 1, "b": [1, 2]}', "Nothing in the document is a reference"),
+        ("", "is empty"),
+    ],
+)
+def test_another_file_is_called_one(text: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "other.json").write_text(text)
+    ran = run("check", str(tmp_path / "other.json"))
+    assert ran.status in (1, 2)
+    assert words in ran.out + ran.err
+
+
+def test_a_dataset_that_has_no_references_says_what_to_pass() -> None:
+    with pytest.raises(rx.errors.SourceError, match=r'rx\.explore\("combined\.json"\)\.$'):
+        rx.explore(xr.Dataset({"a": ("x", [1, 2, 3])}))

@@ -144,7 +144,7 @@ class Lock:
         Raises
         ------
         SourceError
-            If the file exists and is not to be replaced, or it cannot be written.
+            If the file exists and `overwrite` is False, or it cannot be written.
         """
         said = {"schema": _SCHEMA, "made": self.made.isoformat(), "arrays": self.arrays}
         metadata = {_KEY: json.dumps(said).encode()}

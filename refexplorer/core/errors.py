@@ -65,7 +65,7 @@ def cause_of(raised: BaseException, cause: BaseException) -> BaseException | Non
 
 
 class RefexplorerError(PickledError):
-    """The root of every error raised: its text is one sentence with the place and what to do."""
+    """Base class of all errors. The message is one sentence with the place and what to do."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(shorten(masked_text(message)))

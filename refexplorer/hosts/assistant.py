@@ -156,7 +156,7 @@ class Assistant:
         return _reported(refs, refs.verify(values=values, within=float(_SECONDS)))
 
     def advise(self, source: str) -> Answer:
-        """Tell what opening and reading cost, and what would make them cheaper."""
+        """Estimate the cost of opening and reading, and list what would make them cheaper."""
         advice = self._set(source).advise()
         return {
             "cheaper": [str(each) for each in advice.findings],

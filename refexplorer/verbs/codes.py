@@ -70,7 +70,7 @@ class CodeExplanation:
 
 
 def explain_code(code: str) -> CodeExplanation:
-    """Explain a diagnostic code: what it means, what readers do, how to mend it.
+    """Explain a diagnostic code: what it means, what readers do, how to fix it.
 
     Raises
     ------

@@ -176,15 +176,15 @@ Watch = Callable[[Iterable[Table], int, str], Iterable[Table]]
 
 @dataclass(frozen=True, kw_only=True)
 class Conversion:
-    """How a set is to be written.
+    """Options for writing a set.
 
     Attributes
     ----------
     form
-        One of `FORMS`; None goes by the name of the output: ``.parq`` and ``.parquet`` are
-        stores, ``.icechunk`` is a repository, all else is V0.
+        One of `FORMS`; None chooses by the name of the output: ``.parq`` and ``.parquet`` are
+        stores, ``.icechunk`` is a repository, anything else is V0.
     renames
-        Starts of URLs and what they become; the first rule that fits is applied.
+        Pairs of old and new starts of URLs; the first match is applied.
     absolute
         Resolve relative URLs against the place of the source.
     relative
@@ -192,14 +192,14 @@ class Conversion:
     inline
         Bytes up to which byte ranges are read and written into the set; 0 reads nothing.
     allow
-        What may be read for it besides the folder of the source.
+        Places that may be read, in addition to the folder of the source.
     outline
-        A file to take the inline data of chunks out to.
+        A file to move the inline data of chunks to.
     objects
-        Write metadata as JSON objects, not as text that holds them.
+        Write metadata as JSON objects, not as strings.
     record_size
-        Rows of a record file of a parquet store; None takes what one index of the first
-        dimension, and all of it at one point, cost least with.
+        Rows of a record file of a parquet store; None chooses the best size for reading one index
+        of the first dimension, or all of it at one point.
     inline_coordinates
         Read the coordinates that opening with xarray reads, and write each into the set as one
         chunk.
@@ -207,12 +207,12 @@ class Conversion:
         Arrays whose chunks are not compressed, and how many chunks each of them becomes; None
         divides them all along their first dimension.
     overwrite
-        Replace an output that is there; of an Icechunk repository what its branch ``main`` has,
-        and its history stays.
+        Replace an existing output; in an Icechunk repository, the content of the branch ``main``,
+        and the history stays.
     message
-        Of the commit to an Icechunk repository.
+        Message of the commit to an Icechunk repository.
     storage_options
-        For fsspec, to write an Icechunk repository by URL; those of the source by default.
+        Options for fsspec, to write an Icechunk repository by URL; those of the source by default.
     """
 
     form: str | None = None
@@ -308,9 +308,9 @@ WrittenCheck = Callable[[object], object]
 def convert(source: object, output: str | os.PathLike[str], how: Conversion | None = None) -> int:
     """Write a set in another form or with other targets; return how many keys were written.
 
-    What was written is read back and compared with the source before it gets its name, so that an
-    output is either there and right, or not there. References go through memory a block at a time,
-    but for V1: what repeats is looked for in all of them, and those of a group at once.
+    The output is read back and compared with the source before it gets its name, so an incomplete
+    output never exists. References are processed a block at a time, except for V1, which needs all
+    references of a group at once.
 
     Parameters
     ----------
@@ -320,12 +320,12 @@ def convert(source: object, output: str | os.PathLike[str], how: Conversion | No
         The file, compressed if its name ends in ``.gz`` or ``.zst``, or the folder of a store. An
         Icechunk repository may be written to a bucket, by its URL (``s3://``, ``gs://``).
     how
-        What to do on the way; None changes the form only.
+        Options; None changes the form only.
 
     Raises
     ------
     RefexplorerError
-        If the output is there or is the source, the form has no place for a key, a rule fits no
+        If the output exists or is the source, the form cannot contain a key, a rename matches no
         URL, or a target may not be read.
 
     Warns

@@ -187,7 +187,7 @@ class Difference:
 def diff(
     before: object, after: object, *, read: bool = False, allow: Collection[str] = ()
 ) -> Difference:
-    """Compare two sets by key and by what the keys mean, whatever form they are in.
+    """Compare two sets of any form, key by key.
 
     If one set is Zarr v2 and the other v3, the first is compared as v3, where its metadata can be
     written so: chunks of one place are then one key.
@@ -197,10 +197,11 @@ def diff(
     before, after
         A `ReferenceSet` each, or a source as `open_references` takes it.
     read
-        Read the byte ranges that the other side has as text, to see whether the bytes are equal;
-        otherwise no target is read.
+        Read byte ranges that are inline in the other set, to compare the bytes; if False, no target
+        is read.
     allow
-        What may be read besides the folders of the reference files, such as ``"s3://bucket"``.
+        Places that may be read, in addition to the folders of the reference files, such as
+        ``"s3://bucket"``.
 
     Raises
     ------

@@ -95,19 +95,18 @@ class Inference:
 
 
 def infer(references: object, *, progress: Progress | None = None) -> Inference:
-    """Find the smallest V1 for a set: templates, and gen items where numbers follow progressions.
+    """Find the smallest V1 for a set: templates, and gen items for regular numbers.
 
-    Each gen item is expanded by the rules of the specification and compared with the set before
-    it is taken, so the document expands to exactly the same references. Where chunks are missing
-    here and there, an item makes boxes of those that are there. No target is read.
+    Each gen item is expanded by the rules of the specification and compared with the set before it
+    is used, so the document expands to exactly the same references. If chunks are missing, items
+    cover boxes of existing chunks. No target is read.
 
     Parameters
     ----------
     references
         A `ReferenceSet`, or a source as `open_references` takes it.
     progress
-        Called now and then with how much of the work is done, and how much there is; what it
-        raises stops the work.
+        Called with the finished and the total amount of work; an exception stops the work.
 
     Raises
     ------

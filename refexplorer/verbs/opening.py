@@ -48,12 +48,12 @@ def history(
         A path or URL, with or without ``@`` and a version, a ``Repository``, ``Session`` or store,
         or a `ReferenceSet` that was opened from one of these.
     storage_options
-        As for `open_references`; of a `ReferenceSet` its own by default.
+        As for `open_references`; by default those of the `ReferenceSet`.
 
     Raises
     ------
     SourceError
-        If it is no repository, or is not known by a session alone.
+        If it is not a repository, or is a session without its repository.
     """
     if isinstance(source, ReferenceSet):
         storage_options = storage_options or source.storage_options
@@ -127,44 +127,43 @@ def open_references(
     ----------
     source
         A path, a URL that fsspec knows, a dict, JSON text or bytes: V0 or V1 JSON, plain or
-        compressed with gzip or zstd (told by content), DMR++, a STAC item with references, or the
-        folder or zip archive of a parquet store. Of a file that holds a list of sets,
-        ``"path#2"`` is the third one. Also a virtual dataset,
-        datatree or ``ManifestStore`` of VirtualiZarr; or the folder or URL (``s3://``, ``gs://``,
-        ``https://``) of an Icechunk repository, whose branch, tag or snapshot may follow, as in
-        ``"repository@v1"``, or its ``Repository``, ``Session`` or store. With icechunk 1 it has to
-        be in a folder of this machine. Or, where kerchunk is installed (``refexplorer[virtual]``),
-        an HDF5, NetCDF, GRIB2, FITS or TIFF file, also by URL, to which references are made; no
-        chunk is read for it, but of GRIB2 all messages. Several files are given as a list, or by
-        a pattern of this machine such as ``"2024*.nc"``: each is a group then. A Zarr store is
-        opened as references to its files; of one on a web server, which cannot be listed, to all
-        that its consolidated metadata have room for.
+        compressed with gzip or zstd (detected by content), DMR++, a STAC item with references, or
+        the folder or zip archive of a parquet store. If a file is a list of sets, ``"path#2"`` is
+        the third one. Also a virtual dataset, datatree or ``ManifestStore`` of VirtualiZarr; or the
+        folder or URL (``s3://``, ``gs://``, ``https://``) of an Icechunk repository, whose branch,
+        tag or snapshot may follow, as in ``"repository@v1"``, or its ``Repository``, ``Session`` or
+        store. With icechunk 1 it must be in a local folder. Or, where kerchunk is
+        installed (``refexplorer[virtual]``), an HDF5, NetCDF, GRIB2, FITS or TIFF file, also by
+        URL, for which references are created; chunks are not read, except the messages of GRIB2.
+        Several files are given as a list, or as a local pattern such as ``"2024*.nc"``: each file
+        becomes a group. A Zarr store is opened as references to its files; a store on a web server
+        cannot be listed, so references are created for every chunk of its consolidated metadata.
     templates
-        Replaces templates of the set by name, as fsspec's ``template_overrides``.
+        Values that replace templates of the set, by name, like fsspec's ``template_overrides``.
     storage_options
         For fsspec, to read the source, and later its targets of the same protocol. Headers, users
-        and tokens are sent to the server of the source alone; those for another server are given
-        by its name: ``{"https://host": {"headers": {…}}}``.
+        and tokens are sent only to the server of the source; pass those for another server by its
+        name: ``{"https://host": {"headers": {…}}}``.
     limits
-        What the set may cost.
+        Limits on memory, time and sizes.
     progress
-        Called while a large document is read, with the bytes that were read and those of the
-        file, or while several are opened, with two counts of files (`FileCount`); an exception
-        that it raises stops the opening and comes out here.
+        Called while a large document is read, with the bytes read and the size of the file, or
+        while several files are opened, with two counts of files (`FileCount`); an exception stops
+        the opening and is raised.
     concat_dim
-        The dimension along which several sources are joined, in their order, in each of their
-        groups. Values of coordinates are read for that.
+        The dimension along which several sources are joined, in order, in each group. Coordinate
+        values are read for this.
 
     Raises
     ------
     SourceError
         If the source is missing, empty or cannot be read, or sources cannot be joined.
     AccessError
-        If the server of a URL leads to an address inside this machine or network.
+        If the server of a URL redirects to an address inside this machine or network.
     SpecError
-        If it is no reference set: not JSON, not an object, a wrong version.
+        If it is not a reference set: not JSON, not an object, a wrong version.
     LimitError
-        If it is larger than the limits or the memory allow.
+        If it exceeds the limits or the memory.
     """
     if isinstance(source, ReferenceSet):
         return _opened_again(source, storage_options, templates, limits)
@@ -348,12 +347,12 @@ def expand(
     document
         A dict, JSON text or bytes.
     templates
-        Replaces templates of the document by name.
+        Values that replace templates of the document, by name.
 
     Raises
     ------
     SpecError
-        If the document is refused as a whole; everything else is among the diagnostics.
+        If the document cannot be read; all other problems are diagnostics.
     LimitError
         If there are more than `Limits.expanded_keys` keys.
     """
@@ -372,16 +371,16 @@ def dialects(
 ) -> Dialects:
     """Compare how readers read a set.
 
-    fsspec, VirtualiZarr and icechunk are run where they are installed, in a process of limited
-    memory and time and on a sample of a large set. Of the others a dated table knows which
-    features they lack.
+    fsspec, VirtualiZarr and icechunk are run if they are installed, in a process with limited
+    memory and time, and on a sample of a large set. For other readers, a dated table lists
+    unsupported features.
 
     Parameters
     ----------
     source, templates, storage_options
         As `open_references`.
     readers
-        The names of those to compare, such as ``"fsspec (default)"``; None for all.
+        The names of the readers to compare, such as ``"fsspec (default)"``; None for all.
 
     Raises
     ------

@@ -189,14 +189,14 @@ def preflight(
     storage_options: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Preflight:
-    """Compare files, and say which of them can be joined. No chunk of data is read.
+    """Compare files, and find out which of them can be joined. No data chunk is read.
 
     Parameters
     ----------
     source
-        A pattern of this machine such as ``"2024*.nc"``, or a list of paths and URLs.
+        A local pattern such as ``"2024*.nc"``, or a list of paths and URLs.
     concat_dim
-        The dimension along which they are joined; None takes the one whose coordinate differs.
+        The dimension along which they are joined; None chooses the one whose coordinate differs.
     storage_options
         As `open_references`.
     progress
@@ -210,7 +210,7 @@ def preflight(
     Raises
     ------
     SourceError
-        If no file fits the pattern.
+        If no file matches the pattern.
     """
     sources = [os.fspath(each) for each in sources_of(source)[0]]
     names = _short_names(sources)

@@ -47,32 +47,32 @@ PAGE_KEYS = 10_000
 
 
 class ReferenceSet(SetChecks):
-    """An opened reference set: a mapping from keys to references, and questions to it.
+    """An opened reference set: a mapping from keys to references, which can be checked and read.
 
-    Made by `refexplorer.open_references`. Targets are read by `read`, `chunk`, `trace`, `audit`
+    Returned by `refexplorer.open_references`. Targets are read by `read`, `chunk`, `trace`, `audit`
     and `verify`, asked for their sizes by `check_targets`, and read through what `filesystem`,
     `to_zarr`, `to_xarray` and `to_datatree` return. Nothing else reads a target. Targets outside
-    the folder of the reference file have to be allowed by name:
+    the folder of the reference file must be allowed by name:
     ``refs.allowing("s3://bucket").read("sst")``. A key, path or array that the set does not have
     raises `KeyError`.
 
     Attributes
     ----------
     source
-        Where it came from; ``source.form`` is ``"V0"``, ``"V1"``, ``"parquet"``, ``"Icechunk"``,
+        The origin of the set; ``source.form`` is ``"V0"``, ``"V1"``, ``"parquet"``, ``"Icechunk"``,
         ``"VirtualiZarr"`` or the name of a form that another package registered.
     limits
         What it may cost.
     templates
         The compiled templates of V1, by name.
     allowed
-        What may be read besides the folder of the reference file, as `allowing` named it.
+        Places that may be read, in addition to the folder of the reference file.
     storage_options
         Options for fsspec, for the targets.
     audited
-        What the last `audit` found, or None; the maps of the set show it.
+        The report of the last `audit`, or None; the maps of the set show it.
     verified
-        What the last `verify` found, or None; the explorer counts it by array.
+        The report of the last `verify`, or None; the explorer counts it by array.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class ReferenceSet(SetChecks):
     def allowing(
         self, *places: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None
     ) -> ReferenceSet:
-        """Return the same opened set, whose targets at further places may be read.
+        """Return the same opened set with more places whose targets may be read.
 
         Nothing is opened again, and both have the same `audited` and `verified`.
 
@@ -119,8 +119,8 @@ class ReferenceSet(SetChecks):
             Buckets (``"s3://bucket"``), hosts (``"https://host"``) and folders (``"/data"``), in
             addition to those that are allowed already.
         storage_options
-            Options for fsspec by protocol or place (``{"s3": {…}, "s3://bucket": {…}}``), in place
-            of those that the set has.
+            Options for fsspec by protocol or place (``{"s3": {…}, "s3://bucket": {…}}``), instead
+            of those of the set.
 
         Raises
         ------
@@ -144,7 +144,7 @@ class ReferenceSet(SetChecks):
         return refs
 
     def to_v0(self) -> dict[str, V0Value]:
-        """Write the set out as V0: text, ``[url]`` or ``[url, offset, length]`` for each key.
+        """Return the set as V0: text, ``[url]`` or ``[url, offset, length]`` for each key.
 
         Raises
         ------
@@ -157,7 +157,7 @@ class ReferenceSet(SetChecks):
     def to_json(self, path: str | os.PathLike[str]) -> None:
         """Write the set to a file as V0 JSON; an existing file is replaced when all is written.
 
-        A name that ends in ``.gz`` or ``.zst`` has it compressed.
+        The file is compressed if its name ends in ``.gz`` or ``.zst``.
 
         Raises
         ------
@@ -176,7 +176,7 @@ class ReferenceSet(SetChecks):
         Parameters
         ----------
         path
-            The folder to make; it appears when all is written, and must not exist.
+            The folder to create; it must not exist, and appears when everything is written.
         record_size
             Rows of a record file.
 
@@ -207,18 +207,18 @@ class ReferenceSet(SetChecks):
         It shows the tree, the details and the code of each key, the notes, the maps of chunks and
         of targets, the values that are in the set itself or that `read` names (any part of them,
         side by side, and on the map of the earth), and what the last `audit` and `verify` found.
-        What is not in the file says so. No folder of this machine is named in it, unless the set
-        or `allowing` names one.
+        Parts that are not in the file are marked as such. The file names no folder of this machine,
+        unless the set or `allowing` does.
 
         Parameters
         ----------
         path
-            The file; one that is there is replaced when all is written.
+            The file; an existing one is replaced when everything is written.
         read
-            Paths of arrays of which the part is read that the explorer shows first, with what
-            says where on earth they are.
+            Paths of arrays whose first view is read and included, with their latitude and
+            longitude.
         check_targets
-            Whether each target is asked for its size before.
+            Whether to request the size of each target first.
         keys
             Rows of the tree that are written. Of a larger set each group and array has the first
             ones, and the page says so; counts, notes and maps are of the whole set.
@@ -242,8 +242,8 @@ class ReferenceSet(SetChecks):
     def to_zarr(self) -> zarr.Group | zarr.Array[Any]:
         """Return a read-only zarr group or array; only metadata is read now.
 
-        The chunks of a selection are read together, in few requests. Where ``zarr.config`` names
-        another ``codec_pipeline.path`` than Zarr's own, that one reads them, chunk by chunk.
+        The chunks of a selection are read together, in few requests. If ``zarr.config`` has another
+        ``codec_pipeline.path`` than Zarr's default, that pipeline reads them, chunk by chunk.
         """
         from refexplorer.io.reading.datasets import to_zarr
 
@@ -253,7 +253,7 @@ class ReferenceSet(SetChecks):
     def to_xarray(
         self, *, group: str = "", coordinates: bool | None = None, **keywords: Any
     ) -> xarray.Dataset:
-        """Return a group as a dataset; of values, only coordinates are read now.
+        """Return a group as a dataset; only coordinates are read now.
 
         Parameters
         ----------
@@ -261,8 +261,8 @@ class ReferenceSet(SetChecks):
             The path of the group; ``""`` is the root.
         coordinates
             Whether to read the dimension coordinates, which `sel` and decoded times need. By
-            default they are read, as xarray does, if all of them are in the set or in places that
-            may be read, else a warning says what to allow.
+            default they are read, as xarray does, if all of them are in the set or in allowed
+            places; if not, a warning says what to allow.
         keywords
             For `xarray.open_dataset`; ``chunks={}`` makes dask arrays.
 
@@ -284,7 +284,7 @@ class ReferenceSet(SetChecks):
         return to_xarray(self, self._targets, group=group, coordinates=coordinates, **keywords)
 
     def to_datatree(self, *, coordinates: bool | None = None, **keywords: Any) -> xarray.DataTree:
-        """Return all groups as a tree of datasets; otherwise as `to_xarray`."""
+        """Return all groups as a tree of datasets; see `to_xarray`."""
         from refexplorer.io.reading.datasets import to_datatree
 
         self._warn_of_errors()
@@ -298,7 +298,7 @@ class ReferenceSet(SetChecks):
         array
             The path of the array.
         index
-            Of the chunk in the grid of chunks.
+            Index of the chunk in the chunk grid.
 
         Raises
         ------
@@ -318,7 +318,7 @@ class ReferenceSet(SetChecks):
         *,
         inner: Sequence[int] | EllipsisType | None = None,
     ) -> Trace:
-        """Trace a key, or one value of an array, from the document over the bytes to the values.
+        """Trace a key, or one value of an array, from its reference to the values.
 
         Parameters
         ----------
@@ -357,7 +357,7 @@ class ReferenceSet(SetChecks):
         return trace if trace.reference is None else trace.after(self.explain(trace.key))
 
     def why(self, array: str, index: Sequence[int]) -> Trace:
-        """Trace one value as `trace` does, from the reference on: `Trace.cause` is the reason."""
+        """Trace one value like `trace`; `Trace.cause` explains it."""
         from refexplorer.io.reading.trace_value import trace_value
 
         return trace_value(self, array, index, self._targets)

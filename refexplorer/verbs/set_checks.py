@@ -55,16 +55,16 @@ class SetChecks(SetEntries):
     def check(
         self, *, read_coordinates: bool = False, expect: str | os.PathLike[str] | None = None
     ) -> Report:
-        """Return what is wrong or odd of the set itself, and of its coordinates.
+        """Return the problems of the set and its coordinates.
 
         Parameters
         ----------
         read_coordinates
-            Read the coordinates of dimensions that are in files, where they may be read; else only
-            those that the set holds are checked, and no file is opened.
+            Also read coordinates in files, where that is allowed; if False, only inline coordinates
+            are checked, and no file is opened.
         expect
-            A TOML file of expectations: ends and step of coordinates, arrays, files that must be
-            there. A difference is an error; what cannot be checked is unknown.
+            A TOML file of expectations: ends and steps of coordinates, arrays, required files. A
+            difference is an error; anything that cannot be checked is unknown.
 
         Returns
         -------
@@ -104,12 +104,12 @@ class SetChecks(SetEntries):
         return look_at_coordinates(self._opened, self.limits, terms.base, read, expected)
 
     def logins(self) -> tuple[Login, ...]:
-        """Ask each bucket and host for one file: without credentials, then with the options.
+        """Request one file of each bucket and host: without credentials, then with the options.
 
         Returns
         -------
         tuple[Login, ...]
-            Which login each needs, its region, and the code that reads from it.
+            For each, the login that it needs, its region, and code that reads from it.
         """
         from refexplorer.verbs.logins import logins
 
@@ -131,16 +131,16 @@ class SetChecks(SetEntries):
         expect: str | os.PathLike[str] | None = None,
         against: Lock | str | os.PathLike[str] | None = None,
     ) -> Report:
-        """Ask every target for its size and version, and compare the sizes with the byte ranges.
+        """Request the size and version of every target, and compare the sizes with the byte ranges.
 
         The versions are compared with those that Icechunk recorded when the references were
-        written. Nothing of the targets is read: whether bytes can be decoded is for `audit`.
+        written. No data are read; use `audit` to decode chunks.
 
         Parameters
         ----------
         scheduler, workers, results, resume, watch, only, within, against
-            As `audit` has them. With `results` and `resume` every target is asked again, and one
-            whose version is not the one of the earlier run is called changed.
+            As `audit` has them. With `results` and `resume`, every target is requested again, and
+            is reported as changed if its version differs from the earlier run.
         read_coordinates, expect
             As `check` has them.
 
@@ -171,39 +171,39 @@ class SetChecks(SetEntries):
         within: float | str | None = None,
         against: Lock | str | os.PathLike[str] | None = None,
     ) -> Report:
-        """Ask all targets, compare all byte ranges with their sizes, and decode chunks.
+        """Check that all targets exist, that byte ranges are inside them, and that chunks decode.
 
-        For large sets, too. That a chunk decodes does not say that it has the right values: values
-        and metadata are not compared with the files.
+        Works for large sets. A chunk that decodes may still have wrong values: use `verify` to
+        compare values and metadata with the files.
 
         Parameters
         ----------
         decode
-            Chunks of each array that are read and decoded: a number, ``"sample"`` (ten),
+            Chunks of each array to read and decode: a number, ``"sample"`` (ten),
             ``"all"`` or ``"none"``.
         scheduler
-            The address of a Dask scheduler, or a ``distributed.Client``; None works in threads of
-            this process. The results are the same.
+            The address of a Dask scheduler, or a ``distributed.Client``; None uses threads of this
+            process. The results are the same.
         workers
             How many threads.
         results
             A folder that keeps the results, a parquet file for each finished part.
         resume
-            Go on after the last finished part in that folder. Each target of a finished part is
-            asked for its size and version; if one changed, the part is done again.
+            Continue after the last finished part in that folder. Size and version of the targets of
+            finished parts are requested; if one changed, the part is repeated.
         watch
-            Called with `refexplorer.checks.engine.AuditProgress`; False stops, and the
-            report is of what was finished.
+            Called with `refexplorer.checks.engine.AuditProgress`; return False to stop; the report
+            then covers the finished parts.
         only
             A share of the files, such as ``"3/30"`` for the third of thirty: the same files for
-            the same set, so that thirty runs cover all of it. With `results` and `resume` the
-            report takes in the other shares that runs before have done, with their age.
+            the same set, so that thirty runs cover all of it. With `results` and `resume`, the
+            report includes the shares of earlier runs, with their age.
         within
-            A time such as ``"30m"``, or seconds, after which no further part is begun. What is
-            left is unknown; with `results` and `resume` the next run goes on there.
+            A time such as ``"30m"``, or seconds, after which no further part is started. The rest
+            is unknown; with `results` and `resume`, the next run continues there.
         against
-            A lock, or its file: what changed, went away or came back since `lock` wrote it is
-            named. What a store does not tell is unknown.
+            A lock, or its file: lists files that changed, disappeared or came back since `lock`
+            wrote it. Facts that a store does not report are unknown.
 
         Returns
         -------
@@ -214,9 +214,9 @@ class SetChecks(SetEntries):
         Raises
         ------
         SourceError
-            If the folder has results and they are not to be used, or it cannot be written.
+            If the folder has results and `resume` is False, or it cannot be written.
         RefexplorerError
-            If there is no such cluster, or it goes away.
+            If the cluster cannot be reached, or disappears.
         """
         from refexplorer.checks.targets_look import TargetsLook
         from refexplorer.checks.terms import CheckTerms
@@ -239,7 +239,7 @@ class SetChecks(SetEntries):
         within: float | str | None = None,
         against: Lock | str | os.PathLike[str] | None = None,
     ) -> Report:
-        """Compare the set with what its files say of themselves.
+        """Compare the set with the files' own metadata.
 
         The metadata of each file are read with the library of its format: where its chunks are,
         data types, filters, packing, units, names of dimensions, coordinates; and their versions
@@ -262,9 +262,9 @@ class SetChecks(SetEntries):
         Raises
         ------
         SourceError
-            If the folder has results and they are not to be used, or it cannot be written.
+            If the folder has results and `resume` is False, or it cannot be written.
         RefexplorerError
-            If there is no such cluster, or it goes away.
+            If the cluster cannot be reached, or disappears.
         """
         from refexplorer.checks.files_look import FilesLook
         from refexplorer.checks.terms import CheckTerms
@@ -286,7 +286,7 @@ class SetChecks(SetEntries):
         watch: AuditWatch = lambda progress: True,
         only: str | None = None,
     ) -> Report:
-        """Write what the set and its files are now, as one parquet file.
+        """Record the current versions of the set and its files in one parquet file.
 
         It has the size and version of each file, shapes and ends of axes, and checksums of values;
         `check_targets`, `audit` and `verify` compare with it.
@@ -296,25 +296,25 @@ class SetChecks(SetEntries):
         path
             The file to write.
         checksums
-            Chunks of each array that are read for a checksum of their values: a number,
+            Chunks of each array to read for checksums of their values: a number,
             ``"sample"`` (ten), ``"all"`` or ``"none"``.
         overwrite
             Replace the file.
         scheduler, workers, watch
             As `audit` has them.
         only
-            A share of the files, as `audit` has it. The others stay as the file has them, with the
-            time when they were asked, so that thirty shares bring all of it up to date.
+            A share of the files, as `audit` has it. The entries of other files stay unchanged, with
+            their time, so thirty shares update the whole lock.
 
         Returns
         -------
         Report
-            Of asking the files; the lock is written whether or not all of them answered.
+            On the requests to the files; the lock is written even if some failed.
 
         Raises
         ------
         SourceError
-            If the file exists and is not to be replaced, or it cannot be written.
+            If the file exists and `overwrite` is False, or it cannot be written.
         """
         from refexplorer.checks.locks import Lock
         from refexplorer.checks.look.coordinates import look_at_coordinates
@@ -355,8 +355,8 @@ class SetChecks(SetEntries):
     ) -> ArrayReading:
         """Read a part of an array; all its byte ranges are merged before the first request.
 
-        Faster than `to_zarr`, which is asked for a few chunks at a time, and it says what became of
-        each chunk.
+        Faster than `to_zarr`, where Zarr requests a few chunks at a time. Returns the state of each
+        chunk.
 
         Parameters
         ----------
@@ -433,9 +433,9 @@ class SetChecks(SetEntries):
         place: str | Connection = "object-store",
         measure: bool = False,
     ) -> Advice:
-        """Tell what opening and reading cost, and what would make them cheaper.
+        """Estimate the cost of opening and reading, and list what would make them cheaper.
 
-        Nothing is read, unless a place is to be measured.
+        Nothing is read, unless `measure` is set.
 
         For each array one map (the first index of time), one time series (all times at one point)
         and all of it. Where the first dimension is not time, one slice (its first index) and all
@@ -449,11 +449,11 @@ class SetChecks(SetEntries):
             as in ``{"sst": {"time": 10}}``. Both may be texts: ``"0, 10:20"``, ``"time=10"``.
         place
             Where the targets are, for the times: ``"object-store"`` (in the same region),
-            ``"far-object-store"``, ``"http-server"``, ``"lustre"``, or a `Connection` with numbers
-            of yours.
+            ``"far-object-store"``, ``"http-server"``, ``"lustre"``, or a `Connection` with your own
+            numbers.
         measure
-            Ask a target of the set, by at most 15 requests, for latency and bandwidth instead;
-            `Advice.asked` says what was asked. Of short ranges the bandwidth of `place` is taken.
+            Measure latency and bandwidth with at most 15 requests to a target of the set;
+            `Advice.asked` lists them. If ranges are short, the bandwidth of `place` is used.
 
         Returns
         -------

@@ -19,13 +19,12 @@ from refexplorer.refset.summary import Summary, derive
 from refexplorer.refset.target_layout import TargetLayout, TargetSummary
 from refexplorer.refset.tree import Node, Page
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.findings import Finding, placed
+from refexplorer.spec.findings import Finding, Locator, placed
 from refexplorer.spec.references import Kind, Reference
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 if TYPE_CHECKING:
     from refexplorer.io.reading.trace import Trace
-    from refexplorer.spec.findings import Locator
 
 
 _COMPARED, _SIMILAR = 1000, 3
@@ -61,7 +60,7 @@ class SetEntries(Mapping[str, Reference]):
 
     @property
     def count(self) -> int:
-        """How many keys there are; exact also where `len` would overflow."""
+        """Number of keys; exact even if `len` would overflow."""
         return self._opened.count
 
     @cached_property
@@ -73,13 +72,13 @@ class SetEntries(Mapping[str, Reference]):
 
     @property
     def error_count(self) -> int:
-        """How many errors were found by what was read; `diagnostics` also looks for what is odd."""
+        """Number of errors found when the set was opened; `diagnostics` also finds warnings."""
         found = self._internals.findings
         errors = (each.count for each in found if each.severity is Severity.ERROR)
         return sum(errors) + len(self.source.left_out)
 
     def rejection(self, key: str) -> Finding | None:
-        """Return the error because of which a key of the source was rejected.
+        """Return the error that rejected a key of the source.
 
         None if it is in the set, or the source has no such key. In a large document only the
         pointer says where.
@@ -129,13 +128,14 @@ class SetEntries(Mapping[str, Reference]):
         Parameters
         ----------
         pattern
-            What to look for; a ``*`` of a glob also stands for slashes.
+            Pattern to search for; ``*`` in a glob also matches slashes.
         mode
             ``"glob"``, ``"regex"`` or ``"substring"``.
         kind
-            One kind or several; None stands for all.
+            One kind or several; None means all.
         targets
-            Yield after them the keys whose target matches; generated keys are not among these.
+            Also yield the keys whose target matches, after the others; generated keys are not
+            searched for this.
 
         Raises
         ------
@@ -217,18 +217,11 @@ class SetEntries(Mapping[str, Reference]):
     def explain(self, key: str) -> Trace:
         """Trace a key from its entry, gen item or record over each template to the reference.
 
-        Nothing of its target is read; `trace` goes on to the values.
+        Its target is not read; `trace` continues to the values.
         """
         from refexplorer.io.reading.trace import Trace
 
-        steps = derive(
-            self._opened,
-            key,
-            self.source,
-            self._base,
-            self.templates,
-            self.limits,
-        )
+        steps = derive(self._opened, key, self.source, self._base, self.templates, self.limits)
         return Trace(key, tuple(steps), self.origin(key), self[key])
 
     @cached_property

@@ -56,7 +56,7 @@ READERS = (ZARR, OURS)
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """What a place of targets takes to answer.
+    """Latency and bandwidth of the place of the targets.
 
     Attributes
     ----------

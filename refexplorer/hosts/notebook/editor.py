@@ -55,7 +55,7 @@ def _text_of(document: str | os.PathLike[str] | Mapping[str, object]) -> str | M
 
 
 class TemplateEditor(StaticWidget):
-    """Write a version 1 reference set and watch the version 0 keys that it makes.
+    """Edit a version 1 reference set and see its version 0 keys as you type.
 
     Parameters
     ----------
@@ -63,18 +63,18 @@ class TemplateEditor(StaticWidget):
         JSON text, a dict that is written as JSON, the path of a JSON file, also compressed, or a
         `ReferenceSet`: the text of its document, or what it is as V0.
     templates
-        Tried in place of templates of the text, by name, as fsspec's ``template_overrides``.
+        Values to try instead of templates of the text, by name, as fsspec's ``template_overrides``.
 
     Attributes
     ----------
     document
         The text as it is in the editor; setting it replaces the text.
     references
-        The set that the last good text makes; None before there was one.
+        The set of the last valid text; None if there was none.
     diagnostics
-        What there is to say about the last good text.
+        The diagnostics of the last valid text.
     templates
-        What is tried in place of templates of the text; setting it tries others.
+        Values that replace templates of the text; can be set.
     explorer
         The explorer that shows the edited set, below the editor; None until `explore` is called,
         or "Open in explorer" is pressed.
@@ -105,12 +105,12 @@ class TemplateEditor(StaticWidget):
         self.on_msg(self._receive)
 
     def explore(self) -> Explorer:
-        """Open the set of the last good text in an explorer, which the editor shows below itself.
+        """Open the set of the last valid text in an explorer below the editor.
 
         Raises
         ------
         RefexplorerError
-            If there was no good text yet.
+            If there was no valid text yet.
         """
         if self.references is None:
             raise RefexplorerError("No valid text with keys was entered yet.")
@@ -122,8 +122,8 @@ class TemplateEditor(StaticWidget):
     def to_html(self, path: str | os.PathLike[str], *, name: str = "An example") -> None:
         """Write the editor with its text as one HTML file, which needs no Python and no network.
 
-        Each key is explained there, and the rules of the specification lead to their places; the
-        text can be read and copied. It fits into a frame of a documentation page.
+        Each key is explained, with links to the rules of the specification; the text can be copied.
+        The page can be embedded in other pages.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class TemplateEditor(StaticWidget):
         Raises
         ------
         RefexplorerError
-            If no key can be made of the text, or it is too long to be shown as a whole.
+            If the text gives no key, or is too long to show completely.
         """
         from refexplorer.hosts.saved_page import save_editor_page
 
@@ -178,7 +178,7 @@ class TemplateEditor(StaticWidget):
 
 
 class Exercises(TemplateEditor):
-    """Learn the reference specification: tasks in the template editor, checked as one types.
+    """Learn the reference specification: tasks in the template editor, checked as you type.
 
     Parameters
     ----------

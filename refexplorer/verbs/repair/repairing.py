@@ -291,22 +291,21 @@ def repair(
     overwrite: bool = False,
     watch: AuditWatch = lambda progress: True,
 ) -> Repair:
-    """Repair a set with what the metadata of its files say.
+    """Repair a set using the metadata of its files.
 
-    The set is verified, what is wrong is planned as a patch, and the patched set is verified on the
-    same terms. A reference is replaced where it is wrong and the place of the chunk in a file is
-    certain; metadata where all files agree. No chunk may get worse: a change that would do so, and
-    what nothing says is wrong, is left with the reason. The source is never changed.
+    The set is verified, a patch is planned, and the patched set is verified in the same way. A
+    reference is replaced if it is wrong and the position of the chunk in a file is certain;
+    metadata if all files agree. No chunk may get worse: such a change is skipped, with the reason.
+    The source is never changed.
 
     Parameters
     ----------
     source
         A `ReferenceSet`, or a source as `open_references` takes it.
     output
-        Where to write the repaired set; None writes nothing, and `Repair.write` does it later.
+        Where to write the repaired set; None writes nothing; use `Repair.write` later.
     renames
-        Starts of URLs and what they become, for files that were moved; the first rule that fits is
-        applied.
+        Pairs of old and new starts of URLs, for files that were moved; the first match is applied.
     values, allow, storage_options, watch
         As `ReferenceSet.verify` has them; the files are read once for each round, of which there
         are at most five, and once more for what was written.
@@ -316,14 +315,14 @@ def repair(
     Returns
     -------
     Repair
-        ``difference``, ``repaired``, ``left`` with what to do about it, ``before``, ``after``.
+        ``difference``, ``repaired``, ``left`` (with what to do about it), ``before``, ``after``.
 
     Raises
     ------
     RefexplorerError
-        If a rule fits no URL, verifying was stopped, or the output cannot be written.
+        If a rename matches no URL, verifying was stopped, or the output cannot be written.
     LimitError
-        If the set has more references than verifying takes.
+        If the set has more references than `verify` supports.
     """
     refs = source if isinstance(source, ReferenceSet) else open_references(source)
     if output is not None:

@@ -180,7 +180,7 @@ class EditorController:
 
     @property
     def diagnostics(self) -> tuple[Finding, ...]:
-        """What there is to say about the last good text."""
+        """The diagnostics of the last valid text."""
         return () if self._good is None else self._good.diagnostics
 
     @property

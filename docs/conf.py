@@ -128,7 +128,8 @@ def _page(title: str, names: list[str]) -> str:
             kind = "autoexception" if issubclass(value, BaseException) else "autoclass"
         else:
             kind = "autofunction" if callable(value) else "autodata"
-        lines += [f".. {kind}:: refexplorer.{name}", ""]
+        lines += [f".. {kind}:: refexplorer.{name}"]
+        lines += ["   :inherited-members: Mapping", ""] if name == "ReferenceSet" else [""]
         if name in SNIPPETS:
             lines += ["   .. code-block:: python", "", indent(SNIPPETS[name], "      "), ""]
     return "\n".join([*lines, "```", ""])

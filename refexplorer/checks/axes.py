@@ -469,6 +469,7 @@ class FileAxis:
     """A coordinate of several files, a stretch each, decoded: numbers, or times in seconds."""
 
     def __init__(self) -> None:
+        self.is_partial = False  # Whether not all of it is judged
         self._values = np.empty(0)
         self._numbers, self._starts, self._stops = array("q"), array("q"), array("q")
 
@@ -476,6 +477,7 @@ class FileAxis:
         """Take in a file by its number, where it starts, and its values."""
         size = ours.meta.shape[0]
         if size > _JOINED:
+            self.is_partial = True
             return
         if not len(self._values):
             self._values = np.full(size, np.nan)
@@ -489,8 +491,10 @@ class FileAxis:
     def findings(self, ours: SetArray, base: str) -> Iterator[tuple[Finding, list[int]]]:
         """Yield what is odd between files and inside them, with the numbers of the first files."""
         known = np.flatnonzero(np.isfinite(self._values))
-        ends = 1 + np.flatnonzero(np.diff(known) > 1)[:_RUNS_IN_FILES]
-        for run in np.split(known, ends)[:_RUNS_IN_FILES] if len(known) else ():
+        ends = 1 + np.flatnonzero(np.diff(known) > 1)
+        self.is_partial |= len(ends) >= _RUNS_IN_FILES
+        runs = np.split(known, ends[:_RUNS_IN_FILES])[:_RUNS_IN_FILES] if len(known) else ()
+        for run in runs:
             is_there = np.zeros(len(self._values), np.bool_)
             is_there[run] = True
             for odd in odd_places(AxisValues.decoded(ours, self._values, is_there), base):

@@ -394,6 +394,8 @@ class ReportBuilder:
                 for finding, numbers in axis.findings(ours, self._base):
                     files = tuple(self._urls[n] or "" for n in numbers[:NAMED_FILES])
                     yield replace(finding, files=files, file_count=len(files))
+                if axis.is_partial:
+                    self.unchecked[path, "the order of values"] += 1
 
     def _undecodable(self) -> Iterator[Finding]:
         """Yield the chunks that the set holds and that no codec decodes."""

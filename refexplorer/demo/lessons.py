@@ -11,11 +11,11 @@ import os
 import struct
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any, NamedTuple
 
 FOLDER = Path(__file__).parent
@@ -156,8 +156,10 @@ def _sound() -> References:
     return refs
 
 
-def three_forms(path: Path) -> dict[str, Any]:
+def three_forms(path: Path, *, loaded: Iterable[str] = ()) -> dict[str, Any]:
     """Return a set as kerchunk's dict, VirtualiZarr's store and Icechunk's store.
+
+    Icechunk's has the values of the arrays that are `loaded`, and references for the others.
 
     Icechunk's references are dated one day back, after all files but one that has been published
     again since: Icechunk does not read a file that is newer than its reference.
@@ -181,11 +183,14 @@ def three_forms(path: Path) -> dict[str, Any]:
     place = icechunk.local_filesystem_store(str(folder))
     config.set_virtual_chunk_container(icechunk.VirtualChunkContainer(prefix, place))
     repository = icechunk.Repository.create(
-        icechunk.in_memory_storage(), config, authorize_virtual_chunk_access={prefix: None}
+        icechunk.local_filesystem_storage(mkdtemp(prefix="icechunk-", dir=folder)),
+        config,
+        authorize_virtual_chunk_access={prefix: None},
     )
     session = repository.writable_session("main")
     made = datetime.fromtimestamp(time.time() - _DAY, UTC)
-    store.to_virtual_dataset().vz.to_icechunk(session.store, last_updated_at=made)
+    virtual = store.to_virtual_dataset(loadable_variables=list(loaded))
+    virtual.vz.to_icechunk(session.store, last_updated_at=made)
     session.commit("references")
     return {
         "kerchunk": {"version": 1, "refs": refs},

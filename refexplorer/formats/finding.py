@@ -32,14 +32,7 @@ from refexplorer.core.files import (
     read_within,
 )
 from refexplorer.core.limits import Limits
-from refexplorer.core.text import (
-    counted,
-    escape,
-    masked_url,
-    missing_package,
-    secrets_of,
-    without,
-)
+from refexplorer.core.text import counted, escape, masked_url, missing_package, secrets_of, without
 from refexplorer.formats.datafiles.streams import BLOCK, RangeStream, ReadAmount
 from refexplorer.formats.forms import DataFileForm, first_answer
 from refexplorer.formats.other_files import (

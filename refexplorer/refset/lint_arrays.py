@@ -329,10 +329,8 @@ def stored_chunks(opened: OpenedSet) -> Iterator[StoredChunks]:
         rows = rows[~np.isin(rows, [row for row in own if row is not None])]
         if len(rows):
             yield StoredChunks(array, table, table.columns, rows)
-    for part in opened.segments:
-        if isinstance(part, Records):
-            columns = part.columns
-            yield StoredChunks(part.array, part, columns, np.arange(len(columns)))
+    for part, columns in opened.numbered_columns():
+        yield StoredChunks(part.array, part, columns, np.arange(len(columns)))
 
 
 _FEWEST = 6

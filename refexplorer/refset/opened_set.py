@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     from refexplorer.refset.targets import TargetIndex
     from refexplorer.spec.zarr_metadata import ArrayMeta
 
+_KEPT = 20_000_000
+"""References of a set that are kept once they were read; of a larger one those of one array."""
+
 
 class OpenedSet:
     """Columns and arithmetic behind a reference set; keys are numbered over all segments."""
@@ -94,17 +97,24 @@ class OpenedSet:
     def columns(self) -> Iterator[tuple[Segment, Columns]]:
         """Yield the segments that hold their references in columns; record files are read."""
         yield self.table, self.table.columns
+        yield from self.numbered_columns()
+
+    def numbered_columns(self) -> Iterator[tuple[Records, Columns]]:
+        """Yield the arrays of a parquet store or a snapshot; of a large one none is kept."""
+        is_kept = self.stored <= _KEPT
         for part in self.segments:
             if isinstance(part, Records):
+                fresh = [] if is_kept else [each for each in part.parts if not each.is_read]
                 yield part, part.columns
+                for each in fresh:
+                    each.release()
 
     def read_all(self) -> None:
         """Read what is still unread, so that everything there is to note was noted."""
         parts = (part for part in self.segments if isinstance(part, ParquetRecords))
         stores = {id(part.store): part.store for part in parts}
-        for part in self.segments:
-            if isinstance(part, Records):
-                part.read()
+        for _ in self.numbered_columns():
+            pass
         for store in stores.values():
             store.note_strays()
 

@@ -19,13 +19,12 @@ from refexplorer.refset.summary import Summary, derive
 from refexplorer.refset.target_layout import TargetLayout, TargetSummary
 from refexplorer.refset.tree import Node, Page
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.findings import Finding, placed
+from refexplorer.spec.findings import Finding, Locator, placed
 from refexplorer.spec.references import Kind, Reference
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 if TYPE_CHECKING:
     from refexplorer.io.reading.trace import Trace
-    from refexplorer.spec.findings import Locator
 
 
 _COMPARED, _SIMILAR = 1000, 3
@@ -222,14 +221,7 @@ class SetEntries(Mapping[str, Reference]):
         """
         from refexplorer.io.reading.trace import Trace
 
-        steps = derive(
-            self._opened,
-            key,
-            self.source,
-            self._base,
-            self.templates,
-            self.limits,
-        )
+        steps = derive(self._opened, key, self.source, self._base, self.templates, self.limits)
         return Trace(key, tuple(steps), self.origin(key), self[key])
 
     @cached_property

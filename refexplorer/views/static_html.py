@@ -9,12 +9,7 @@ import numpy as np
 from refexplorer.core.text import counted, escape, moment_text, number_text, shown
 from refexplorer.refset.opened_set import internals
 from refexplorer.refset.summary import facts_text
-from refexplorer.verbs.display import (
-    notes_html,
-    picture_html,
-    references_html,
-    tree_html,
-)
+from refexplorer.verbs.display import notes_html, picture_html, references_html, tree_html
 from refexplorer.views.preview.preview import PreviewReader
 from refexplorer.views.preview.reading_model import ReadingModel
 from refexplorer.views.wire.context import known

@@ -107,9 +107,10 @@ def _offsets(path: Path) -> list[int]:
 
 
 @contextmanager
-def serving(folder: Path, latency: float = 0) -> Iterator[str]:
+def serving(folder: Path, latency: float = 0, connections: int = 100_000) -> Iterator[str]:
     """Serve a folder in a process of its own, whose time is not measured; `latency` is in ms."""
     command = [sys.executable, "-m", "tests.benchmarks.serving", str(folder), str(latency)]
+    command.append(str(connections))
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:

@@ -1,4 +1,4 @@
-"""What `binder/` installs is what the notebooks use: no cell says that something is missing."""
+"""What the extra `notebooks` installs is what the notebooks use, in Binder and on a machine."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import ast
 import json
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
+
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -35,28 +38,43 @@ def imported(notebook: Path) -> Iterator[str]:
                 yield node.module.partition(".")[0]
 
 
-def installed() -> set[str]:
-    """What an install of the requirements brings, as far as it is installed here."""
-    lines = [line.strip() for line in REQUIREMENTS.read_text().splitlines()]
-    assert lines[0] == "-e ."
-    left, found = ["refexplorer", *lines[1:]], set[str]()
+def installed(lines: list[str]) -> set[str]:
+    """What an install of requirements brings, as far as it is installed here."""
+    left = list(map(Requirement, lines))
+    found, extras_seen = set[str](), set[tuple[str, str]]()
     while left:
-        name = normal(left.pop())
-        if name in found:
-            continue
+        wanted = left.pop()
+        name = normal(wanted.name)
+        asked = {"", *wanted.extras} - {extra for of, extra in extras_seen if of == name}
+        extras_seen |= {(name, extra) for extra in asked}
         found.add(name)
         try:
-            left += [each for each in requires(name) or () if "extra ==" not in each]
+            below = [Requirement(each) for each in requires(name) or ()]
         except PackageNotFoundError:
             continue  # only for other systems
+        left += [
+            each
+            for each in below
+            if any(each.marker is None or each.marker.evaluate({"extra": it}) for it in asked)
+        ]
     return found
+
+
+def test_binder_installs_what_the_readme_names_for_the_notebooks() -> None:
+    first, *more = REQUIREMENTS.read_text().splitlines()
+    assert first == "-e .[notebooks]"
+    assert "pip install -e '.[notebooks]'" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [normal(line) for line in more] == ["jupyter-server-proxy"]
 
 
 def test_the_notebooks_have_all_that_they_import() -> None:
     distributions = packages_distributions()
     used = {module for notebook in NOTEBOOKS for module in imported(notebook)}
-    assert {"virtualizarr", "icechunk", "kerchunk", "h5py"} <= used
-    there = installed()
+    assert {"virtualizarr", "icechunk", "kerchunk", "h5py", "matplotlib"} <= used
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extra = project["optional-dependencies"]["notebooks"]
+    there = installed([*project["dependencies"], *extra]) | {"refexplorer"}
+    assert "fastparquet" not in there
     missing = {
         module
         for module in used - sys.stdlib_module_names

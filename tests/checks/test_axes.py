@@ -12,6 +12,8 @@ import pytest
 import xarray as xr
 
 import refexplorer as rx
+from refexplorer.checks.axes import FileAxis
+from refexplorer.checks.compare.set_array import SetArray
 from tests.helpers.axes import axis
 from tests.helpers.commands import run
 
@@ -187,3 +189,13 @@ def test_a_set_of_vast_coordinates_is_not_read_as_a_whole() -> None:
     small, vast = sorted(rx.open_references(document).check().counts.axes, key=lambda a: a.size)
     assert (small.why, vast.size) == ("", 10**12)
     assert "too many" in vast.why
+
+
+def test_more_stretches_than_are_judged_are_not_called_judged() -> None:
+    refs = rx.open_references(axis(range(1000)))
+    for every, is_partial in ((2, True), (50, False)):
+        found = FileAxis()
+        for number in range(0, 1000, every):
+            found.add(SetArray(refs.array("time")), number, number, [float(number)])
+        assert not list(found.findings(SetArray(refs.array("time")), ""))
+        assert found.is_partial == is_partial

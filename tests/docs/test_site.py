@@ -9,7 +9,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from html.parser import HTMLParser
 from operator import attrgetter
 from pathlib import Path
@@ -141,6 +141,9 @@ def test_the_site_has_every_public_name_and_types_link(site: Path) -> None:
     }
     assert not [name for name in widgets if f'id="refexplorer.{name}"' not in text["widgets"]]
     assert 'href="results.html#refexplorer.types.Report"' in text["referenceset"]
+    members = {name for name in dir(rx.ReferenceSet) if name[0] != "_"} - {*dir(Mapping)}
+    ids = {f"refexplorer.ReferenceSet.{name}" for name in members}
+    assert not [name for name in ids if f'id="{name}"' not in text["referenceset"]]
     assert 'href="referenceset.html#refexplorer.ReferenceSet"' in text["functions"]
 
 

@@ -185,7 +185,7 @@ def running_lab(
     folder: Path, python: str | Path = sys.executable, root: Path | None = None
 ) -> Iterator[Lab]:
     """Start JupyterLab with settings of its own: kernel `python`, files of `root`."""
-    port = _free_port()
+    port = free_port()
     notebooks = root or folder / "notebooks"
     notebooks.mkdir(exist_ok=True)
     install(folder / "data")
@@ -287,7 +287,8 @@ def _environment(folder: Path) -> dict[str, str]:
     return kept | {name: str(folder / place) for name, place in variables.items()}
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

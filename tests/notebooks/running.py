@@ -48,8 +48,8 @@ def _kind(output: Cell) -> str:
     return str(output.get("name", "result"))
 
 
-def execute(path: Path, folder: Path) -> Notebook:
-    """Run all cells in a new kernel that knows nothing of the user's settings.
+def execute(path: Path, folder: Path, python: str = sys.executable) -> Notebook:
+    """Run all cells in a new kernel of an environment, without the user's settings.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def execute(path: Path, folder: Path) -> Notebook:
     """
     places = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
     command = [
-        sys.executable, "-m", "nbconvert", "--execute", "--to", "notebook",
+        python, "-m", "nbconvert", "--execute", "--to", "notebook",
         "--ExecutePreprocessor.record_timing=False",
         "--ExecutePreprocessor.store_widget_state=False",
         "--output-dir", str(folder), str(path),

@@ -20,6 +20,8 @@ def save(path: Path) -> None:
     text = json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
     # sentences name the folder that a notebook makes
     text = re.sub(rf"{re.escape(tempfile.gettempdir())}/tmp\w+", "/data", text)
+    # and the address of a server of it
+    text = re.sub(r"http://127\.0\.0\.1:\d+", "http://server.example", text)
     path.write_text(text, encoding="utf-8")
     print(f"{path.name} {len(text) // 1000} kB")
 

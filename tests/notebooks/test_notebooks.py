@@ -45,6 +45,20 @@ def test_what_is_saved_can_be_shown_anywhere(path: Path) -> None:
 
 
 @each_notebook
+def test_what_is_shown_is_seen_without_a_kernel(path: Path) -> None:
+    """GitHub runs no script and keeps no style; a widget has HTML of its own, a plot a picture."""
+    for cell in code_cells(read(path)):
+        for output in cell["outputs"]:
+            data = output.get("data", {})
+            assert "application/vnd.jupyter.widget-view+json" not in data
+            if output["output_type"] == "display_data" and path.stem != "embedding":
+                assert {"text/html", "image/png"} & data.keys()
+            html = "".join(data.get("text/html", ""))
+            assert "<script" not in html
+            assert "<style>" not in html
+
+
+@each_notebook
 def test_says_what_it_takes(path: Path) -> None:
     head = "".join(read(path)["cells"][0]["source"])
     assert re.match(r"# \w", head)

@@ -58,6 +58,20 @@ def test_it_is_the_same_package(recipe: dict[str, Any], project: dict[str, Any])
     assert (ROOT / recipe["about"]["license_file"]).is_file()
 
 
+def test_rattler_build_renders_it(tmp_path: Path) -> None:
+    """As conda-forge's own checks begin: unknown fields and undefined names are refused."""
+    rattler = pytest.importorskip("rattler_build")
+    variants = tmp_path / "variants.yaml"
+    variants.write_text('python_min:\n  - "3.11"\n')
+    config = rattler.VariantConfig.from_file(str(variants))
+    path = ROOT / "conda" / "recipe.yaml"
+    (rendered,) = rattler.Stage0Recipe.from_file(str(path)).render(config)
+    assert rendered.recipe.package.name == "refexplorer"
+    wrong = path.read_text(encoding="utf-8").replace("requirements:", "requirments:")
+    with pytest.raises(rattler.RecipeParseError, match="requirments"):
+        rattler.Stage0Recipe.from_yaml(wrong)
+
+
 def test_links_of_the_long_description_lead_to_the_source() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     made = build_hook().absolute(text, "https://host/of/it/", "v1.2")

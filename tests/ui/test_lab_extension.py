@@ -150,6 +150,15 @@ def test_a_file_that_is_dragged_onto_an_explorer_opens(files: Browser, page: Pag
     expect(files.item("day.refs.json")).to_be_visible()  # it was not moved
 
 
+def test_a_data_file_opens_as_a_set_whatever_opens_such_files(files: Browser, page: Page) -> None:
+    pytest.importorskip("kerchunk")
+    files.choose("sst_2025-07.nc", "Open as reference set")
+    explorer = files.explorer("sst_2025-07.nc")
+    expect(
+        explorer.get_by_role("treegrid").get_by_role("row").filter(has_text="sst")
+    ).to_be_visible()
+
+
 def test_the_card_of_the_launcher_opens_a_set_by_its_path(files: Browser, page: Page) -> None:
     page.locator(".jp-LauncherCard").filter(has_text="Reference set").click()
     page.locator(".jp-Dialog input").fill(f"{files.folder.name}/sst.v1.json")

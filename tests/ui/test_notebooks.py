@@ -23,6 +23,7 @@ SHOWN: dict[str, dict[str, str]] = {
         "Chunks of turned.json": "18 without a reference",
         "Reference set broken.json": "wind_lat",
     },
+    "cloud_data": {"Reference set combined.json": "0.0.0"},
     "embedding": {
         "Reference set sst.v1.json": "7.0.0",
         "Keys of sst.v1.json": "2.0.1",
@@ -33,12 +34,21 @@ SHOWN: dict[str, dict[str, str]] = {
     },
     "exercises": {"Exercises": "is 50 bytes long"},
     "hdf5_against_zarr": {},
+    "lesson_1_one_file": {
+        "Files of one-file.json": "overlap",
+    },
+    "lesson_2_join": {"Reference set join.json": "3.0.0"},
+    "lesson_3_packing": {"Reference set packing.json": "scale_factor"},
+    "lesson_4_missing_chunk": {"Chunks of missing-chunk.json": "1 without a reference"},
+    "lesson_5_stale_file": {"Reference set stale-file.json": "6.0.0"},
+    "lesson_6_slow": {"Reference set slow.json": "488"},
     "parquet_references": {"Chunks of sst.parq": "6 without a reference"},
     "tour": {"Reference set sst.v1.json": "7.0.0", "Template editor": "gen_key4"},
     "v0_by_hand": {"Reference set ocean.json": "2.0.0"},
     "v1_templates_and_gen": {"Template editor": "gen_key4"},
     "verify": {},
     "why_is_it_slow": {"Reference set archive.json": "2,406"},
+    "your_own_files": {"Reference set virtual dataset": "sst"},
 }
 """Notebook → region → what it shows in the end."""
 IS_DONE = """

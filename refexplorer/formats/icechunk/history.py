@@ -15,10 +15,7 @@ import pyarrow.compute as pc
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted, escape
 from refexplorer.formats.columns.references import numbers_of
-from refexplorer.formats.icechunk.columns import (
-    SnapshotNode,
-    nodes_of,
-)
+from refexplorer.formats.icechunk.columns import SnapshotNode, nodes_of
 from refexplorer.formats.icechunk.manifest_store import manifest_path
 from refexplorer.formats.icechunk.manifests import (
     ManifestVersions,

@@ -111,11 +111,7 @@ class OpenedVersion:
         return {each.name: each.prefix for each in _containers(self.repository) if each.name}
 
     def _by_manifests(
-        self,
-        builder: EntriesBuilder,
-        limits: Limits,
-        opening: OpenManifest,
-        later: Collection[str],
+        self, builder: EntriesBuilder, limits: Limits, opening: OpenManifest, later: Collection[str]
     ) -> Counter[str]:
         if self.repository is None or self.folder is None:
             raise SourceError(

@@ -19,7 +19,6 @@ from refexplorer.core.limits import MOST_BYTES, Limits
 from refexplorer.formats.columns.references import exact_sum, flags_of, number_column, numbers_of
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     import pyarrow.parquet as pq
     from fsspec import AbstractFileSystem
 

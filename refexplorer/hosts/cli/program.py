@@ -57,8 +57,7 @@ SourceArgument = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document to stdout.")]
 ConcatDim = Annotated[
-    str | None,
-    typer.Option(help="Join the files matching SOURCE along this dimension."),
+    str | None, typer.Option(help="Join the files matching SOURCE along this dimension.")
 ]
 
 _options: ContextVar[Mapping[str, Any]] = ContextVar("options", default=MappingProxyType({}))
@@ -132,10 +131,7 @@ def with_storage_options(command: Callable[..., int]) -> Callable[..., int]:
     return taking
 
 
-app = typer.Typer(
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
+app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
 def _tell_version(asked: bool) -> None:

@@ -145,10 +145,7 @@ class Library:
     """
 
     def __init__(
-        self,
-        allow: Iterable[str] = (),
-        largest: int = LARGEST,
-        openings: Openings | None = None,
+        self, allow: Iterable[str] = (), largest: int = LARGEST, openings: Openings | None = None
     ) -> None:
         self.largest = largest
         self._openings = openings or _shared()

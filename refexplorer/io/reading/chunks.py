@@ -198,10 +198,12 @@ def read_chunks(
 ) -> Iterator[Reading]:
     """Yield chunks in the order in which they come, each with its state."""
     wanted: dict[str, tuple[Index, Reference]] = {}
+    opened = internals(decoder.refs).opened
     for index in indices:
         key = decoder.array.chunk_key(index)
         try:
-            wanted[key] = index, reference_of(decoder.refs, key)
+            found = opened.lookup(key)
+            wanted[key] = index, found[1] if found else reference_of(decoder.refs, key)
         except NoReference:
             yield _filled(decoder, index)
         except RefexplorerError as error:

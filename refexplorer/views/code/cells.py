@@ -49,12 +49,7 @@ class PictureLook:
         return tuple(axis for axis, part in enumerate(self.parts) if not isinstance(part, int))
 
 
-def cell(
-    refs: ReferenceSet,
-    array: ArrayMeta,
-    look: PictureLook,
-    library: CellLibrary,
-) -> str:
+def cell(refs: ReferenceSet, array: ArrayMeta, look: PictureLook, library: CellLibrary) -> str:
     """Return a cell that reads a part of an array with one library and draws it."""
     return {"xarray": _with_xarray, "zarr": _with_zarr}[library](refs, array, look)
 
@@ -76,11 +71,9 @@ def _with_xarray(refs: ReferenceSet, array: ArrayMeta, look: PictureLook) -> str
     )
     keywords = f"{{{chosen}}}" if ": " in chosen and "=" not in chosen else chosen
     selected = f"values = dataset[{name!r}]" + (f".isel({keywords})" if chosen else "")
-    last = {
-        0: ["values.item()"],
-        1: ["values.plot()"],
-        2: [_pair_drawn(look, names)],
-    }.get(len(look.drawn), ["values"])
+    last = {0: ["values.item()"], 1: ["values.plot()"], 2: [_pair_drawn(look, names)]}.get(
+        len(look.drawn), ["values"]
+    )
     if look.mode == "statistics":
         last = ["values.to_series().describe()"]
     elif look.mode == "table" and len(look.drawn) in (1, 2):

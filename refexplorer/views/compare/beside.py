@@ -52,9 +52,7 @@ def subtract(left: Numbers, right: Numbers) -> Numbers:
         return right - left
 
 
-def _long_sides(
-    reading: ReadingModel,
-) -> list[tuple[str, int, Sequence[float | None] | None]]:
+def _long_sides(reading: ReadingModel) -> list[tuple[str, int, Sequence[float | None] | None]]:
     """Return name, cells and coordinate of each dimension with more than one value."""
     known = [side.values for side in reading.coordinates]
     known += [None] * (len(reading.shape) - len(known))

@@ -16,15 +16,9 @@ from refexplorer.io.access import AccessPolicy
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.reading.chunks import ArrayValues
 from refexplorer.io.reading.readings import ChunkState
-from refexplorer.spec.zarr_metadata import type_name
+from refexplorer.spec.zarr_metadata import ArrayMeta, type_name
 from refexplorer.verbs.differing import reference_text
-from refexplorer.views.preview.regions import (
-    Region,
-    chunks_touched,
-    names_of,
-    of_chunk,
-    slices,
-)
+from refexplorer.views.preview.regions import Region, chunks_touched, names_of, of_chunk, slices
 from refexplorer.views.preview.values import (
     DecodedChunks,
     Decoding,
@@ -41,7 +35,6 @@ from refexplorer.views.wire.jobs import JobReport
 from refexplorer.views.wire.requests import Buffers, Count, ReadOutcome, Real, floats
 
 if TYPE_CHECKING:
-    from refexplorer.spec.zarr_metadata import ArrayMeta
     from refexplorer.verbs.referenceset import ReferenceSet
 
 _CHUNKS_NAMED = 3  # chunks that a sentence names

@@ -10,7 +10,7 @@ from msgspec import Struct
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import escape
 from refexplorer.refset.moves import CHANGES
-from refexplorer.verbs.differing import MARKS, reference_text, sentences, title
+from refexplorer.verbs.differing import MARKS, Difference, reference_text, sentences, title
 from refexplorer.views.compare.chunk_values import (
     ChunkSide,
     ComparedChunk,
@@ -26,7 +26,6 @@ from refexplorer.views.wire.requests import Buffers, Count, job
 if TYPE_CHECKING:
     from refexplorer.refset.differences import KeyChange
     from refexplorer.spec.references import Reference
-    from refexplorer.verbs.differing import Difference
     from refexplorer.verbs.referenceset import ReferenceSet
 
 ROWS = 1000
@@ -210,10 +209,7 @@ class CompareController:
         load_array_libraries()
         found = self._needed(report)
         before, after = found.before, found.after
-        sides = (
-            ChunkSide(before, self._others.of(before)),
-            ChunkSide(after, self._chunks),
-        )
+        sides = (ChunkSide(before, self._others.of(before)), ChunkSide(after, self._chunks))
         return compare_chunk(key, *sides, report)
 
 

@@ -19,15 +19,7 @@ from refexplorer.spec.derivation import TraceStep
 from refexplorer.spec.findings import parts_of
 from refexplorer.spec.gen.dimensions import Dimension
 from refexplorer.spec.gen.item import FIELDS, BadField
-from refexplorer.spec.references import (
-    BASE64_PREFIX,
-    Base64,
-    Inline,
-    Kind,
-    Range,
-    Reference,
-    Url,
-)
+from refexplorer.spec.references import BASE64_PREFIX, Base64, Inline, Kind, Range, Reference, Url
 from refexplorer.spec.templates.syntax import TemplateProblem
 from refexplorer.spec.templates.template import compile_template, is_template
 from refexplorer.views.text.positions import TextPositions
@@ -40,8 +32,7 @@ _TEXT_SHOWN = 500  # characters of an inline value in a row
 
 
 RowState = Annotated[
-    str,
-    named("RowState", "same", "added", "changed", "removed", "different", "absent", "unknown"),
+    str, named("RowState", "same", "added", "changed", "removed", "different", "absent", "unknown")
 ]
 
 
@@ -334,9 +325,7 @@ def derive(
 
 
 def steps_of(
-    trace: Trace,
-    positions: TextPositions | None = None,
-    seen: Callable[[str], str] = str,
+    trace: Trace, positions: TextPositions | None = None, seen: Callable[[str], str] = str
 ) -> tuple[Derived, ...]:
     """Return the steps of a trace as they are shown."""
     return tuple(_derived(step, positions, seen) for step in trace.steps)

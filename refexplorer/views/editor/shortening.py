@@ -21,7 +21,6 @@ from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.requests import Count, job, request
 
 if TYPE_CHECKING:
-    from refexplorer.verbs.referenceset import ReferenceSet
     from refexplorer.views.editor.editor_controller import EditorController
 
 _LARGE = 5_000_000  # bytes of V0 text that is written only after a confirmation

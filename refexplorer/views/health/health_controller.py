@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from refexplorer.checks.engine import Manner, run
+from refexplorer.checks.engine import AuditProgress, AuditWatch, Manner, run
 from refexplorer.checks.files_look import FilesLook
 from refexplorer.checks.terms import CheckTerms, ReadTerms
 from refexplorer.core.errors import RefexplorerError
@@ -26,7 +26,6 @@ from refexplorer.views.wire.jobs import STOPPED, JobReport, go_on
 from refexplorer.views.wire.requests import Count, job, request
 
 if TYPE_CHECKING:
-    from refexplorer.checks.engine import AuditProgress, AuditWatch
     from refexplorer.checks.report import Report
     from refexplorer.io.fetch.targets import Targets
     from refexplorer.spec.findings import Finding

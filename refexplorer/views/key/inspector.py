@@ -19,14 +19,13 @@ from refexplorer.io.decode.steps import shard_layout
 from refexplorer.refset.chunk_grid import chunk_counts
 from refexplorer.refset.opened_set import internals
 from refexplorer.spec.references import Base64, Inline, Kind, NodeType, Range, Reference, Url
-from refexplorer.spec.zarr_metadata import type_name
+from refexplorer.spec.zarr_metadata import ArrayMeta, type_name
 from refexplorer.views.code.cells import code
 from refexplorer.views.preview.regions import ChunkRuns, chunk_runs
 from refexplorer.views.wire.context import Note, findings_of, note, notes_about
 from refexplorer.views.wire.requests import Count
 
 if TYPE_CHECKING:
-    from refexplorer.spec.zarr_metadata import ArrayMeta
     from refexplorer.verbs.referenceset import ReferenceSet
 
 TEXT_SHOWN = 64 * 1024  # characters of a text in one answer

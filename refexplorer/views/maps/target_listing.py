@@ -16,7 +16,7 @@ from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.formats.columns.references import flags_of, numbers_of, text_column
 from refexplorer.refset.opened_set import internals
 from refexplorer.refset.search import GLOB_MARKS, Matcher
-from refexplorer.refset.targets import folders_of
+from refexplorer.refset.targets import TargetIndex, folders_of
 from refexplorer.views.maps.target_dates import DateFinder, TargetDates, bins_of
 from refexplorer.views.preview.regions import parse
 from refexplorer.views.wire.requests import Count, Real, named
@@ -24,7 +24,6 @@ from refexplorer.views.wire.requests import Count, Real, named
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from refexplorer.refset.targets import TargetIndex
     from refexplorer.verbs.referenceset import ReferenceSet
 
 LISTED = 200_000

@@ -141,12 +141,7 @@ def _read_physical(side: ArrayMeta, chunks: DecodedChunks, decoding: Decoding) -
 
 
 def _along(
-    name: str,
-    side: ArrayMeta,
-    part: range,
-    size: int,
-    chunks: DecodedChunks,
-    decoding: Decoding,
+    name: str, side: ArrayMeta, part: range, size: int, chunks: DecodedChunks, decoding: Decoding
 ) -> Coordinate:
     meant = _read_physical(side, chunks, decoding)
     if meant is None or meant.numbers is None:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from refexplorer.io.decode.sizes import Index, overlap, place_count
 from refexplorer.io.reading.readings import ChunkState, Reading, overall
-from refexplorer.spec.zarr_metadata import type_name
+from refexplorer.spec.zarr_metadata import ArrayMeta, type_name
 from refexplorer.views.preview.axes import Coordinate, coordinates_of
 from refexplorer.views.preview.reading_model import ReadingModel, counts_of, lost_of, triples
 from refexplorer.views.preview.regions import (
@@ -36,7 +36,6 @@ from refexplorer.views.preview.values import (
 from refexplorer.views.wire.jobs import JobReport
 
 if TYPE_CHECKING:
-    from refexplorer.spec.zarr_metadata import ArrayMeta
     from refexplorer.verbs.referenceset import ReferenceSet
 
 CELLS = 1_000_000

@@ -20,7 +20,7 @@ from refexplorer.io.reading.trace_value import trace_value
 from refexplorer.refset.conventions import PyramidLevel, pyramids
 from refexplorer.refset.opened_set import internals
 from refexplorer.spec.references import Base64, Inline, Kind, Range
-from refexplorer.spec.zarr_metadata import type_name
+from refexplorer.spec.zarr_metadata import ArrayMeta, type_name
 from refexplorer.views.code.cells import code_of_slices
 from refexplorer.views.preview.axes import coordinates_of, first_look, labels_of, sides_of
 from refexplorer.views.preview.netcdf import Cells, netcdf
@@ -42,9 +42,7 @@ from refexplorer.views.preview.regions import (
     places_of,
     whole,
 )
-from refexplorer.views.preview.regions import (
-    slices as slices_text,
-)
+from refexplorer.views.preview.regions import slices as slices_text
 from refexplorer.views.preview.values import (
     DecodedChunks,
     Decoding,
@@ -65,7 +63,6 @@ from refexplorer.views.wire.jobs import JobReport, unheard
 from refexplorer.views.wire.requests import Buffers, Count, Event, Real, job, request
 
 if TYPE_CHECKING:
-    from refexplorer.spec.zarr_metadata import ArrayMeta
     from refexplorer.verbs.referenceset import ReferenceSet
 
 _FORGOTTEN = Estimate(0, 0, (), "Show what was read before")

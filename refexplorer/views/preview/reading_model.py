@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from msgspec import Struct
 
 from refexplorer.core.text import escape
 from refexplorer.io.decode.sizes import Index
 from refexplorer.io.reading.readings import ChunkState
-from refexplorer.spec.zarr_metadata import type_name
+from refexplorer.spec.zarr_metadata import ArrayMeta, type_name
 from refexplorer.views.preview.axes import Coordinate
 from refexplorer.views.preview.regions import (
     ChunkRuns,
@@ -21,9 +21,6 @@ from refexplorer.views.preview.regions import (
     slices,
 )
 from refexplorer.views.wire.requests import Count, ReadOutcome, named
-
-if TYPE_CHECKING:
-    from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _FLAGS = 64  # entries of a legend; with more the values are a scale
 _NAME = 80  # characters of a meaning: a file may hold any text

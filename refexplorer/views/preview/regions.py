@@ -13,12 +13,7 @@ import numpy as np
 
 from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.core.text import counted
-from refexplorer.io.decode.sizes import (
-    WHOLE_CHUNKS,
-    Index,
-    place_count,
-    region,
-)
+from refexplorer.io.decode.sizes import WHOLE_CHUNKS, Index, place_count, region
 from refexplorer.views.wire.requests import Count
 
 if TYPE_CHECKING:

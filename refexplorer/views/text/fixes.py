@@ -72,16 +72,8 @@ def _number(written: str) -> str:
 
 
 _SLIPS: tuple[tuple[str, re.Pattern[str], Callable[[str], str]], ...] = (
-    (
-        "Replace ' by \"",
-        _outside(r"(?:\b[bBuU])?'((?:[^'\"\\\n]|\\.)*)'"),
-        json.dumps,
-    ),
-    (
-        'Write the straight "',
-        _outside(rf"[{CURLY}]([^\"{CURLY}\\\n]*)[{CURLY}]"),
-        json.dumps,
-    ),
+    ("Replace ' by \"", _outside(r"(?:\b[bBuU])?'((?:[^'\"\\\n]|\\.)*)'"), json.dumps),
+    ('Write the straight "', _outside(rf"[{CURLY}]([^\"{CURLY}\\\n]*)[{CURLY}]"), json.dumps),
     (
         'Write one " on either side',
         re.compile(rf'"""((?:[^"\\]|"(?!""))*)"""|{TEXT}', re.DOTALL),

@@ -25,13 +25,7 @@ from refexplorer.spec.codes import Severity
 from refexplorer.spec.references import Inline, Kind, NodeType, folders_above, prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.code.cells import code_of_search
-from refexplorer.views.health.health import (
-    Badges,
-    ChunkHealth,
-    StateName,
-    keys_in_state,
-    strip_of,
-)
+from refexplorer.views.health.health import Badges, ChunkHealth, StateName, keys_in_state, strip_of
 from refexplorer.views.key.inspector import REJECTED
 from refexplorer.views.maps.chunk_map import StripColour, coloured_strip
 from refexplorer.views.tree.rows import (

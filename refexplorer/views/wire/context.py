@@ -17,7 +17,7 @@ from refexplorer.io.decode.sizes import Index
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.refset.opened_set import internals
 from refexplorer.spec.codes import CODES, Severity
-from refexplorer.spec.findings import in_order
+from refexplorer.spec.findings import Finding, in_order
 from refexplorer.spec.references import folders_above
 from refexplorer.verbs.differing import Difference, diff
 from refexplorer.verbs.opening import open_references
@@ -26,7 +26,6 @@ from refexplorer.views.wire.requests import Count, nowhere
 
 if TYPE_CHECKING:
     from refexplorer.formats.icechunk.history import RepositoryListing
-    from refexplorer.spec.findings import Finding
     from refexplorer.verbs.referenceset import ReferenceSet
 
 

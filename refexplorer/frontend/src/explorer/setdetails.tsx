@@ -69,7 +69,7 @@ function SetNotes({ session, hello }: Props) {
       </h3>
       {narrowed && total > 0 && (
         <button type="button" class="button" onClick={() => session.set({ notesOf: null, severity: null })}>
-          Show all notes ({count(total)})
+          Show all findings ({count(total)})
         </button>
       )}
       {total === 0 ? (

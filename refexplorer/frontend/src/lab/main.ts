@@ -35,8 +35,15 @@ const container = {
     scope = given;
   },
   async get(): Promise<() => unknown> {
-    const found = await Promise.all(Object.entries(NAMES).map(async ([key, name]) => [key, await shared(name)]));
-    const exports = { __esModule: true, default: plugins(Object.fromEntries(found) as Packages) };
+    const asked = Object.entries(NAMES).map(async ([key, name]) => [key, await shared(name)]);
+    const made = await Promise.all(asked).then(
+      (found) => plugins(Object.fromEntries(found) as Packages),
+      (error: Error) => {
+        console.info(error.message); // Voila loads the extension, too, and has no file browser
+        return [];
+      },
+    );
+    const exports = { __esModule: true, default: made };
     return () => exports;
   },
 };

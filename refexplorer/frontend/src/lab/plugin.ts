@@ -113,7 +113,9 @@ function activate(
     execute: async (args: { path?: string; type?: string }) => {
       const item = args.path === undefined ? chosen()[0] : { path: args.path, type: args.type ?? "directory" };
       if (item === undefined) return;
-      if (item.type === "directory" || item.path.includes("://")) openFolder(item.path);
+      // JupyterLab opens a file of another type by what it has for that, whatever is asked for.
+      const isOurs = [".json", ...NAMED].some((end) => item.path.toLowerCase().endsWith(end));
+      if (item.type === "directory" || item.path.includes("://") || !isOurs) openFolder(item.path);
       else await commands.execute("docmanager:open", { path: item.path, factory: SET });
     },
   });

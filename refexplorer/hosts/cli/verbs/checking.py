@@ -12,12 +12,7 @@ import typer
 
 from refexplorer.core.text import counted
 from refexplorer.hosts.cli import output
-from refexplorer.hosts.cli.program import (
-    AsJson,
-    SourceArgument,
-    app,
-    open_set,
-)
+from refexplorer.hosts.cli.program import AsJson, SourceArgument, app, open_set
 from refexplorer.hosts.cli.sets import Only, Scheduler, Workers, over_sets
 from refexplorer.hosts.cli.verbs.making import Allow, Overwrite, RenameRules, pairs
 
@@ -62,8 +57,7 @@ def check(
         ),
     ] = None,
     expect: Annotated[
-        Path | None,
-        typer.Option(help="A TOML file of expectations: coordinates, arrays, files."),
+        Path | None, typer.Option(help="A TOML file of expectations: coordinates, arrays, files.")
     ] = None,
     **run: Any,
 ) -> Report:

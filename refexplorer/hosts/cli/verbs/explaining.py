@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from msgspec.structs import asdict as asdict_of
@@ -28,9 +28,6 @@ from refexplorer.spec.derivation import TraceStep
 from refexplorer.spec.references import Kind
 from refexplorer.verbs.codes import explain_code as code_explained
 from refexplorer.verbs.opening import dialects as dialects_of
-
-if TYPE_CHECKING:
-    pass
 
 _ACCESS = re.compile(r"(.*)\[([^\[\]]*)\]", re.DOTALL)
 
@@ -125,8 +122,7 @@ def explain(
     source: SourceArgument,
     key: Annotated[str, typer.Argument(help="A key of the set.")],
     shard: Annotated[
-        bool,
-        typer.Option("--shard", help="Read the index of the shard and list its inner chunks."),
+        bool, typer.Option("--shard", help="Read the index of the shard and list its inner chunks.")
     ] = False,
     allow: Annotated[
         list[str] | None, typer.Option(help="Allow a place to be read for --shard.")

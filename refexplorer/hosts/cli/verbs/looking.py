@@ -217,8 +217,7 @@ def info(
         bool, typer.Option("--code", help="Print only the Python code that opens the set.")
     ] = False,
     logins: Annotated[
-        bool,
-        typer.Option("--logins", help="Ask each bucket and host whether it needs a login."),
+        bool, typer.Option("--logins", help="Ask each bucket and host whether it needs a login.")
     ] = False,
     allow: Annotated[
         list[str] | None, typer.Option(help="Allow a place to be asked for --logins.")

@@ -37,8 +37,7 @@ Output = Annotated[
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Overwrite the output if it exists.")]
 Allow = Annotated[
-    list[str] | None,
-    typer.Option(help="Allow a place to be read: a folder, s3://bucket, a host."),
+    list[str] | None, typer.Option(help="Allow a place to be read: a folder, s3://bucket, a host.")
 ]
 
 
@@ -205,12 +204,10 @@ def convert(
         bool, typer.Option("--objects", help="Write metadata as JSON objects, not as strings.")
     ] = False,
     inline_coordinates: Annotated[
-        bool,
-        typer.Option("--inline-coordinates", help="Inline coordinates, each as one chunk."),
+        bool, typer.Option("--inline-coordinates", help="Inline coordinates, each as one chunk.")
     ] = False,
     subchunk: Annotated[
-        Pairs,
-        typer.Option(help="Divide uncompressed chunks along the first dimension: x, or x=4."),
+        Pairs, typer.Option(help="Divide uncompressed chunks along the first dimension: x, or x=4.")
     ] = None,
     record_size: Annotated[
         str, typer.Option(help="Rows of each parquet record file; auto chooses by what is read.")

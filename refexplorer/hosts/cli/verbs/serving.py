@@ -142,8 +142,7 @@ def page(
         int, typer.Option(min=1, help="Maximum number of rows of the tree to write.")
     ] = PAGE_KEYS,
     editor: Annotated[
-        bool,
-        typer.Option("--editor", help="Write the template editor with its text instead."),
+        bool, typer.Option("--editor", help="Write the template editor with its text instead.")
     ] = False,
     exercise: Annotated[
         bool,

@@ -168,7 +168,8 @@ def note_readers(source: Source, contents: Contents, noted: Collection[Finding])
     refusing = {
         reader for reader, effects in table.items() if any(e[1] is Outcome.REFUSED for e in effects)
     }
-    if not contents.opened.count and (not places or source.form == "V0"):
+    is_file = source.form == "V0" and source.location is not None
+    if not contents.opened.count and (not places or is_file):
         text = "The document has no references: readers give an empty set, or an error."
         if places:
             text = "Nothing in the document is a reference: it may be JSON of another kind."

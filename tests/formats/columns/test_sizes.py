@@ -72,13 +72,13 @@ def test_whole_files_are_of_unknown_size(count: int) -> None:
     gen = {"key": "x/{{i}}", "url": "f{{i}}.nc", "dimensions": {"i": {"stop": count}}}
     refs = rx.open_references({"version": 1, "refs": {"x/note": "text"}, "gen": [gen]})
     assert refs.node("x").size is None
-    assert f"4 B referenced besides {count:,} whole files (size unknown)" in str(refs)
+    assert f"4 B referenced plus {count:,} whole files (size unknown)" in str(refs)
 
 
 def test_a_whole_file_among_explicit_references() -> None:
     refs = rx.open_references({**WHOLE, "y/0": ["g.nc", 0, 3]})
     assert [refs.node(path).size for path in ("x", "y", "x/0")] == [None, 3, None]
-    assert "besides 1 whole file (size unknown)" in refs._repr_html_()
+    assert "plus 1 whole file (size unknown)" in refs._repr_html_()
     assert refs.summary("x").bytes == METADATA + 100
     assert refs.summary("x").size is None
 

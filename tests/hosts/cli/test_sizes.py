@@ -44,7 +44,7 @@ def test_large_numbers_are_exact(references: dict[str, Any], size: int, tmp_path
 def test_whole_files_are_beside_what_is_known(tmp_path: Path) -> None:
     path = written(tmp_path, WHOLE)
     (said,) = cells(run("info", path).out)["bytes"]
-    assert said.endswith(" besides 1 whole file (size unknown)")
+    assert said.endswith(" plus 1 whole file (size unknown)")
     assert cells(run("ls", path, "x").out)["0"][:2] == ["url", "not known"]
 
 

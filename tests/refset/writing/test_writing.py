@@ -38,7 +38,7 @@ def test_what_a_store_cannot_hold_is_refused_and_leaves_nothing(tmp_path: Path) 
         ({"README": "hello"}, "`README` is neither metadata nor a chunk"),
         ({"g/t/9.9": ["s3://b/f"]}, "`g/t/9.9` is neither"),
         ({"g/t/1.1": [None, 0, 5]}, "has no URL"),
-        ({".zattrs": "not json"}, "`.zattrs` does not hold a JSON object"),
+        ({".zattrs": "not json"}, "`.zattrs` is not a JSON object"),
     ):
         with pytest.raises(rx.RefexplorerError, match=words.replace(".", r"\.")):
             rx.open_references({**V0, **extra}).to_parquet(tmp_path / "store.parq")

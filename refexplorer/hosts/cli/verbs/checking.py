@@ -61,7 +61,7 @@ def check(
     ] = None,
     **run: Any,
 ) -> Report:
-    """List problems of the set, each with its place and what to do.
+    """List the problems of the set, and what to do.
 
     If many findings are alike, the first ones are listed. Inline coordinates are checked for
     gaps, duplicates, order and missing values; with --allow, so are coordinates in files (with

@@ -105,8 +105,8 @@ def mcp(
 ) -> int:
     """Answer an assistant over stdin and stdout (MCP).
 
-    MCP is the Model Context Protocol. Nothing is written, and nothing read but the sets, their
-    folders and what --allow names.
+    MCP is the Model Context Protocol. Read-only: only the sets, their folders and the places that
+    --allow names are read.
     """
     from refexplorer.hosts.assistant import Assistant, serve
 

@@ -38,14 +38,14 @@ PICTURED = 256
 _LONGEST = 10**7
 """Chunks along a dimension that are looked at one by one."""
 
-_Window = Sequence[tuple[int, int]]
+_ChunkSpans = Sequence[tuple[int, int]]
 """Start and stop along each dimension, in chunks."""
 
 
 def touches(
     part: PartOfArray | TasksOfArray,
     axes: Sequence[int] | None = None,
-    window: _Window | None = None,
+    window: _ChunkSpans | None = None,
 ) -> tuple[tuple[int, ...], np.ndarray, tuple[int, ...]]:
     """Return the drawn dimensions, how often a chunk of each cell is read on average, and steps.
 
@@ -75,7 +75,7 @@ def touches(
     return tuple(axes), np.multiply.outer(*sides) * others, steps
 
 
-def _checked_window(grid: Sequence[int], window: _Window | None) -> _Window:
+def _checked_window(grid: Sequence[int], window: _ChunkSpans | None) -> _ChunkSpans:
     if window is None:
         return [(0, count) for count in grid]
     if len(window) != len(grid) or any(

@@ -88,7 +88,7 @@ function activate(
     return items.length === 1 && items.every(({ type, path }) => type === "directory" || POSSIBLE.test(path));
   };
 
-  const openFolder = (path: string) => {
+  const openBySource = (path: string) => {
     const known = folders.find((widget) => (widget as Shown).path === path);
     if (known) return shell.activateById(known.id);
     const content: Shown = new jupyter.widgets.Widget();
@@ -113,7 +113,9 @@ function activate(
     execute: async (args: { path?: string; type?: string }) => {
       const item = args.path === undefined ? chosen()[0] : { path: args.path, type: args.type ?? "directory" };
       if (item === undefined) return;
-      if (item.type === "directory" || item.path.includes("://")) openFolder(item.path);
+      // No document of JupyterLab: jupyterlab-h5web takes those of HDF5, whatever they are to be opened with.
+      const isDocument = item.type !== "directory" && /\.json$/.test(item.path) && !item.path.includes("://");
+      if (!isDocument) openBySource(item.path);
       else await commands.execute("docmanager:open", { path: item.path, factory: SET });
     },
   });

@@ -146,7 +146,9 @@ def test_what_leads_to_no_set_says_what_to_pass() -> None:
         "DataTree": xr.DataTree(),
     }
     for kind, held in cases.items():
-        with pytest.raises(rx.errors.SourceError, match=rf"This {kind} leads to no.*Pass the path"):
+        with pytest.raises(
+            rx.errors.SourceError, match=rf"This {kind} was not opened from.*Pass the path"
+        ):
             rx.open_references(held)
     netcdf = xr.open_dataset("sst_2025-07.nc", engine="h5netcdf")
     with pytest.raises(rx.errors.SourceError, match=r"sst_2025-07\.nc\)"):

@@ -103,7 +103,7 @@ def mcp(
     ] = None,
     allow: Allow = None,
 ) -> int:
-    """Serve an assistant over stdin and stdout (Model Context Protocol).
+    """Serve an assistant (Model Context Protocol).
 
     Read-only. Nothing is read but the sets, their folders and what --allow names.
     """

@@ -191,7 +191,7 @@ def outside(urls: pa.LargeStringArray, starts: list[str]) -> pa.LargeStringArray
     return remaining
 
 
-Answer = TypeVar("Answer")
+Awaited = TypeVar("Awaited")
 
 
 class ManifestFile(NamedTuple):
@@ -229,12 +229,12 @@ async def _inspected(repository: Repository, session: Session) -> Any:
     return await repository.inspect_snapshot_async(session.snapshot_id)
 
 
-def awaited(work: Coroutine[Any, Any, Answer]) -> Answer:
+def awaited(work: Coroutine[Any, Any, Awaited]) -> Awaited:
     """Run a coroutine in a thread: a notebook has a loop of its own already."""
     import asyncio  # every command would wait for it, and for threads
     from concurrent.futures import ThreadPoolExecutor
 
-    run: Callable[[Coroutine[Any, Any, Answer]], Answer] = asyncio.run
+    run: Callable[[Coroutine[Any, Any, Awaited]], Awaited] = asyncio.run
     with ThreadPoolExecutor(1) as executor:
         return executor.submit(run, work).result()
 

@@ -58,7 +58,7 @@ function Reference({ item, session }: { item: PathItem; session: ExplorerSession
     <section>
       <dl class="facts">
         {item.url !== null && (
-          <Line name="target">
+          <Line name="file">
             <Target url={item.url} />
             {whole && (
               <>

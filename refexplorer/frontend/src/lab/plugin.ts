@@ -88,7 +88,7 @@ function activate(
     return items.length === 1 && items.every(({ type, path }) => type === "directory" || POSSIBLE.test(path));
   };
 
-  const openFolder = (path: string) => {
+  const openBySource = (path: string) => {
     const known = folders.find((widget) => (widget as Shown).path === path);
     if (known) return shell.activateById(known.id);
     const content: Shown = new jupyter.widgets.Widget();
@@ -115,7 +115,7 @@ function activate(
       if (item === undefined) return;
       // JupyterLab opens a file of another type by what it has for that, whatever is asked for.
       const isOurs = [".json", ...NAMED].some((end) => item.path.toLowerCase().endsWith(end));
-      if (item.type === "directory" || item.path.includes("://") || !isOurs) openFolder(item.path);
+      if (item.type === "directory" || item.path.includes("://") || !isOurs) openBySource(item.path);
       else await commands.execute("docmanager:open", { path: item.path, factory: SET });
     },
   });

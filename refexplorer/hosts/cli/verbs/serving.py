@@ -103,9 +103,10 @@ def mcp(
     ] = None,
     allow: Allow = None,
 ) -> int:
-    """Serve an assistant (Model Context Protocol).
+    """Answer an assistant over stdin and stdout (MCP).
 
-    Read-only. Nothing is read but the sets, their folders and what --allow names.
+    MCP is the Model Context Protocol. Read-only: only the sets, their folders and the places that
+    --allow names are read.
     """
     from refexplorer.hosts.assistant import Assistant, serve
 

@@ -138,7 +138,7 @@ def test_overwriting_is_one_more_commit(source: Path) -> None:
             metadata([1], [1], chunk_key_encoding={"name": "v2"}),
             r"`dots` names its chunks in another way",
         ),
-        ("g/zarr.json", ["data/f.bin", 0, 5], "`g/zarr.json` is metadata that lies in another"),
+        ("g/zarr.json", ["data/f.bin", 0, 5], "`g/zarr.json` is metadata in another file"),
     ],
 )
 def test_what_icechunk_has_no_place_for_leaves_nothing_behind(

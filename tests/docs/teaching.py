@@ -80,7 +80,7 @@ def specification_page() -> str:
 
 def exercises_page() -> str:
     """Return how to write an exercise."""
-    lines = ["# Exercises of your own", ""]
+    lines = ["# Write your own exercises", ""]
     lines += [
         "`rx.Exercises(folder)` shows the exercises of a folder: its `.toml` files, in the order "
         "of their names. Each is judged by its own answers before it is shown: the solution and "

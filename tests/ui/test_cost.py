@@ -35,7 +35,7 @@ def cost(request: pytest.FixtureRequest, host: str, page: Page) -> Locator:
 
 
 def row(cost: Locator, name: str) -> Locator:
-    return cost.get_by_role("table", name="Accesses and what they cost").get_by_role(
+    return cost.get_by_role("table", name="Cost of each access").get_by_role(
         "row", name=name
     )
 
@@ -102,7 +102,7 @@ def test_another_access_is_told_and_what_is_none_is_said(cost: Locator) -> None:
 
 
 def test_findings_have_their_command(cost: Locator) -> None:
-    found = cost.get_by_role("list", name="Findings by what they gain")
+    found = cost.get_by_role("list", name="Findings by gain")
     expect(found).to_contain_text("--inline-coordinates")
     expect(found.get_by_role("listitem").first).to_contain_text("less")
 

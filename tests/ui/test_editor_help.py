@@ -51,7 +51,7 @@ def test_hovering_says_what_the_specification_says(editor: Locator) -> None:
 def test_other_readers_say_why_they_differ(editor: Locator) -> None:
     replace_text(editor, GOOD)
     editor.get_by_role("button", name="Other readers").click()
-    panel = editor.get_by_role("region", name="What other readers make of it")
+    panel = editor.get_by_role("region", name="Other readers")
     panel.get_by_role("button", name="GDAL").click()
     expect(panel).to_contain_text("templates is not supported")
     replace_text(editor, '{"a": ["s3://bucket/a", 0, 10]}')

@@ -22,7 +22,7 @@ def test_from_a_place_to_its_chunk_and_from_a_pixel_to_its_value(explorer: Locat
     panel = show(explorer, "Map")
     picture = panel.get_by_role("application", name=re.compile("Map of sst: equirectangular"))
     expect(picture).to_be_visible()
-    expect(panel).to_contain_text("A footprint stands for all chunks above it, 9 along time.")
+    expect(panel).to_contain_text("Each footprint includes all chunks above it: 9 along time.")
     before = picture.locator("canvas").evaluate(PAINTED)
     assert before > 4  # coastlines, graticule, chunks
 

@@ -96,7 +96,7 @@ def test_map_and_side_by_side_are_there(saved: Path, page: Page) -> None:
     picture = panel.get_by_role("application", name=re.compile("Map of sst: equirectangular"))
     expect(picture).to_be_visible()
     panel.get_by_label("Chunks").select_option("state")
-    expect(panel).to_contain_text("A footprint stands for all chunks above it, 9 along time.")
+    expect(panel).to_contain_text("Each footprint includes all chunks above it: 9 along time.")
     panel.get_by_label("Chunks").select_option("outline")
     expect(panel.get_by_role("img", name=re.compile("^Colours of"))).to_be_visible()
     picture.focus()
@@ -106,7 +106,7 @@ def test_map_and_side_by_side_are_there(saved: Path, page: Page) -> None:
     expect(panel.get_by_role("status").filter(has_text="index")).to_contain_text("sst_2025-07.nc")
     for _ in range(4):
         page.keyboard.press("+")
-    expect(panel).to_contain_text("finer ones are not here")
+    expect(panel).to_contain_text("finer coastlines are not included")
     panel.get_by_label("Place: latitude and longitude").fill("20N 60W")
     page.keyboard.press("Enter")
     expect(panel.get_by_role("alert")).to_contain_text("which needs Python")

@@ -9,7 +9,7 @@ from tests.helpers.hosts import PanelPage
 
 
 def pane_of(view: Locator) -> Locator:
-    return view.get_by_role("region", name="The specification, in our words")
+    return view.get_by_role("region", name="Rules of the specification")
 
 
 def test_the_cursor_lights_up_the_rule_and_a_rule_its_places(editor: Locator) -> None:

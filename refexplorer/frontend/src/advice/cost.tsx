@@ -71,14 +71,14 @@ export function CostDetails({ session }: { session: ExplorerSession }) {
     <section class="cost-details" aria-label="Cost of reading">
       <h3>Cost of reading</h3>
       <p class="caption">
-        Nothing is read for this. Requests and bytes follow from the set, times from the latency and bandwidth below,
-        which are assumed or measured.
+        This reads no files. Requests and bytes are computed from the set, and times from the latency and bandwidth
+        below, which are assumed or measured.
       </p>
       <Controls costs={costs} state={state} cost={cost} place={placed(state)!} />
       <Findings cost={cost} />
       {cost.bounds.length > 0 && (
         <section>
-          <h3>What the layout of the files does not allow</h3>
+          <h3>Limits of the file layout</h3>
           <ul class="cost-list">
             {cost.bounds.map((bound) => (
               <li key={bound}>{bound}</li>
@@ -234,7 +234,7 @@ function Bars({ costs, state, cost, place }: Drawn) {
   });
   const longest = Math.max(...told.map(({ seconds }) => seconds ?? 0), 1e-9);
   return (
-    <table class="cost-bars" aria-label="Accesses and what they cost">
+    <table class="cost-bars" aria-label="Cost of each access">
       <thead>
         <tr>
           <th scope="col" class="start">
@@ -332,8 +332,8 @@ function Findings({ cost }: { cost: ReadingCosts }) {
   if (cost.finding_count === 0) return <p class="quiet">Nothing was found that would make reading cheaper.</p>;
   return (
     <section>
-      <h3>What would be cheaper</h3>
-      <ol class="cost-list" aria-label="Findings by what they gain">
+      <h3>How to reduce the cost</h3>
+      <ol class="cost-list" aria-label="Findings by gain">
         {cost.findings.map(({ code, path, message, remedy, seconds_gained: gain }) => (
           <li key={`${code} ${path} ${message}`}>
             {gain !== null && <b class="gain">{duration(gain)} less </b>}

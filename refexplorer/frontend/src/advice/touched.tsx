@@ -32,7 +32,7 @@ export function Touched({ costs }: { costs: Costs }) {
 
 function Shaded({ touched, access }: { touched: TouchedChunks; access: string }) {
   const { array, axes, cells, columns, dimensions, grid, most, rows } = touched;
-  const size = axes.map((axis) => `${count(grid[axis]!)} along ${dimensions[axis]}`).join(", ") || "a single one";
+  const size = axes.map((axis) => `${count(grid[axis]!)} along ${dimensions[axis]}`).join(", ") || "a single chunk";
   const varies = cells.some((cell) => cell > 0 && cell < most);
   const some = cells.reduce((total, cell) => total + (cell > 0 ? 1 : 0), 0);
   const times = most > 1 ? `; at most ${Number(most.toPrecision(3))} times each` : "";
@@ -59,7 +59,7 @@ function Shaded({ touched, access }: { touched: TouchedChunks; access: string })
         ))}
       </svg>
       <figcaption class="quiet">
-        {size}: {share} is read{times}.{varies && " The stronger the colour, the more often."}
+        {size}: {share} is read{times}.{varies && " Stronger colours are read more often."}
       </figcaption>
     </figure>
   );

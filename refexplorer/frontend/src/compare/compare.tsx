@@ -217,7 +217,7 @@ function look(session: ExplorerSession, { path, after }: ArrayChanges): void {
 /** Shape and data type, before and after where they are not the same. */
 function forms({ before, after }: ArrayChanges): string {
   if (before === null) return `${after}, a new array`;
-  if (after === null) return `${before}, no longer there`;
+  if (after === null) return `${before}, removed`;
   return before === after ? after : `${before} became ${after}`;
 }
 
@@ -303,7 +303,7 @@ function GoneChunks({ grid, sets, session }: { grid: GridPicture; sets: Compared
       <h3>
         Chunks of <ArrayChoice sets={sets} chosen={grid.array} session={session} />
       </h3>
-      <p class="prose quiet">The array is no longer there: the map is that of {sets.before}.</p>
+      <p class="prose quiet">The array was removed: this map is from {sets.before}.</p>
       <Waited waiting={comparing.drawing} />
       {drawn && grid.rows * grid.columns > 0 && (
         <>

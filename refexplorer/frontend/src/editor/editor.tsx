@@ -148,7 +148,7 @@ function Total({ reply: { total, removed, removed_exactly: exactly, good } }: { 
   return (
     <span class="fact total">
       <b>{number}</b> {noun}
-      {!good && " in the last good text"}
+      {!good && " in the last valid text"}
       {good && removed !== 0 && `, ${exactly ? "" : "at least "}${count(removed)} removed`}
     </span>
   );
@@ -231,7 +231,7 @@ function Code({ session, help, root, view }: CodeProps) {
 function comparison(name: string, differing: number | null): string {
   if (differing === 0) return `The same as ${name}.`;
   const places = differing === null ? "" : `: ${counted(differing, "place")} ${differing === 1 ? "differs" : "differ"}`;
-  return `Compared with ${name}${places}; its lines stand above those of the text.`;
+  return `Compared with ${name}${places}; its lines are above those of the text.`;
 }
 
 const NOTHING_SAID: Omit<Remarks, "version"> = { good: true, sentence: "", notes: [], note_count: 0 };

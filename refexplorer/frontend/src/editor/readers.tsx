@@ -52,7 +52,7 @@ export function Readers({ session }: { session: EditorSession }) {
   if (readers === null)
     return (
       <Panel>
-        <p class="quiet">Asking what each reader makes of it …</p>
+        <p class="quiet">Checking other readers …</p>
       </Panel>
     );
   const shown = readers.find((reader) => reader.name === chosen) ?? readers[0]!;
@@ -85,7 +85,7 @@ export function Readers({ session }: { session: EditorSession }) {
 
 function Panel({ children }: { children: ComponentChildren }) {
   return (
-    <section class="derivation readers" aria-label="What other readers make of it">
+    <section class="derivation readers" aria-label="Other readers">
       {children}
     </section>
   );

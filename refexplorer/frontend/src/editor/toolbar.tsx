@@ -133,7 +133,7 @@ export function WithText({ session, isTask, isOnPage, format, shorten }: WithTex
         ...(isWhole
           ? [{ name: "Compare with a file …", act: () => pick((file) => void comparing.withFile(file)) }]
           : []),
-        ...(isOnPage ? [{ name: "Forget what this browser kept", act: () => session.forget() }] : []),
+        ...(isOnPage ? [{ name: "Delete saved text", act: () => session.forget() }] : []),
       ]}
     />
   );

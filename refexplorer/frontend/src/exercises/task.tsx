@@ -65,7 +65,7 @@ export function TaskPanel({ tasks, write, cite }: Props) {
         </p>
       )}
       {task.given !== null && (
-        <pre class="given" role="group" aria-label="What is given">
+        <pre class="given" role="group" aria-label="Given text">
           {task.given}
         </pre>
       )}
@@ -89,7 +89,7 @@ export function TaskPanel({ tasks, write, cite }: Props) {
             {solution}
           </pre>
           <button type="button" class="button" onClick={() => write(solution)}>
-            Put it into the editor
+            Insert into the editor
           </button>
         </div>
       )}
@@ -155,7 +155,7 @@ function Taught({ lesson, choose, cite }: { lesson: Lesson; choose(name: string)
           </button>
         </p>
       ) : (
-        <p>That was the last one.</p>
+        <p>This was the last exercise.</p>
       )}
     </div>
   );

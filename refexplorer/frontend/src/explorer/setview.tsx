@@ -65,7 +65,7 @@ function Picture({ of: { path, reading, values, why }, go }: { of: Thumbnail; go
   const text = (at: number) => (reading?.times ? new Date(at).toISOString().slice(0, 10) : value(at));
   return (
     <li>
-      <button type="button" class="thumbnail" onClick={go} title={`Look at ${path || "/"}`}>
+      <button type="button" class="thumbnail" onClick={go} title={`Show ${path || "/"}`}>
         <span class={`thumbnail-picture${why === null && !reading ? " waiting" : ""}`} ref={box} aria-hidden="true">
           {why !== null && <span class="quiet thumbnail-why">{why}</span>}
         </span>

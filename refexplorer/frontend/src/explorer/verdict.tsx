@@ -88,14 +88,14 @@ function Checks({ session }: { session: ExplorerSession }) {
           {counted(session.state.hello!.note_count ?? 0, "finding")}.
         </li>
         <li>
-          <b>Its files:</b> are they there, and do the byte ranges lie inside? One request for each of{" "}
+          <b>Its files:</b> do they exist, and do they contain the byte ranges? One request for each of{" "}
           {counted(files.total, "file")}
           {files.places.length > 0 && ` (${placesText(files)})`}.
           <TargetCheck maps={session.maps} />
         </li>
         <li>
-          <b>Their metadata:</b> reads the metadata of each file and compares places, data types, packing, units and
-          coordinates.
+          <b>Their metadata:</b> reads the metadata of each file and compares byte ranges, data types, packing, units
+          and coordinates.
           <VerifyControls session={session} />
         </li>
       </ol>

@@ -150,11 +150,11 @@ function Shown({ session, earth, mesh }: ShownProps) {
       />
       <p class="caption">
         {earth.source} {hasRim && saidOfRim(mesh)}
-        {isCoarse && "Coastlines are those for a scale of 1 to 110 million; finer ones are not here. "}
+        {isCoarse && "Coastlines have a scale of 1:110 million; finer coastlines are not included. "}
         {drawn &&
           by !== "state" &&
           by !== "file" &&
-          `Drawn: ${reading!.array}[${reading!.slices.join(", ")}], each pixel the ${reading!.reduced ? "block" : "value"} at its middle. `}
+          `Drawn: ${reading!.array}[${reading!.slices.join(", ")}], each pixel is the ${reading!.reduced ? "block" : "value"} at its centre. `}
         {isDrawn && grid && saidOfChunks(grid, by)}
       </p>
     </>
@@ -179,9 +179,11 @@ function saidOfChunks(grid: GridPicture, by: Footprints): string {
   );
   const many = grid.steps.some((step) => step > 1);
   return [
-    others.length > 0 && by !== "outline" ? `A footprint stands for all chunks above it, ${others.join(" and ")}.` : "",
+    others.length > 0 && by !== "outline"
+      ? `Each footprint includes all chunks above it: ${others.join(" and ")}.`
+      : "",
     many && by !== "outline"
-      ? `States and files are those of groups of ${grid.steps.map(count).join(" × ")} chunks.`
+      ? `States and files are shown for groups of ${grid.steps.map(count).join(" × ")} chunks.`
       : "",
   ]
     .filter(Boolean)

@@ -311,7 +311,7 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
             Inspect its bytes
           </button>
           <button type="button" class="link" onClick={() => session.show("chunks")}>
-            Show it among the chunks
+            Show in the chunk map
           </button>
         </p>
       )}

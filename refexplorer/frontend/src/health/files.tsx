@@ -73,13 +73,14 @@ export function Files({ session }: { session: ExplorerSession }) {
 /** Where the targets are, and how many of them were asked. */
 function where({ total, places, place_count: all, checked, lost_count: lost, unlisted }: TargetsSummary): string {
   const named = places.map(
-    ({ place, targets }) => `${all === 1 ? "all" : count(targets)} ${place === "" ? "given by a path" : `at ${place}`}`,
+    ({ place, targets }) =>
+      `${all === 1 ? "all" : count(targets)} ${place === "" ? "with a local path" : `at ${place}`}`,
   );
   if (Number(all) > places.length) named.push(`others at ${counted(Number(all) - places.length, "more place")}`);
   const list = named.join(", ");
   const some = Number(checked) === Number(total) ? "All were" : `${count(checked)} of ${count(total)} were`;
-  const found = Number(lost) === 0 ? "nothing wrong was found" : `${count(lost)} with problems`;
-  const asked = Number(checked) === 0 ? "Not checked yet." : `${some} asked: ${found}.`;
+  const found = Number(lost) === 0 ? "no problems were found" : `${count(lost)} with problems`;
+  const asked = Number(checked) === 0 ? "Not checked yet." : `${some} checked: ${found}.`;
   const unknown =
     Number(unlisted) > 0 ? ` ${counted(unlisted, "generated key")} were not evaluated and may have other files.` : "";
   return `${list[0]!.toUpperCase()}${list.slice(1)}. ${asked}${unknown}`;

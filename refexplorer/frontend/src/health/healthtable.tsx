@@ -35,7 +35,7 @@ const COLUMNS: Column[] = [
 const DIFFERING: Column = {
   name: "Differs from file",
   sort: "differing",
-  title: "Chunks that are not what their file says, of those that were compared",
+  title: "Compared chunks that differ from their file",
 };
 /** Only there where there are some: most sets have none. */
 const OVERLAPPING: Column = {
@@ -166,7 +166,7 @@ function Verdict({ page: { sums }, session }: { page: HealthPage; session: Explo
 
 /** How much was read here. */
 function tried({ failed, unread }: HealthCounts): string {
-  if (failed === null) return "No chunk has been read yet: whether the bytes are there and decode is not known.";
+  if (failed === null) return "No chunk has been read yet, so it is unknown whether the bytes exist and decode.";
   if (unread === null) return "Not all chunks have been read.";
   return Number(unread) === 0
     ? "All chunks with a reference were read."

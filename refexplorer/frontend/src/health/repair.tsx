@@ -59,7 +59,7 @@ function Found({ found, session }: { found: RepairShown; session: ExplorerSessio
         </button>
       ))}
       <Sentences title="Would be repaired" sentences={repaired} />
-      <Sentences title="Left as it is" sentences={left} />
+      <Sentences title="Not repaired" sentences={left} />
       <Sentences title="Good to know" sentences={notes} />
       {changes.length > 0 && (
         <ul class="repair-changes" aria-label="Keys that would change">

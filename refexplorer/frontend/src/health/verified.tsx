@@ -25,7 +25,7 @@ export function Verified({ session }: { session: ExplorerSession }) {
       {id === null && error !== null && <Failure sentence={error} />}
       {found === null && id === null && (
         <p class="prose quiet">
-          Reads the metadata of each file and compares places, data types, packing, units and coordinates.
+          Reads the metadata of each file and compares byte ranges, data types, packing, units and coordinates.
         </p>
       )}
     </section>

@@ -160,7 +160,7 @@ function Whole({ strip, select }: { strip: Strip; select(key: string): void }) {
           </button>
         </>
       ))}
-      {more > 0 && ` and ${count(more)} more`}. Its size is known when it is read.
+      {more > 0 && ` and ${count(more)} more`}. The size is unknown until the file is read.
     </p>
   );
 }

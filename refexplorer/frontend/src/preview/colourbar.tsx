@@ -234,10 +234,10 @@ interface LimitsProps {
 const SHARES: [string, string][] = [
   ["", "of …"],
   ["auto", "all values"],
-  ["now", "as now, for every slice"],
+  ["now", "current range, for every slice"],
   ["0.98", "98 % of the values"],
   ["0.9", "90 % of the values"],
-  ["even", "the same on both sides of 0"],
+  ["even", "symmetric around 0"],
 ];
 
 function limitsOf(name: string, values: Float64Array, [low, high]: [number, number]): [string, string] {

@@ -274,7 +274,7 @@ function SliceField({ name, text, set }: { name: string; text: string; set(text:
       type="text"
       class="slice-text"
       aria-label={`${name}: index or slice`}
-      title="An index such as 3 or -1, a slice such as 0:10:2, or what the coordinate says, such as 2000-06 or 45.0:50.0"
+      title="An index such as 3 or -1, a slice such as 0:10:2, or coordinate values, such as 2000-06 or 45.0:50.0"
       spellcheck={false}
       value={draft}
       onInput={(event) => setDraft(event.currentTarget.value)}

@@ -527,7 +527,7 @@ function flagsShown({ flags }: ReadingModel): Flag[] | null {
 
 function FlagList({ flags }: { flags: Flag[] }) {
   return (
-    <ul class="flags" aria-label="What the values stand for">
+    <ul class="flags" aria-label="Meanings of the values">
       {flags.map((flag, i) => (
         <li key={flag.value}>
           <span class="swatch" style={{ background: FLAG_COLOURS[i] }} /> {value(flag.value)} {flag.meaning}

@@ -79,7 +79,7 @@ export function Scrubber(props: Props) {
           <button
             type="button"
             class="button"
-            aria-label={`On along ${name}`}
+            aria-label={`Forward along ${name}`}
             disabled={at === size - 1}
             onClick={() => go(at + 1)}
           >

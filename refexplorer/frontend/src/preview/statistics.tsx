@@ -56,7 +56,7 @@ export function Statistics({ reading, parts }: Props) {
             </th>
             {parts.length > 1 && (
               <th scope="col" class="number">
-                all that was read
+                all values read
               </th>
             )}
           </tr>

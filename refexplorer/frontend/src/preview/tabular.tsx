@@ -240,7 +240,7 @@ function RangeCopied({ range, axes, said, copy, clear }: RangeProps) {
       <button
         type="button"
         class="button"
-        title="With their places, and what they are in the first line"
+        title="With coordinates, and names in the first line"
         onClick={() => copy("csv")}
       >
         Copy as CSV
@@ -248,7 +248,7 @@ function RangeCopied({ range, axes, said, copy, clear }: RangeProps) {
       <button
         type="button"
         class="button"
-        title="The values alone, separated by tabs (Ctrl+C)"
+        title="Only the values, separated by tabs (Ctrl+C)"
         onClick={() => copy("tabs")}
       >
         Copy the values
@@ -271,7 +271,7 @@ function CopyCells({ head, rows }: { head: string[]; rows(): string[][] }) {
   };
   return (
     <p class="pages quiet">
-      <button type="button" class="button" title="With their places, separated by tabs" onClick={() => void copy()}>
+      <button type="button" class="button" title="With coordinates, separated by tabs" onClick={() => void copy()}>
         Copy these cells
       </button>
       <span role="status">{said}</span>

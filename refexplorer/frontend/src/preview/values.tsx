@@ -337,8 +337,7 @@ function only(values: Float64Array, { state }: ReadingModel, textOf: (index: num
 }
 
 /** Of a boolean array, half of what there is to say may be its fill value. */
-const FALSE_IS_MISSING =
-  ": NaN stands for the fill value, as in xarray; without “scale and offset” it is shown as it is";
+const FALSE_IS_MISSING = ": NaN is the fill value, as in xarray; turn off “scale and offset” to see the stored values";
 
 /** As unpacking meant it: 29.189999999999998 is 29.19; digits that no arithmetic left over stay. */
 function readable(text: string): string {

@@ -20,7 +20,7 @@ export function ShorterPanel({ shortening }: { shortening: Shortening }) {
       {job !== null && (
         <p class="shorter-line" role="status">
           <progress {...measured(progress)} aria-label="Searching" />
-          <span>{progress?.label ?? "Looking for templates and progressions …"}</span>
+          <span>{progress?.label ?? "Looking for templates and regular sequences …"}</span>
           <button type="button" class="button" onClick={() => shortening.cancel()}>
             Cancel
           </button>
@@ -33,7 +33,7 @@ export function ShorterPanel({ shortening }: { shortening: Shortening }) {
           {taken ? (
             <>
               <button type="button" class="button" onClick={() => shortening.put(false)}>
-                Put the old text back
+                Restore the old text
               </button>
               <span role="status">Replaced by a shorter text with the same references.</span>
             </>
@@ -78,7 +78,7 @@ function Found({ shorter: { found, sizes, parts, rows, explicit, explicit_count:
       {found && explicit.length > 0 && (
         <details>
           <summary>
-            {counted(total, "key")} stay{Number(total) === 1 ? "s" : ""} written out
+            {counted(total, "key")} stay{Number(total) === 1 ? "s" : ""} explicit
           </summary>
           <ul class="shorter-keys">
             {explicit.map((key) => (

@@ -25,11 +25,11 @@ export function SpecificationRules({ specification, write, train }: Props) {
   useEffect(() => void reveal(chosen), [chosen, rules]);
   const sections = [...new Set(rules?.map((rule) => rule.section))];
   return (
-    <section class="rules" aria-label="The specification, in our words" ref={pane}>
+    <section class="rules" aria-label="Rules of the specification" ref={pane}>
       <button type="button" class="button close" aria-label="Close" onClick={() => specification.close()}>
         ✕
       </button>
-      {rules === null && <Blank sentence={trouble ?? "Asking for the rules …"} />}
+      {rules === null && <Blank sentence={trouble ?? "Loading the rules …"} />}
       {sections.map((section) => {
         const own = rules!.filter((rule) => rule.section === section);
         return (

@@ -78,8 +78,8 @@ export function Profiles({ axes, profiles, values, stepped, steps, all, shape, l
             disabled={kept.length >= MOST_KEPT}
             title={
               kept.length >= MOST_KEPT
-                ? `${MOST_KEPT} are kept, the most that can be told apart by colour`
-                : "Compare it with others, in this slice and in those that follow (p)"
+                ? `${MOST_KEPT} profiles are kept, the most that colours can distinguish`
+                : "Compare it with others, in this slice and the next ones (p)"
             }
             onClick={keep}
           >
@@ -92,7 +92,7 @@ export function Profiles({ axes, profiles, values, stepped, steps, all, shape, l
           </button>
         )}
         <span class="quiet" role="status">
-          {kept.length > 0 && `${counted(kept.length, "profile")} kept, drawn of the slice that is shown`}
+          {kept.length > 0 && `${counted(kept.length, "profile")} kept, drawn for the current slice`}
         </span>
       </p>
     </>

@@ -46,11 +46,11 @@ export function Take({ session, reading, axes, steps, figure, caption }: Props) 
       async () => save(`${name}.png`, await pngOf(figure(), caption())),
     ],
     ["SVG", "The picture as shown, as vector graphics", async () => save(`${name}.svg`, svgOf(figure(), caption()))],
-    ["CSV", "Every value of the slice as a table, with their places", take("csv", "text/csv")],
-    ["npy", "Every value of the slice as a NumPy array, in its data type", take("npy", "application/octet-stream")],
+    ["CSV", "All values of the slice as a table, with coordinates", take("csv", "text/csv")],
+    ["npy", "All values of the slice as a NumPy array, in its data type", take("npy", "application/octet-stream")],
     [
       "NetCDF",
-      "Every stored value of the part, with attributes and coordinates",
+      "All stored values of the part, with attributes and coordinates",
       take("netcdf", "application/x-netcdf"),
     ],
   ];

@@ -416,3 +416,10 @@ def test_where_arrays_are_on_earth_with_footprints_and_coastlines(replayed: Repl
         assert "takes Python" in answer["error"]
     (shown, _) = replayed(offer, [{"op": "earth.show", "array": "sst"}])[0]
     assert shown["earth"]["state"] == "offer"
+
+
+def test_arrays_have_strips_of_their_chunks() -> None:
+    refs = rx.open_references(demo.path("sst.v1.json"))
+    recording = record(ExplorerController(refs, served=True, at_once=True), keys=100)
+    strips = {row["path"]: row["strip"] for row in recording.tree.levels[""]["rows"]}
+    assert all(strips[path] for path in refs.arrays())

@@ -9,7 +9,10 @@ from refexplorer.spec.codes import codes_of, titles
 def diagnostics_page() -> str:
     """Return the page: a section for each code."""
     lines = ["# Diagnostics", "", "Written by `python -m tests.docs.reference`.", ""]
-    lines += ["`refexplorer explain-code CODE` and `rx.explain_code` say the same of one code.", ""]
+    lines += [
+        "`refexplorer explain-code CODE` and `rx.explain_code` show the same text for one code.",
+        "",
+    ]
     for subject, title in titles().items():
         lines += [f"## {title}", ""]
         for code in codes_of(subject):
@@ -22,7 +25,7 @@ def section(found: rx.types.CodeExplanation) -> list[str]:
     readers = found.readers if len(found.readers) == 1 else ("", *map("- {}".format, found.readers))
     lines = [f"### `{found.code}`", "", f"{found.severity.capitalize()}. {found.meaning}", ""]
     lines += ["**What readers do.** " + "\n".join(readers).strip(" "), ""]
-    lines += [f"**How it comes about.** {found.cause}", "", f"**What to do.** {found.mend}", ""]
+    lines += [f"**Cause.** {found.cause}", "", f"**What to do.** {found.mend}", ""]
     if found.rule is not None:
         rule = found.rule
         lines += [f"**The rule.** {rule.sentence} ([{rule.section}]({rule.link}))", ""]

@@ -1,4 +1,4 @@
-"""The page that describes the messages, made of their JSON Schema."""
+"""The page that describes the messages, made from their JSON Schema."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from refexplorer.hosts.schema import PROTOCOLS, events, requests, schema, summar
 from refexplorer.views.wire.requests import tag_of
 
 _INTRODUCTION = """\
-A controller is plain Python. A host gives it a way to post and passes on what the front end
-sends:
+A controller is plain Python. A host gives it a function to post messages, and passes it the
+messages of the front end:
 
 ```python
 controller = ExplorerController(references)
@@ -19,29 +19,30 @@ for message, buffers in controller.handle(message, buffers):
     send(message, buffers)
 ```
 
-A request is `{"id": "<view>:<number>", "op": …, …}`. It is answered at once, or later from a
-thread after events `progress`; its answer carries the same `id` and the fields of the reply, or
-`{"id", "error": "one sentence"}`. What happens without a request is `{"ev": …, …}`. A reply
-reaches every view of the widget, so a view drops ids that are not its own. Numbers are JSON
-numbers; a `Count` above 2^53 is sent as text. Arrays travel as binary buffers, little-endian.
+A request is `{"id": "<view>:<number>", "op": …, …}`. The controller replies immediately, or later
+from a thread after `progress` events. The reply has the same `id` and the fields of the reply, or
+`{"id", "error": "one sentence"}`. Events without a request are `{"ev": …, …}`. Every view of the
+widget receives each reply, so a view ignores ids that are not its own. Numbers are JSON numbers; a
+`Count` above 2^53 is sent as text. Arrays are sent as little-endian binary buffers.
 
-State that a notebook observes is a trait, the same name in the notebook and on the page:
-`selection` (the key or path chosen), `code` (Python for what was done last) and `part` (which
-part of the explorer the widget shows; one bundle draws them all) for the explorer; `document`
-for the editor, which the page has to call `text`, since Bokeh keeps the name `document`
-(`frontend/src/shared/host.ts` maps it). In a notebook the trait `first` of the explorer holds
-the answers to `hello` and to the first `tree.rows`, by the name of the operation, so that the
-first view need not ask; it is empty from the first message or change on.
+State that a notebook can observe is a trait, with the same name in the notebook and on the page.
+The explorer has `selection` (the selected key or path), `code` (Python code for the last action)
+and `part` (the part of the explorer that the widget shows; one bundle draws all parts). The editor
+has `document`. The page calls it `text`, because Bokeh reserves the name `document`
+(`frontend/src/shared/host.ts` maps it). In a notebook the explorer also has the trait `first`: the
+replies to `hello` and to the first `tree.rows`, by the name of the operation, which save the first
+view two requests. It is empty after the first message or change.
 
-A request is a method of a controller, which `request` or `job` of `refexplorer.views.wire`
-declares: what is sent is checked by its signature, the types of the front end are made of it by
-`python hatch_build.py`, and a test fails when a controller sends what it does not describe."""
+A request is a method of a controller, declared with `request` or `job` of
+`refexplorer.views.wire`. Its signature validates the message, and `python hatch_build.py`
+generates the types of the front end from it. A test fails if a controller sends a message that its
+signature does not describe."""
 
 Part = Mapping[str, Any]
 
 
 def protocol_page() -> str:
-    """Return every request with its answer, every event, and every model."""
+    """Return every request with its reply, every event, and every model."""
     described = schema()["definitions"]
     lines = ["# The messages between the views and Python", "", _INTRODUCTION, ""]
     shown = {f"{name}{part}" for name in PROTOCOLS for part in ("Operations", "Events")}
@@ -54,7 +55,7 @@ def protocol_page() -> str:
 
 
 def _operations(name: str, described: Mapping[str, Part]) -> Iterator[str]:
-    yield from ("| operation | asks with | answers | |", "|---|---|---|---|")
+    yield from ("| operation | request | reply | description |", "|---|---|---|---|")
     for kind in requests(name):
         parts = described[f"{name}Operations"]["properties"][kind.name]["properties"]
         when = "later: " if kind.is_later else ""

@@ -30,32 +30,33 @@ _ROOMS = {
     "p": "Parquet",
 }
 _SECRETS = """\
-The specification lets a URL have a query and user information, so a set may hold signatures, tokens
-and passwords. What people see of it has none of them: `repr` and HTML of every object, `code()` and
-copied cells, the explorer with its messages, titles, addresses and static HTML, saved pages, what
-commands print with and without `--json`, reports, results of `audit`, `verify` and `check` (also as
-tables and files), warnings, errors, progress and logs. An address keeps protocol, host, path and
-parameters that are known to be harmless, such as `versionId`; the rest is `***`, since the name of
-a parameter does not say that it is no secret. An option keeps its name; its value is `***` unless
-the option is known to be harmless.
+A URL may contain a query and user information, so a set may contain signatures, tokens and
+passwords. refexplorer removes them from everything it shows: `repr` and HTML of every object,
+`code()` and copied cells, messages, titles and addresses in the explorer, static HTML, saved pages,
+output of commands with and without `--json`, reports, results of `audit`, `verify` and `check`
+(including tables and files), warnings, errors, progress and logs. It shows the protocol, host and
+path of a URL, and parameters that are known to be harmless, such as `versionId`. It replaces
+everything else by `***`, because the name of a parameter does not tell whether it is secret. It
+shows the names of options, and replaces their values by `***` unless the option is known to be
+harmless.
 
-Data stay as they are: references, templates and targets in the fields of Python objects, such as
-`refs[key].url`, `to_v0()`, `storage_options` and `AccessError.target`; keys; what the set itself
-holds (attributes, inline values); the text in the template editor and in a page made of it; and
-what `expand`, `convert`, `repair --output` and `infer --output` write. They are needed to read,
-edit and copy a set. `signed-url` says that such a set gives access to whoever has it, and a
-`SecretsWarning` comes before a page or a report about it is written."""
+Data do not change: references, templates and targets in the fields of Python objects, such as
+`refs[key].url`, `to_v0()`, `storage_options` and `AccessError.target`; keys; attributes and inline
+values of the set; the text in the template editor and in a page made from it; and the output of
+`expand`, `convert`, `repair --output` and `infer --output`. You need them to read, edit and copy a
+set. The diagnostic `signed-url` warns that such a set gives access to anyone who has it, and a
+`SecretsWarning` is issued before a page or a report about it is written."""
 _STATUSES = (
     ("status", "check, audit, verify, repair", "diff", "dialects", "all others"),
     ("---",) * 5,
-    ("0", "all that was asked for was looked at, and no finding reaches --fail-on", "equal",
+    ("0", "everything requested was checked, and no finding reaches --fail-on", "equal",
      "no reader that was run loses or changes keys", "done"),
-    ("1", "a finding does", "different", "one does",
-     "done, but the set has errors; `convert`: not written, since data would be lost"),
-    ("2", "something asked for is not known, the source cannot be read, or the call is wrong",
-     "a source cannot be read, or the call is wrong", "none was run, or the same",
-     "the same, and nothing was done"),
-    ("130", "interrupted by Ctrl-C (143 by SIGTERM)", "the same", "the same", "the same"),
+    ("1", "a finding reaches --fail-on", "different", "a reader loses or changes keys",
+     "done, but the set has errors; `convert`: not written, because data would be lost"),
+    ("2", "something could not be checked, the source cannot be read, or an argument is wrong",
+     "a source cannot be read, or an argument is wrong", "no reader was run, or as for `diff`",
+     "as for `diff`; nothing was done"),
+    ("130", "interrupted by Ctrl-C (143 by SIGTERM)", *("the same",) * 3),
 )  # fmt: skip
 _SAME = "as above"
 _OTHERS = "also_ok"
@@ -76,7 +77,7 @@ def pages() -> dict[str, str]:
 def cli_page() -> str:
     """Return the help of every command, and its examples."""
     lines = ["# The command line", ""]
-    lines += ["`combined.json` stands for a set of yours. The exit status of every command:", ""]
+    lines += ["`combined.json` is your reference set. Exit status of every command:", ""]
     lines += [_row(cells) for cells in _STATUSES]
     lines.append("")
     group = get_command(load_app())
@@ -95,13 +96,13 @@ def cli_page() -> str:
 
 
 def decisions_page() -> str:
-    """Return what refexplorer does where the specification leaves room."""
-    lines = ["# Where the specification is silent", ""]
-    lines += ["Each is a case of the tests. Codes are those of "
-              "[DIAGNOSTICS.md](DIAGNOSTICS.md).", ""]  # fmt: skip
+    """Return what refexplorer does where the specification does not decide."""
+    lines = ["# Choices beyond the specification", ""]
+    lines += ["Each choice is a test case. [DIAGNOSTICS.md](DIAGNOSTICS.md) describes the codes.",
+              ""]  # fmt: skip
     cases = [case for case in conformance() if "judgement" in case.fields]
     for room, title in _ROOMS.items():
-        lines += [f"## {title}", "", "| case | the specification | refexplorer | because |"]
+        lines += [f"## {title}", "", "| case | specification | refexplorer | reason |"]
         lines.append("|---|---|---|---|")
         because = ""
         for case in cases:
@@ -126,7 +127,7 @@ def _outcome(case: Case) -> str:
     if case.refused:
         return f"refused: `{expect['error']}`"
     if "error" in expect:
-        return f"rejected: `{expect['error']}`; every other key stays"
+        return f"rejected: `{expect['error']}`; all other keys are kept"
     return f"kept, with `{expect['diagnostic']}`" if "diagnostic" in expect else "kept"
 
 

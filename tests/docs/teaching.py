@@ -1,4 +1,4 @@
-"""The pages for learners and teachers: rules of the specification, jinja2, one's own exercises."""
+"""The pages for learners and teachers: rules of the specification, jinja2, your own exercises."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ note = "A list gives the same values."
 
 def specification_page() -> str:
     """Return the rules of the specification, each with an example and what trains it."""
-    lines = ["# The specification in our words", ""]
+    lines = ["# The specification in short rules", ""]
     lines += [
-        f"The [reference specification]({SPECIFICATION}) is kerchunk's. These are its rules, in "
-        "the order in which the notebooks teach them.",
+        f"These are the rules of kerchunk's [reference specification]({SPECIFICATION}), in the "
+        "order in which the notebooks teach them.",
         "",
     ]
     section = ""
@@ -80,18 +80,18 @@ def specification_page() -> str:
 
 def exercises_page() -> str:
     """Return how to write an exercise."""
-    lines = ["# Exercises of your own", ""]
+    lines = ["# Write your own exercises", ""]
     lines += [
-        "`rx.Exercises(folder)` shows the exercises of a folder: its `.toml` files, in the order "
-        "of their names. Each is judged by its own answers before it is shown: the solution and "
-        "all that is listed as `right` must pass, the start and all that is listed as `wrong` "
-        "must fail, and be met with the words that are named.",
+        "`rx.Exercises(folder)` shows the exercises in a folder: its `.toml` files, sorted by "
+        "name. Each exercise is tested with its own answers first: the solution and all answers "
+        "listed as `right` must pass; the start and all answers listed as `wrong` must fail, and "
+        "the message must contain the words in `says`.",
         "",
-        "An answer passes if it makes the references of the solution, warns of nothing that the "
-        "solution does not warn of, and holds to `check`. Up to 10,000 keys are compared one by "
-        "one; of more, the first, the last, 400 others from everywhere, and those at and beside "
-        "integers that the answer names. Data are compared by their bytes and JSON objects by "
-        "what they say, whichever way they are written.",
+        "An answer passes if it makes the same references as the solution, has no warnings that "
+        "the solution does not have, and fulfils `check`. Up to 10,000 keys are all compared. For "
+        "larger sets refexplorer compares the first and the last key, 400 keys in between, and the "
+        "keys at and next to integers in the answer. Data are compared as bytes; JSON objects are "
+        "compared by their content, not by how they are written.",
         "",
         "```toml",
         EXAMPLE.rstrip(),
@@ -111,29 +111,29 @@ def exercises_page() -> str:
 
 
 def jinja_page() -> str:
-    """Return what is read of jinja2, from the cases that the engine is held to."""
-    lines = ["# The jinja2 that is read", ""]
+    """Return which parts of jinja2 are supported, from the cases that test the engine."""
+    lines = ["# Supported Jinja2", ""]
     lines += [
-        "A URL of `refs` and the fields of a `gen` item are templates of jinja2. What is listed "
-        "here is parsed and computed under limits, never run as code; each line is compared with "
-        "jinja2 itself by the tests. The templates see `i` = 7, a dimension, and `u` = `s3://b`, a "
-        "template.",
+        "URLs in `refs` and the fields of a `gen` item are Jinja2 templates. refexplorer parses "
+        "and evaluates the expressions below with limits, and never runs them as code. The tests "
+        "compare each line with Jinja2. In the examples, `i` is a dimension with the value 7, and "
+        "`u` is the template `s3://b`.",
         "",
     ]
     for title, cases in EXPRESSIONS.items():
-        lines += [f"## {title}", "", *_table(("template", "gives"), cases), ""]
+        lines += [f"## {title}", "", *_table(("template", "result"), cases), ""]
     lines += ["## Filters", ""]
     rows = [(f"`{name}`", FILTER_HELP[name], *case) for name, case in FILTERS.items()]
-    lines += [*_table(("", "what it does", "template", "gives"), rows, plain=2), ""]
-    lines += ["## Tests", "", *_table(("template", "gives"), TESTS.values()), ""]
+    lines += [*_table(("filter", "effect", "template", "result"), rows, plain=2), ""]
+    lines += ["## Tests", "", *_table(("template", "result"), TESTS.values()), ""]
     lines += [
-        "## What is refused",
+        "## Not supported",
         "",
-        "A template that uses anything else is a diagnostic, and its references are left out.",
+        "A template that uses anything else has a diagnostic, and its references are not used.",
         "",
     ]
     refused = [(case.template, case.says, case.instead) for case in REFUSED]
-    lines += [*_table(("template", "is said", "write instead"), refused, code=1), ""]
+    lines += [*_table(("template", "message", "write instead"), refused, code=1), ""]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -217,7 +217,7 @@ def test_a_code_is_explained_and_its_example_put_into_the_editor(editor: Locator
     replace_text(editor, '{"a": ["http://h/f", -1, 2]}')
     editor.get_by_role("button", name="About bad-offset").click()
     about = editor.get_by_role("region", name="About bad-offset")
-    expect(about).to_contain_text("How it comes about")
+    expect(about).to_contain_text("Cause")
     expect(about.get_by_role("link")).to_have_attribute("href", re.compile("spec.html#version-0"))
     about.get_by_role("button", name="Insert into the editor").click()
     expect(editor.get_by_role("textbox").first).to_contain_text("-1, 10")

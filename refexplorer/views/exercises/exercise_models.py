@@ -24,14 +24,14 @@ GivenRange = dict[str, int] | list[int]
 
 
 class Wrong(Struct, frozen=True, forbid_unknown_fields=True):
-    """A wrong answer that must fail, and a part of the sentence that it is met with."""
+    """A wrong answer that must fail, and words that the message must contain."""
 
     text: str
     says: str
 
 
 class Right(Struct, frozen=True, forbid_unknown_fields=True):
-    """Another answer that must pass; one with a note is shown once the exercise is solved."""
+    """Another right answer; if it has a note, it is shown after the exercise is solved."""
 
     text: str
     note: str = ""
@@ -45,41 +45,42 @@ class RecordFiles(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ExerciseCheck(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What an answer must hold to besides making the references of the solution.
+    """Conditions for an answer, in addition to making the references of the solution.
 
     Attributes
     ----------
     form
         The version of the document.
     templates
-        Each table is tried in place of templates of the text: the same must come out as of the
-        solution.
+        Tables of templates: with each of them instead of its own, the answer must make the same
+        references as the solution.
     urls
-        Rendered as if `refs` had them: each must come to what it does in the solution.
+        URLs to render as if they were in `refs`: the result must be that of the solution.
     calls
-        URLs as in `urls`, each with dimensions: rendered for each combination of their values.
+        As `urls`, with dimensions: each URL is rendered for each combination of their values.
     items
-        How many gen items there are.
+        The number of gen items.
     ranges
-        Each is tried as the values of all dimensions: the same must come out as of the solution.
+        Values for all dimensions: with each of them, the answer must make the same references as
+        the solution.
     dimensions
         The names of the dimensions of each gen item.
     written
-        How many keys may be written out.
+        The largest number of explicit keys.
     kinds
-        How data are written, by key; the same bytes are right either way where nothing is said.
+        How the data of a key are written; both ways are right for keys that are not listed.
     types
-        JSON types of values, by JSON pointer; ``*`` stands for each name or number there is.
+        JSON types of values, by JSON pointer; ``*`` matches any name or index.
     values
         Values, by JSON pointer as in `types`.
     keeps
-        JSON pointers to what stays as it is in the text to begin with.
+        JSON pointers to parts of the start that must not change.
     size
-        Most characters of the document without spaces between its parts.
+        The largest number of characters in the document, without spaces between its parts.
     records
-        The record files that it makes as parquet.
+        The record files of the set, written as parquet.
     readers
-        Who must read it as the specification does, as `refexplorer.dialects` names them.
+        Readers that must agree with the specification, by their names in `refexplorer.dialects`.
     """
 
     form: Literal["V0", "V1"] | None = None
@@ -100,30 +101,30 @@ class ExerciseCheck(Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 
 
 class Exercise(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A task on a text; the answer makes the set of the solution, and holds to `check`.
+    """A task; a right answer makes the same references as the solution, and fulfils `check`.
 
     Attributes
     ----------
     name
-        Of its file; stays when others are added.
+        The name of its file; it does not change when other exercises are added.
     topic
-        Exercises of a topic stand together; of ``debugging`` the verdict comes in stages.
+        Exercises are grouped by topic; those of ``debugging`` show the verdict in stages.
     level
         1 to 3.
     task
-        What to do; what is code stands in backquotes.
+        What to do, with code in backquotes.
     start, solution
-        The text to begin with, and one that passes.
+        The initial text, and an answer that passes.
     hints
-        Shown one by one.
+        Hints, shown one at a time.
     why
-        Why the solution is right; shown once it is solved.
+        Why the solution is right; shown after the exercise is solved.
     rules
-        Of the specification, by their names in `refexplorer.spec.codes`.
+        Rules of the specification, by their names in `refexplorer.spec.codes`.
     given
-        Shown below the task: a text to read, not to edit.
+        A read-only text, shown below the task.
     wrong, right
-        Held by the tests.
+        Answers that must fail and answers that must pass.
     """
 
     name: str

@@ -24,7 +24,7 @@ export function PageOfCode({ page, write, cite }: Props) {
             <Sentence text={said} />
           </dd>
         ))}
-        <dt>How it comes about</dt>
+        <dt>Cause</dt>
         <dd>
           <Sentence text={page.cause} />
         </dd>

@@ -171,13 +171,13 @@ def record(
     _record_values(recorder, refs, wanted)
     for name in (name for part in PARTS for name in part.recorded):
         recorder.keep_all(name, refs.arrays()[:_GRIDS])
+    recording.health = _record_health(recorder)  # counts chunks: rows have strips then
     # A set of so many keys has more rows, of groups and arrays.
     most, of_level = (sys.maxsize,) * 2 if refs.count <= keys else (keys, _share(refs, keys))
     recording.tree = record_tree(recorder, most, of_level)
     recorder.ask("tree.only", what="trouble")
     recording.trouble = record_tree(recorder, keys, max(keys // 10, of_level))
     recorder.ask("tree.only", what=None)
-    recording.health = _record_health(recorder)
     recording.states, listed = _record_states(recorder, recording.health["rows"], keys)
     recording.targets = _record_targets(recorder, refs)
     _record_maps(recorder, refs, recording.packer)

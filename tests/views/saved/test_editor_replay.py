@@ -59,7 +59,7 @@ def test_it_answers_as_python_does(text: str, replays: Replays) -> None:
             expected["total"] = min(expected["total"], 1000)
         assert answer == expected, message
     for answer, _ in replays("editor", packed, [*PYTHON, {"op": "no such"}]):
-        assert "takes Python" in answer["error"]
+        assert "needs Python" in answer["error"]
 
 
 def test_what_makes_no_keys_or_is_too_long_is_refused() -> None:
@@ -104,7 +104,7 @@ def test_another_text_is_not_judged_and_spaces_do_not_count(replays: Replays) ->
     ]
     passed = [answer["result"]["passed"] for answer in answers[::2]]
     assert passed == [True, None, None, None, False]
-    assert "takes Python" in answers[2]["result"]["sentence"]
+    assert "Cannot be checked offline" in answers[2]["result"]["sentence"]
     assert not answers[2]["good"]
     (note,) = [note for note in answers[-1]["notes"] if note["code"] == "undefined-name"]
     assert "buket" in broken[note["from"] : note["to"]]

@@ -35,9 +35,7 @@ def cost(request: pytest.FixtureRequest, host: str, page: Page) -> Locator:
 
 
 def row(cost: Locator, name: str) -> Locator:
-    return cost.get_by_role("table", name="Cost of each access").get_by_role(
-        "row", name=name
-    )
+    return cost.get_by_role("table", name="Cost of each access").get_by_role("row", name=name)
 
 
 def test_bars_follow_the_sliders_and_the_reader(cost: Locator) -> None:

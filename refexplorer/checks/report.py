@@ -367,7 +367,7 @@ class Report:
             names = ", ".join(f'"{escape(name, _CHARS)}"' for name in joint(counts.grants))
             verb = "verify" if self.terms.asks(CheckLook.FILES) else "check"
             yield f"Use refs.allowing({names}) to {verb} the rest."
-        yield from self._not_looked_at()
+        yield from self.not_checked
         unused = [each for each in self.terms.accept if not any(map(each.has, self.accepted))]
         if unused:
             yield f"Accepted, but not found: {', '.join(map(str, unused))}."
@@ -404,8 +404,9 @@ class Report:
             found[why] = [*paths, *([] if path is None else [path])], number + n
         return found
 
-    def _not_looked_at(self) -> Iterator[str]:
-        """Yield what was not looked at, and why, if there is anything."""
+    @property
+    def not_checked(self) -> tuple[str, ...]:
+        """What was not compared or checked, and why, as a sentence; empty if there is nothing."""
         counts = self.counts
         parts = []
         for why, (paths, n) in list(self._reasons().items())[:_FEW]:
@@ -419,9 +420,8 @@ class Report:
         for path, aspect, _ in counts.unchecked:
             what.setdefault(aspect, []).append(path)
         parts += [f"{aspect} of {_names(paths)}" for aspect, paths in what.items()]
-        if parts:
-            verb = "compared" if self.terms.asks(CheckLook.FILES) else "checked"
-            yield f"Not {verb}: {'; '.join(parts)}."
+        verb = "compared" if self.terms.asks(CheckLook.FILES) else "checked"
+        return (f"Not {verb}: {'; '.join(parts)}.",) if parts else ()
 
 
 def _of(paths: Sequence[str]) -> str:

@@ -134,7 +134,7 @@ class Assistant:
         """Tell how a key came about: entry, templates, byte range. Nothing of its file is read."""
         refs = self._set(source)
         if key not in refs and refs.rejection(key) is None:
-            refs._require(key)
+            refs.check_path(key)
             raise RefexplorerError(f"{key!r} is a folder or has no reference; `tree` lists it.")
         if (error := refs.rejection(key)) is not None:
             return {"rejected": str(error), "where": [], "not_checked": []}
@@ -348,7 +348,7 @@ def _reported(refs: ReferenceSet, report: Report) -> ToolAnswer:
         "all_findings": len(findings),
         "summary": list(report.summary),
         "where": [*_places(refs, findings)],
-        "not_checked": [*report.unknowns, *map(str, report._not_looked_at())],
+        "not_checked": [*report.unknowns, *report.not_checked],
     }
 
 

@@ -167,8 +167,14 @@ class SetEntries(Mapping[str, Reference]):
             raise MissingError(path, f"{self.source.name} has no array {path!r}{self._near(path)}.")
         return array
 
-    def _require(self, path: str) -> None:
-        """Refuse a path at which the set has no key, folder, array or rejected key."""
+    def check_path(self, path: str) -> None:
+        """Raise an error if nothing is at a path: no key, folder, array or rejected key.
+
+        Raises
+        ------
+        MissingError
+            With similar names.
+        """
         if path and self.rejection(path) is None:
             try:
                 self.node(path)

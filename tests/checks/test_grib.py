@@ -248,4 +248,4 @@ def test_messages_without_a_place_are_not_repaired(path: Path) -> None:
     found = rx.repair(document, allow=[f"file://{path.parent}"])
     assert found.difference.total == 0
     assert [each.code for each in found.left] == ["offset"]
-    assert any("tells the place of messages along `step`" in note for note in found.notes)
+    assert any("does not say where its messages are along `step`" in note for note in found.notes)

@@ -62,7 +62,9 @@ CASES = {
         chunks={S.PLACED: 2, S.LACKING: 2}, findings=[Fault("no-reference")],
     ),
     "hole": Case("the same as its files; 1 chunk has no file", chunks={S.PLACED: 3, S.HOLE: 1}),
-    "array of its own": Case("the same as its files; 1 array is its own", chunks={S.OWN: 4}),
+    "array of its own": Case(
+        "the same as its files; 1 array is in the set only", chunks={S.OWN: 4}
+    ),
     "wrong": Case(
         "differs from its files", 1,
         chunks={S.PLACED: 3, S.WRONG_RANGE: 1}, findings=[Fault("offset")],

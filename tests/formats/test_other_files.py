@@ -136,7 +136,7 @@ FILES: dict[str, tuple[bytes, str, str]] = {
     "empty notebook": (b'{"cells": [], "nbformat": 4}', "a Jupyter notebook", "JupyterLab"),
     "large notebook": (json.dumps({"cells": [CELL] * 20_000}).encode(), "a Jupyter notebook", ""),
     "stac item": (stac_item(), "a STAC document", "one of its assets"),
-    "intake": (INTAKE, "an intake catalogue", "the reference set that an entry leads to"),
+    "intake": (INTAKE, "an intake catalogue", "the reference set of an entry"),
     ".zgroup": (b'{"zarr_format": 2}', "the metadata of a Zarr store", "the folder"),
     "zarr.json": (b'{"zarr_format": 3, "node_type": "group"}', "the metadata of a Zarr", "folder"),
 }
@@ -262,7 +262,8 @@ def test_every_verb_tells_what_a_file_is(
 
 
 @pytest.mark.parametrize(
-    "verb", sorted(CALLS.keys() - {"serve", "diff", "audit", "verify", "repair", "lock", "why"})
+    "verb",
+    sorted(CALLS.keys() - {"serve", "diff", "audit", "verify", "repair", "lock", "mcp", "why"}),
 )
 def test_every_verb_reads_standard_input(
     verb: str, demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

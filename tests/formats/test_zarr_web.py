@@ -186,7 +186,7 @@ def test_the_checks_say_which(unlisted: tuple[RangeServer, rx.ReferenceSet, str]
 
 
 @pytest.mark.parametrize(
-    ("status", "said"), [(403, "S3 says the same"), (410, "gone"), (500, "answered 500")]
+    ("status", "said"), [(403, "S3 answers the same"), (410, "gone"), (500, "answered 500")]
 )
 def test_any_other_answer_is_a_failure(
     status: int, said: str, unlisted: tuple[RangeServer, rx.ReferenceSet, str]

@@ -12,8 +12,6 @@ KNOWN = {
     "_cat_file", "_info",
     # s3fs and gcsfs give ETag and bytes of one request no other way; tests/io/fetch/test_s3.py
     "_call_s3", "_call", "_error_wrapper",
-    # xarray: `Variable.data` would load what is lazy; tests/formats/test_virtualizarr_form.py
-    "_data",
     # icechunk: the storage of a session is in its pickle alone; tests/formats/icechunk
     "_session",
     # Panel's components: how its documentation has them say what they run

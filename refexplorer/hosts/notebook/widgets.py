@@ -196,7 +196,7 @@ class ReferencesWidget(StaticWidget):
     ) -> None:
         references = _open(type(self).__name__, source, options)
         other = None if compare is None else _open(type(self).__name__, compare, {})
-        references._require(selection)
+        references.check_path(selection)
         self._controller = ExplorerController(
             references, allow=allow, compare=other, show=self._show
         )

@@ -46,6 +46,9 @@ class UndefinedName(TemplateProblem):
     It is raised for each reference that uses the name, so it costs little until it is shown.
     """
 
+    argument = ""
+    """How the name was passed to a template, such as ``f(c=a)``; not set again by unpickling."""
+
     def __init__(self, name: str, *known: Collection[str]) -> None:
         listed = sorted(islice(chain(*known), COMPARED))
         defined = ", ".join(f"`{other}`" for other in listed[:8])
@@ -56,7 +59,6 @@ class UndefinedName(TemplateProblem):
             partial(self._suggestion, name, known),
         )
         self.name = name
-        self.argument = ""  # how it was passed to a template, such as ``f(c=a)``
 
     def _suggestion(self, name: str, known: tuple[Collection[str], ...]) -> str:
         near = suggest(name, chain(*known))

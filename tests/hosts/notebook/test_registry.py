@@ -80,7 +80,13 @@ def test_a_record_and_a_controller_are_all_that_python_needs_of_a_view(
         pass
 
     widget = CensusWidget(refs)
-    described = {"name": "census", "label": "Census", "title": "All heads", "look": True}
+    described = {
+        "name": "census",
+        "label": "Census",
+        "title": "All heads",
+        "look": True,
+        "under": None,
+    }
     assert widget.part == "census"
     assert widget.parts[-1] == described
     assert ExplorerView(refs).parts[-1] == described

@@ -426,7 +426,7 @@ FOREIGN = {
     ),
     "an end before the start": (206, {"Content-Range": "bytes 10-9/2048"}, "an impossible range"),
     "an end past the file": (206, {"Content-Range": "bytes 10-13/12"}, "an impossible range"),
-    "part of a whole": (200, SPAN, "which stands for the whole file, but with the range of a part"),
+    "part of a whole": (200, SPAN, "which means the whole file, but with the range of a part"),
 }
 """Status, headers and what is said of answers with a status of success that are not the bytes."""
 

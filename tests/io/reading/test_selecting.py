@@ -151,7 +151,7 @@ def test_nothing_is_read_without_leave(server: RangeServer) -> None:
     [
         ((0, 0), "x has 1 dimension, not 2"),
         ((..., ...), "x has 1 dimension, not 2"),
-        (slice(None, None, -1), "has to be positive, and is -1"),
+        (slice(None, None, -1), "must be positive, not -1"),
         (9, "out of bounds"),
     ],
 )

@@ -100,7 +100,7 @@ def test_a_server_without_ranges_sends_the_whole_file_only_if_allowed(
 
 def test_a_server_that_hides_the_size(server: RangeServer) -> None:
     server.hides_sizes = True
-    with pytest.raises(Unread, match="does not tell the size"):
+    with pytest.raises(Unread, match="does not report the size"):
         served(server)
 
 

@@ -139,7 +139,7 @@ def test_a_shard_is_an_array_of_shards_too(tmp_path: Path) -> None:
     with pytest.raises(Unread, match="too short for the index"):
         open_native(targets(str(tmp_path)), str(path)).chunks("0/inner")
     path.write_bytes(b"\x01" * (16 * 4 + 4))
-    with pytest.raises(Unread, match="leads out of the file"):
+    with pytest.raises(Unread, match="points outside the file"):
         open_native(targets(str(tmp_path)), str(path)).chunks("0/inner")
 
 

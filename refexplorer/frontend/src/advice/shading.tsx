@@ -7,7 +7,7 @@ import type { ExplorerSession } from "../explorer/session.ts";
 import { absence } from "../maps/legend.tsx";
 import { Entries, type LegendEntry } from "../maps/mapparts.tsx";
 import type { GridPicture, GridWish } from "../maps/maps.ts";
-import { series } from "../maps/palette.ts";
+import { series } from "../shared/palette.ts";
 import { useStore } from "../shared/store.ts";
 import { shaded, type TouchedChunks } from "./costs.ts";
 

@@ -2,7 +2,7 @@
 
 import { FAILED, failures, presence } from "../maps/cells.ts";
 import type { GridPicture } from "../maps/maps.ts";
-import { series, type Inks } from "../maps/palette.ts";
+import { series, type Inks } from "../shared/palette.ts";
 import type { ChunkAxis } from "../preview/chunkaxis.ts";
 import { INFINITE, pixelOf } from "../preview/colours.ts";
 import type { Raster } from "./raster.ts";

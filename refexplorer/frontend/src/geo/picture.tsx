@@ -8,7 +8,7 @@ import { useAppearance } from "../maps/board.tsx";
 import { FAILED } from "../maps/cells.ts";
 import { Choice, Entries, type LegendEntry } from "../maps/mapparts.tsx";
 import type { GridPicture } from "../maps/maps.ts";
-import { inksOf, series } from "../maps/palette.ts";
+import { inksOf, series } from "../shared/palette.ts";
 import { axesOf, type ChunkAxis } from "../preview/chunkaxis.ts";
 import { signsOf } from "../preview/colours.ts";
 import { Infinite } from "../preview/drawing.tsx";

@@ -4,7 +4,7 @@ import * as Plot from "@observablehq/plot";
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
-import { inksOf, type Inks } from "./palette.ts";
+import { inksOf, type Inks } from "../shared/palette.ts";
 import { useWidth } from "../shared/width.ts";
 
 /** From values to pixels of the figure. */

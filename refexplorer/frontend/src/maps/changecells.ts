@@ -5,7 +5,7 @@ import type { Frame } from "./board.tsx";
 import { cellAt, type Place } from "./cells.ts";
 import type { ChangePicture } from "../compare/comparing.ts";
 import type { GridPicture } from "./maps.ts";
-import { fill, hatching, type Ink } from "./palette.ts";
+import { fill, hatching, type Ink } from "../shared/palette.ts";
 
 const SAME = "same";
 /** Colours of Okabe and Ito; no two changes of chunks have both colour and pattern in common. */

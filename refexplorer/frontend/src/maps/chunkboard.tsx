@@ -26,7 +26,7 @@ import {
 } from "./cells.ts";
 import type { ChangePicture } from "../compare/comparing.ts";
 import type { GridPicture, Span } from "./maps.ts";
-import { cross, fill, hatching, kindInk, series, type Inks } from "./palette.ts";
+import { cross, fill, hatching, kindInk, series, type Inks } from "../shared/palette.ts";
 import { range } from "../preview/slices.ts";
 
 const MARGINS = { marginRight: 12, marginTop: 8, marginBottom: 36 };

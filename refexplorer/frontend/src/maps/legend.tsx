@@ -8,7 +8,7 @@ import { FAILED, targetName, type By } from "./cells.ts";
 import { domainOf, ramp } from "./chunkboard.tsx";
 import { Entries, type LegendEntry } from "./mapparts.tsx";
 import type { GridPicture, Span } from "./maps.ts";
-import { kindInk, series } from "./palette.ts";
+import { kindInk, series } from "../shared/palette.ts";
 
 export function absence(grid: GridPicture): LegendEntry[] {
   const failed = Number(grid.counts[grid.states.indexOf(FAILED)]) > 0;

@@ -3,7 +3,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 
 import { useAppearance } from "./board.tsx";
-import { cross, fill, hatching, inksOf, type Ink } from "./palette.ts";
+import { cross, fill, hatching, inksOf, type Ink } from "../shared/palette.ts";
 
 const SWATCH = 14;
 

@@ -5,7 +5,7 @@ import type { ReadingModel } from "../shared/wire.ts";
 import { cellAt, failures, presence, spansOf, type By } from "./cells.ts";
 import { colours, type Colour } from "./chunkboard.tsx";
 import type { GridPicture, GridWish, Span } from "./maps.ts";
-import type { Inks } from "./palette.ts";
+import type { Inks } from "../shared/palette.ts";
 
 /** What is painted in place of the values, and where chunks begin: cells along rows and columns. */
 export interface Painted {

@@ -8,7 +8,7 @@ import { bytes, count } from "../shared/format.ts";
 import { Board, type Frame } from "./board.tsx";
 import { zoomed } from "./mapparts.tsx";
 import type { Span, Strip } from "./maps.ts";
-import { fill, hatching, series } from "./palette.ts";
+import { fill, hatching, series } from "../shared/palette.ts";
 import { said, intervalAt, intervalsOf, summary, type Interval } from "./intervals.ts";
 
 const MARGINS = { marginLeft: 10, marginRight: 26, marginTop: 12, marginBottom: 34 };

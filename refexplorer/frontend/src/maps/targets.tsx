@@ -10,7 +10,7 @@ import { Data } from "../preview/data.tsx";
 import { targetName, TELLING } from "./cells.ts";
 import { Entries, Zoom, zoomed, type LegendEntry } from "./mapparts.tsx";
 import type { Span, Strip } from "./maps.ts";
-import { series } from "./palette.ts";
+import { series } from "../shared/palette.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 import { arrayName, summary } from "./intervals.ts";
 import { StripBoard } from "./strip.tsx";

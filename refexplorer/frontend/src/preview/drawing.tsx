@@ -10,7 +10,7 @@ import { placing, type ScaleName } from "./bars.ts";
 import { TouchedLegend, touchedColours, useTouched } from "../advice/shading.tsx";
 import { Legend } from "../maps/legend.tsx";
 import { paintedBy, wishOf } from "../maps/painting.ts";
-import { inksOf } from "../maps/palette.ts";
+import { inksOf } from "../shared/palette.ts";
 import { longitudeOf } from "./coast.ts";
 import { blended, FLAG_COLOURS, flagPlacing, flagTable, INFINITE, signsOf, tableOf, type Scheme } from "./colours.ts";
 import { cellsOf, heatmap, line, painted, type Figure, type Look, type Marked } from "./plot.ts";

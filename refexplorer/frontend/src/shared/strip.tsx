@@ -1,6 +1,6 @@
 /** The chunks along a dimension as a strip of cells: what is read, missing, wrong. */
 
-import { series } from "../maps/palette.ts";
+import { series } from "./palette.ts";
 
 interface Props {
   /** A letter for each part: `strip_of` and `coloured_strip` of Python say which. */

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from msgspec.structs import asdict as asdict_of
 
 from refexplorer.hosts.cli import output
 from refexplorer.hosts.cli.program import (
@@ -263,6 +262,8 @@ def grade(
     `rx.Exercises()` writes answers.json beside the notebook; on the page it is Export, Save
     answers. Each answer is judged again. Exit status 2 if a file cannot be read.
     """
+    from msgspec.structs import asdict as asdict_of
+
     from refexplorer.views.exercises.grading import AnswerState
     from refexplorer.views.exercises.grading import grade as graded
 

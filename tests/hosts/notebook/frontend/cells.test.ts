@@ -88,7 +88,7 @@ test("no reference, failed and referenced are said apart", () => {
 
 test("of several targets none is named, since no more than their number is sure", () => {
   const grid = picture(SIX, { distinct: Float64Array.from(SIX, () => 24) });
-  assert.match(cells.said(grid, [0, 0]), / · 24 targets · /);
+  assert.match(cells.said(grid, [0, 0]), / · 24 files · /);
 });
 
 test("a size that is not known is not 0", () => {

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { pointerOf } from "../../../../refexplorer/frontend/src/text/pointer.ts";
-import { series } from "../../../../refexplorer/frontend/src/maps/palette.ts";
+import { series } from "../../../../refexplorer/frontend/src/shared/palette.ts";
 import * as Plot from "../../../../refexplorer/frontend/node_modules/@observablehq/plot/src/index.js";
 import { escaped } from "../../../../refexplorer/frontend/src/shared/escaping.ts";
 import * as format from "../../../../refexplorer/frontend/src/shared/format.ts";

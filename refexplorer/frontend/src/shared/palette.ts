@@ -1,6 +1,6 @@
 /** Colours of targets, arrays and kinds, each with a pattern so that none is told by colour alone. */
 
-import type { Kind } from "../shared/wire.ts";
+import type { Kind } from "./wire.ts";
 
 /** The series of Okabe and Ito, which people tell apart who see colours differently. */
 const SERIES = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442"];

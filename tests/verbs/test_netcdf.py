@@ -276,7 +276,7 @@ def test_a_place_that_is_not_certain_is_left(files: list[Path], document: dict[s
     found = repaired(wrong, files[0].parent)
     assert found.left
     assert found.difference.total == 0
-    assert any("the position of the file along `time` cannot be told" in n for n in found.notes)
+    assert any("the position of the file along `time` is not certain" in n for n in found.notes)
 
 
 def test_moved_files(files: list[Path], document: dict[str, Any], tmp_path: Path) -> None:
@@ -326,7 +326,7 @@ def test_values_that_the_set_holds_are_left(files: list[Path], held: dict[str, A
     found = repaired(wrong, files[0].parent)
     (left,) = found.left
     assert (left.code, left.array) == ("held-values", "lat")
-    assert "The set holds these values itself" in str(found)
+    assert "These values are stored in the set" in str(found)
     assert v0(found.references.to_v0()) == v0(wrong)
 
 

@@ -107,7 +107,7 @@ def test_one_goes_to_a_key_with_any_panel_open(editor: Locator) -> None:
     expect(editor).to_contain_text("5,000 keys")
     grid = editor.get_by_role("grid", name="V0 keys")
     box = editor.get_by_role("searchbox", name="Go to a key or a number")
-    for panel, key in ((None, 4321), ("Try values", 77), ("As others read it", 2500)):
+    for panel, key in ((None, 4321), ("Try values", 77), ("Other readers", 2500)):
         if panel is not None:
             editor.get_by_role("button", name=panel).click()
         box.fill(f"x/{key}")

@@ -53,7 +53,7 @@ def test_the_table_turns_to_what_a_reader_has(editor: Locator) -> None:
     replace_text(editor, GOOD)
     expect(editor).to_contain_text("3 keys")
     editor.get_by_role("button", name="Other readers").click()
-    panel = editor.get_by_role("region", name="What other readers make of it")
+    panel = editor.get_by_role("region", name="Other readers", exact=True)
     expect(panel).to_contain_text("gen is not read without")
     expect(rows_of(editor).locator(".absent")).to_have_count(3)
     panel.get_by_role("button", name="fsspec (simple_templates=False)").click()
@@ -250,7 +250,7 @@ def test_a_shorter_text_in_place_of_an_explained_one_is_no_error(editor: Locator
     editor.page.keyboard.press("Enter")
     expect(editor.locator(".trace-value")).to_have_count(4)
     replace_text(editor, "x")
-    expect(editor).to_contain_text("in the last good text")
+    expect(editor).to_contain_text("in the last valid text")
     replace_text(editor, GOOD)
     expect(editor.locator(".trace-value")).to_have_count(4)
     assert errors == []

@@ -330,10 +330,10 @@ def test_an_exercise_is_one_file_that_judges_its_own_answers(page: Page, tmp_pat
     right = json.dumps(json.loads(exercises.document.replace("buket", "bucket")), indent=4)
     wrong = right.replace("{{bucket}}/b.nc", "s3://ocean/b.nc")
     for text, verdict in (
-        (wrong, "not with bucket"),
-        ('{"version": 1}', "Not judged"),
+        (wrong, "does not use the template bucket"),
+        ('{"version": 1}', "Cannot be checked"),
         (right, "Solved."),
-        (right.replace("c.nc", "d.nc"), "Not judged"),
+        (right.replace("c.nc", "d.nc"), "Cannot be checked"),
     ):
         replace_text(editor, text)
         expect(said).to_contain_text(verdict)

@@ -97,7 +97,7 @@ def test_false_that_is_the_fill_value_is_explained(
     (tmp_path / "set.json").write_text(json.dumps({"x/.zarray": meta, "x/0": "\1\0\1\0"}))
     open_file(page, panel_page.url, tmp_path / "set.json", "key=x")
     panel = looked_at(page, "Values")
-    expect(panel).to_contain_text(re.compile("2 missing: NaN stands for the fill value"))
+    expect(panel).to_contain_text(re.compile("2 missing: NaN is the fill value"))
     menu(panel, "Part and reading").get_by_role("checkbox", name="scale and offset").click()
     expect(panel).not_to_contain_text("missing:")
 

@@ -23,7 +23,7 @@ def test_the_cursor_lights_up_the_rule_and_a_rule_its_places(editor: Locator) ->
     expect(lit.last).to_be_in_viewport()
     editor.get_by_text('"version"').click()
     expect(lit).to_have_count(1)
-    expect(lit).to_contain_text("is the number 1")
+    expect(lit).to_contain_text("must be the number 1")
     pane.get_by_role("button", name="Of a range only stop is required").click()
     expect(editor.locator(".rule-place")).to_have_text('{"stop": 3}')
     expect(pane.get_by_role("status")).to_have_text("1 place in the text follows it.")
@@ -70,7 +70,7 @@ def test_an_exercise_cites_its_rules_and_a_rule_its_exercises(
     task.get_by_label("Choose an exercise").select_option("07-first-gen")
     task.get_by_role("button", name="gen", exact=True).click()
     chosen = pane_of(view).get_by_role("button", expanded=True)
-    expect(chosen).to_contain_text("An item of gen makes many references")
+    expect(chosen).to_contain_text("An item of gen generates many references")
     expect(pane_of(view).get_by_role("button", name="Insert into the editor")).to_have_count(0)
     assert violations_in_both_colours(page) == []
     pane_of(view).get_by_role("button", name="Two dimensions").click()

@@ -53,12 +53,12 @@ export function milliseconds(seconds: number): string {
 /** What is said of a size that is not known. */
 export const NOT_KNOWN = "not known";
 
-/** "57.3 kB and 2 whole files of unknown size"; null where the size is not known. */
+/** "57.3 kB and 2 whole files (size unknown)"; null where the size is not known. */
 export function extent({ bytes: size, kinds }: SetFacts): string | null {
   if (size === null) return null;
   return kinds === null || Number(kinds.url) === 0
     ? bytes(size)
-    : `${bytes(size)} and ${counted(kinds.url, "whole file")} of unknown size`;
+    : `${bytes(size)} and ${counted(kinds.url, "whole file")} (size unknown)`;
 }
 
 /** One number less another, every digit kept. */

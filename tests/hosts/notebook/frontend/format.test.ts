@@ -16,7 +16,7 @@ test("what is not known is said so, and whole files are counted beside it", () =
   assert.equal(format.extent(facts), null);
   assert.equal(format.extent({ ...facts, bytes: 0 }), "0 B");
   const whole = { ...facts, bytes: 1_000, kinds: { ...kinds, url: 1 } };
-  assert.equal(format.extent(whole), "1.00 kB and 1 whole file of unknown size");
+  assert.equal(format.extent(whole), "1.00 kB and 1 whole file (size unknown)");
 });
 
 test("a number that may have been rounded on its way is said as a size", () => {

@@ -24,7 +24,7 @@ def test_the_cursor_lights_up_the_rule_and_a_rule_its_places(editor: Locator) ->
     editor.get_by_text('"version"').click()
     expect(lit).to_have_count(1)
     expect(lit).to_contain_text("must be the number 1")
-    pane.get_by_role("button", name="Of a range only stop is required").click()
+    pane.get_by_role("button", name="Only stop is required in a range").click()
     expect(editor.locator(".rule-place")).to_have_text('{"stop": 3}')
     expect(pane.get_by_role("status")).to_have_text("1 place in the text follows it.")
     replace_text(editor, GOOD.replace('"i": {"stop": 3}', '"i": {"stop": 3}, "j": {"stop": 2}'))

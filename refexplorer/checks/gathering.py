@@ -373,13 +373,18 @@ class ReportBuilder:
             whole = self._arrays[path].meta.shape
             if joined.stops is None or path in self._incomplete or path in self._covered:
                 continue
-            if self._groups.has("shape", path):
+            if self._groups.has("shape", path) or self._has_misplaced(path):
                 continue
             if any(map(lt, joined.stops, whole)):
                 said = str(tuple(joined.stops))
                 found = FileDifference("shape", str(whole), said, None, 0, [])
                 group = self._groups.note(path, -1, None, found)
                 group.file_count = joined.files
+
+    def _has_misplaced(self, path: str) -> bool:
+        """Tell whether a reference is wrong, so that it is not known what its file fills."""
+        wrong = {s for s in self._ledger.counts(path) if CHUNK_TERMS[s].rank is Rank.BAD}
+        return bool(wrong - {LedgerState.LACKING})
 
     def _odd(self) -> Iterator[Finding]:
         for path, ours in self._arrays.items():

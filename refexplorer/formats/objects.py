@@ -64,8 +64,9 @@ def _of_holder(source: object) -> Given | None:
         raise SourceError(f"This {name} has values of {len(sets)} reference sets. {_PASS}.")
     if not sets:
         raise SourceError(
-            f"This {name} was not opened from references: its values are in memory, or are not "
-            f"read through references{_origin(source)}. {_PASS} that it was opened from: "
+            f"This {name} does not lead to a reference set{_origin(source)}: its values are in "
+            "memory, or are not read through references. Of values that were loaded or computed "
+            f"ask the dataset that was opened. {_PASS} that it was opened from: "
             'rx.explore("combined.json").'
         )
     return sets[0]

@@ -356,7 +356,7 @@ class ReferenceSet(SetChecks):
             trace = trace_key(self, path, self._targets, inner)
         return trace if trace.reference is None else trace.after(self.explain(trace.key))
 
-    def why(self, array: str, index: Sequence[int]) -> Trace:
+    def why(self, array: str, index: Sequence[int] | int) -> Trace:
         """Trace one value like `trace`; `Trace.cause` explains it."""
         from refexplorer.io.reading.trace_value import trace_value
 

@@ -129,3 +129,11 @@ def test_the_page_offers_them_with_their_files() -> None:
     refs = library.open("lessons/missing-chunk")
     assert library.grants(refs) == (refs.source.location,)
     assert refs.to_xarray()["sst"].shape == (18, 96, 192)
+
+
+def test_a_stale_file_is_not_called_another_shape(tmp_path: Path) -> None:
+    """What the file fills is not known, since its references lead nowhere."""
+    refs = rx.open_references(lessons.make("stale-file", tmp_path)).allowing(str(tmp_path))
+    codes = {found.code for found in refs.verify().findings}
+    assert "offset" in codes
+    assert "shape" not in codes

@@ -147,7 +147,8 @@ def test_what_leads_to_no_set_says_what_to_pass() -> None:
     }
     for kind, held in cases.items():
         with pytest.raises(
-            rx.errors.SourceError, match=rf"This {kind} was not opened from.*Pass the path"
+            rx.errors.SourceError,
+            match=rf"This {kind} does not lead to a reference set.*Pass the path",
         ):
             rx.open_references(held)
     netcdf = xr.open_dataset("sst_2025-07.nc", engine="h5netcdf")

@@ -41,19 +41,21 @@ class ValueOrigin(StrEnum):
     AS_STORED = "as stored"
 
 
-def trace_value(refs: SetLike, path: str, index: Sequence[int], targets: Targets) -> Trace:
+def trace_value(refs: SetLike, path: str, index: Sequence[int] | int, targets: Targets) -> Trace:
     """Trace one value from the reference of its chunk; negative positions count from the end."""
     array = array_at(refs, path)
     return _ValueTracer(refs, array, _place(array, index), targets).value()
 
 
-def _place(array: ArrayMeta, index: Sequence[int]) -> tuple[int, ...]:
+def _place(array: ArrayMeta, index: Sequence[int] | int) -> tuple[int, ...]:
     """Return a place as numbers from 0."""
     shape = array.shape
+    if isinstance(index, SupportsIndex):  # of an array of one dimension
+        index = (index.__index__(),)
     if isinstance(index, Mapping) or not all(isinstance(each, SupportsIndex) for each in index):
         raise DecodeError(
-            f"A place is one index for each dimension, such as {(0,) * len(shape)}, and no "
-            f"{type(index).__name__} of anything else."
+            f"A place is one integer for each dimension, such as {(0,) * len(shape)}, not a "
+            f"{type(index).__name__} of something else."
         )
     if len(index) != len(shape) or not all(
         -length <= place < length for place, length in zip(index, shape, strict=True)

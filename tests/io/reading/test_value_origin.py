@@ -173,7 +173,7 @@ def test_a_place_that_the_array_does_not_have(tmp_path: Path) -> None:
             refs.why("x", index)
     for odd in ({"x": 0}, ["0"], [0.5]):
         with pytest.raises(
-            rx.errors.DecodeError, match=r"one index for each dimension, such as \(0,\)"
+            rx.errors.DecodeError, match=r"one integer for each dimension, such as \(0,\)"
         ):
             refs.why("x", odd)  # type: ignore[arg-type]
     with pytest.raises(KeyError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import gc
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -49,8 +50,15 @@ def run() -> Iterator[Run]:
             exec(compile("".join(cell["source"]), name, "exec"), names)
         return names
 
-    with mpl.rc_context({"backend": "agg"}):
-        yield run
+    # An object of h5py that is collected in the thread of Zarr's loop waits for the lock of h5py,
+    # which kerchunk holds in `visititems` while it waits for that loop.
+    gc.collect()
+    gc.disable()
+    try:
+        with mpl.rc_context({"backend": "agg"}):
+            yield run
+    finally:
+        gc.enable()
     plt.close("all")
     for names in ran:
         names["temporary"].cleanup()

@@ -382,9 +382,8 @@ class ReportBuilder:
                 group.file_count = joined.files
 
     def _has_misplaced(self, path: str) -> bool:
-        """Tell whether a reference is wrong, so that it is not known what its file fills."""
-        wrong = {s for s in self._ledger.counts(path) if CHUNK_TERMS[s].rank is Rank.BAD}
-        return bool(wrong - {LedgerState.LACKING})
+        """Tell whether a range is wrong, so that it is not known what its file fills."""
+        return LedgerState.WRONG_RANGE in self._ledger.counts(path)
 
     def _odd(self) -> Iterator[Finding]:
         for path, ours in self._arrays.items():

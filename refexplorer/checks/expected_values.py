@@ -51,7 +51,7 @@ class ValueRange:
             self.leave(1, found.message or "")
             return
         values = _decoded(array, found.values, found.fill)
-        is_there = np.isfinite(values) | np.isinf(values)
+        is_there = ~np.isnan(values)
         self.missing += values.size - int(np.count_nonzero(is_there))
         if not is_there.any():
             return

@@ -21,6 +21,7 @@ from refexplorer.core.errors import (
     RefexplorerError,
     SourceError,
     SpecError,
+    warn,
 )
 from refexplorer.core.files import open_plain, plain_bytes, read_within
 from refexplorer.core.text import escape
@@ -190,11 +191,10 @@ class LindiForm(SourceForm):
         if odd:
             named = ", ".join(escape(key, 100) for key in odd[:_SHOWN])
             more = f" and {len(odd) - _SHOWN:,} more" if len(odd) > _SHOWN else ""
-            warnings.warn(
+            warn(
                 f"References of {named}{more} reach past the end of a file in the archive; they "
                 "are left as written, and fail.",
                 LeftOutWarning,
-                stacklevel=2,
             )
         return Source(file.name, JSON, file.location, value=document, place=place)
 
@@ -560,4 +560,4 @@ def _answer_of(form: SourceForm, question: Question, terms: OpeningTerms) -> Sou
 
 def _warn(what: str, error: Exception) -> None:
     said = escape(str(error)).rstrip(".") or "no reason given"
-    warnings.warn(f"{what}: {type(error).__name__}: {said}.", FormWarning, stacklevel=2)
+    warn(f"{what}: {type(error).__name__}: {said}.", FormWarning)

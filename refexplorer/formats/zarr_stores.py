@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.core.errors import LeftOutWarning, LimitError, SourceError
+from refexplorer.core.errors import LeftOutWarning, LimitError, SourceError, warn
 from refexplorer.core.files import read_within
 from refexplorer.core.text import counted, escape
 from refexplorer.formats.columns.table import Entries, EntriesBuilder
@@ -51,14 +50,13 @@ def of_web(folder: SourceFolder, limits: Limits) -> Entries | None:
     for array in arrays:
         keys = list(map(array.chunk_key, product(*map(range, array.grid))))
         builder.add_whole(keys, [place + key for key in keys])
-    warnings.warn(
+    warn(
         f"{escape(folder.name)} is not listed, which no web server does: "
         f"{counted(count - len(found), 'chunk')} of its arrays are referred to whether they were "
         "written or not. One that the server has not (404) reads as the fill value, as in Zarr; "
         "one that it denies (403) fails, although S3 also answers that for missing files where "
         "listing is not allowed. In a set that is written from this one, missing files fail.",
         LeftOutWarning,
-        stacklevel=2,
     )
     return builder.finish()
 

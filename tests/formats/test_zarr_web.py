@@ -177,7 +177,7 @@ def test_the_checks_say_which(unlisted: tuple[RangeServer, rx.ReferenceSet, str]
     audit = refs.audit(decode="all")
     counts = audit.ledger.all_counts()
     assert (counts[rx.types.LedgerState.DECODED], counts[rx.types.LedgerState.EMPTY]) == (4, 1)
-    assert audit.ledger.files.counts == {"asked": 5}
+    assert audit.ledger.files.counts == {"found": 5}
     assert not audit.has_errors
     assert "1 empty" in str(audit)
     verified = refs.verify()

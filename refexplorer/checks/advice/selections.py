@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.text import counted
 from refexplorer.io.decode.sizes import place_count
 from refexplorer.io.reading.selection import places_along
 from refexplorer.spec.chunk_axes import ChunkAxis
@@ -190,7 +191,10 @@ def part_of(array: ArrayMeta, part: Places) -> PartOfArray:
     rank = len(array.shape)
     if len(part) > rank:
         name = array.path or "the root array"
-        raise RefexplorerError(f"{name} has {rank} dimensions, not {len(part)}.")
+        raise RefexplorerError(
+            f"{name} has {counted(rank, 'dimension')}, not {len(part)}; give an index or a slice "
+            "for each."
+        )
     parts = [*part, *[slice(None)] * (rank - len(part))]
     places = tuple(map(places_along, parts, array.shape))
     return PartOfArray(array, places, f"[{', '.join(map(_index_text, parts))}]")

@@ -8,7 +8,7 @@ import { count, exact, grouped, value } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { Flag, ReadingModel, ValuePlace } from "../shared/wire.ts";
 import { placing, type ScaleName } from "./bars.ts";
-import { TouchedLegend, touchedColours, useTouched } from "../advice/shading.tsx";
+import { TouchedLegend, touchedColours, useTouched } from "../cost/shading.tsx";
 import { Legend } from "../maps/legend.tsx";
 import { paintedBy, wishOf } from "../maps/painting.ts";
 import { inksOf } from "../shared/palette.ts";

@@ -81,7 +81,7 @@ _RECORD_STATES = {
 
 @dataclass(frozen=True)
 class Verifier:
-    """What verifying a part needs besides the part; sent along with each."""
+    """What verifying a part needs besides the part."""
 
     reading: ReadTerms  # What may be read, and how
     arrays: Mapping[str, SetArray]  # All arrays of the set, by path

@@ -219,7 +219,7 @@ class TargetMapView:
         reading = reading_of(self._refs, self._targets)
         look, manner = (
             TargetsLook(reading, "none", is_check=True),
-            Manner(None, WORKERS, watch=watch),
+            Manner(WORKERS, watch=watch),
         )
         name = self._refs.source.name
         checked = run(name, inside.opened, inside.findings, reading, terms, look, manner)

@@ -20,8 +20,7 @@ from refexplorer.formats.datafiles.confined_references import DataFileSource, ma
 from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.formats.datafiles.references import references_of
 from refexplorer.formats.datafiles.streams import RangeStream
-from refexplorer.formats.dmrpp import DmrppFile, is_dataset
-from refexplorer.formats.dmrpp_elements import read_xml
+from refexplorer.formats.dmrpp import DmrppFile, read_xml
 from refexplorer.formats.documents import parse_json
 from refexplorer.formats.icechunk.facts import MARKS
 from refexplorer.formats.icechunk.history import Recorded, recorded_versions
@@ -187,10 +186,10 @@ class DmrppForm(SourceForm):
         terms.check_size(file.name, file.size)
         with file.content() as stream:
             root = read_xml(stream, file.name, terms.limits)
-        if not is_dataset(root):
+        if root.tag != "Dataset":
             raise SpecError(
                 f"{escape(file.name)} is no DMR++ document: it begins with the element "
-                f"{escape(root.name, 100)}, not with Dataset of DAP 4.",
+                f"{escape(root.tag.rpartition('}')[2], 100)}, not with Dataset of DAP 4.",
                 code="not-json",
             )
         described = DmrppFile(root)

@@ -245,7 +245,7 @@ class Report:
         counts = {
             name: value
             for name, value in asdict(self.counts).items()
-            if name not in ("files", "stopped")
+            if name not in ("at", "files", "stopped")
         }
         said: dict[str, Any] = {
             "schema": SCHEMA,

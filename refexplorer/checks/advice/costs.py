@@ -21,7 +21,7 @@ from refexplorer.checks.advice.requests import (
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.io.decode.sizes import place_count
 from refexplorer.io.reading.selection import places_along
-from refexplorer.refset.chunk_grid import ChunkColumns, ChunkReferences
+from refexplorer.refset.chunk_grid import ChunkColumns, ChunkReferences, chunk_counts
 from refexplorer.refset.numbered_segment import Records, SegmentPart
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.segments import Generated
@@ -166,8 +166,9 @@ class AccessCost:
         As it is written in Python.
     chunks
         Chunks that are read from targets.
-    held, absent
-        Chunks that the set holds itself, and those that have no reference: they cost no request.
+    held, absent, rejected
+        Chunks that the set holds itself, that have no reference, and whose reference cannot be
+        used: they cost no request.
     files
         Targets that are read.
     least_requests, least_bytes
@@ -188,6 +189,7 @@ class AccessCost:
     chunks: int | None = None
     held: int | None = None
     absent: int | None = None
+    rejected: int | None = None
     files: int | None = None
     least_requests: int | None = None
     least_bytes: int | None = None
@@ -227,6 +229,9 @@ class ArrayCosts:
                 self.costs = self._counted(grid.blocks(), parts)
             except OutOfOrderError:
                 self.costs = self._counted(iter([grid.chunks]), parts)
+            if any(cost.absent for cost in self.costs) and chunk_counts(opened, array).rejected:
+                pairs = zip(self.costs, parts, strict=True)
+                self.costs = [_with_rejected(cost, part, grid) for cost, (_, part) in pairs]
             for each in fresh:  # of a large store those of one array at a time are held
                 each.release()
 
@@ -320,12 +325,19 @@ def _read_cost(
         reads.count,
         found - reads.count,
         part.chunk_count - found,
+        0,
         reads.files,
         reads.files,
         None if reads.whole else reads.least_bytes,
         readers=reads.costs(),
         unknown=(whole,) * bool(reads.whole),
     )
+
+
+def _with_rejected(cost: AccessCost, part: PartOfArray, grid: ChunkReferences) -> AccessCost:
+    """Tell chunks whose reference cannot be used from those that have none."""
+    rejected = len(part.select(grid.left_out.indices)[0])
+    return replace(cost, absent=(cost.absent or 0) - rejected, rejected=rejected)
 
 
 def _has_shards(array: ArrayMeta) -> bool:
@@ -374,7 +386,7 @@ def _by_arithmetic(
     why = "the positions of generated ranges are not evaluated, so merging is not known"
     return replace(
         _unknown_cost(name, part, why),
-        chunks=count, held=0, absent=0, decoded=decoded, used=used,
+        chunks=count, held=0, absent=0, rejected=0, decoded=decoded, used=used,
         readers=(
             ReaderCost(zarr.name, *read[:2], size, size, seconds, (read,)),
             *(ReaderCost(each.name) for each in others),
@@ -424,14 +436,15 @@ def opening_cost(
         rows = found[chunks.targets[found] >= 0]
         columns = (chunks.targets, chunks.offsets, chunks.lengths)
         reads.add(*(each[rows] for each in columns), is_last=True)
-        costs.append(_read_cost("open", group, part, reads, len(found)))
+        cost = _read_cost("open", group, part, reads, len(found))
+        costs.append(_with_rejected(cost, part, grid) if cost.absent else cost)
         if len(rows):
             coordinates[part.array.path] = None
             files.update(grid.urls[code] for code in np.unique(chunks.targets[rows]).tolist())
     sizes = [each.least_bytes for each in costs]
     counts = {
         name: sum(getattr(each, name) for each in costs)
-        for name in ("chunks", "held", "absent", "least_requests")
+        for name in ("chunks", "held", "absent", "rejected", "least_requests")
     }
     cost = AccessCost(
         "open", group, "open_dataset", **counts, files=len(files),

@@ -8,7 +8,7 @@ import { Choice } from "../maps/mapparts.tsx";
 import { Data } from "../preview/data.tsx";
 import { Failure, Waited } from "../shared/asking.tsx";
 import { bytes, count, counted } from "../shared/format.ts";
-import { Blank, Sentence, Unknown } from "../shared/parts.tsx";
+import { Blank, Button, Sentence, Unknown } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { AccessCost, Connection, ReadingCosts } from "../shared/wire.ts";
 import { duration, GIVEN, placed, secondsOf, shaded, wasteOf, type Costs, type CostsState } from "./costs.ts";
@@ -52,9 +52,7 @@ export function Cost({ session }: { session: ExplorerSession }) {
       <p class="caption">
         {cost.array !== null && <b>{cost.array || "/"}</b>} From {state.place}: {duration(place.latency)} latency,{" "}
         {bytes(Math.round(place.bandwidth))}/s, as {state.reader} reads.{" "}
-        <button type="button" class="link" onClick={() => session.set({ isAside: true })}>
-          Change
-        </button>
+        <Button text="Change" class="link" onClick={() => session.set({ isAside: true })} />
       </p>
       <Bars costs={costs} state={state} cost={cost} place={place} />
     </>
@@ -186,9 +184,7 @@ function Given({ costs, state }: { costs: Costs; state: CostsState }) {
           onInput={(event) => setText(event.currentTarget.value)}
         />
       </label>
-      <button type="submit" class="button">
-        Show its cost
-      </button>
+      <Button text="Show its cost" type="submit" />
     </form>
   );
 }
@@ -247,6 +243,7 @@ function Access({ bar, costs, shaded }: { bar: AccessCost; costs: Costs; shaded:
       : `${counted(bar.chunks, "chunk")}${bar.files === null ? "" : ` from ${counted(bar.files, "file")}`}`,
     Number(bar.held) > 0 ? `${count(bar.held!)} stored in the set` : "",
     Number(bar.absent) > 0 ? `${count(bar.absent!)} without a reference` : "",
+    Number(bar.rejected) > 0 ? `${count(bar.rejected!)} rejected` : "",
     ...bar.unknown,
   ];
   return (
@@ -254,15 +251,13 @@ function Access({ bar, costs, shaded }: { bar: AccessCost; costs: Costs; shaded:
       {bar.name === "open" ? (
         <>Opening {bar.path || "the set"}</>
       ) : (
-        <button
-          type="button"
+        <Button
+          text={bar.name}
           class="link"
           aria-pressed={shaded}
           title="Shade the chunks by this access"
           onClick={() => costs.shade(bar.name)}
-        >
-          {bar.name}
-        </button>
+        />
       )}{" "}
       <code>{bar.selection}</code>
       <span class="quiet shape">{parts.filter(Boolean).join(", ")}</span>

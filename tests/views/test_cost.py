@@ -11,7 +11,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.checks.advice.costs import part_of
-from refexplorer.views.advice.cost_view import CELLS, adjusted_connection, touches
+from refexplorer.views.cost import CELLS, adjusted_connection, touches
 from tests.helpers.explorer import Host, later
 
 

@@ -410,7 +410,7 @@ class StateKeys(Sequence[str]):
             if before >= stop:
                 return
             for number in numbers[max(start - before, 0) : stop - before].tolist():
-                yield array.chunk_key(array.index_at(number))
+                yield array.key_at(number)
 
 
 def keys_in_state(

@@ -1,6 +1,6 @@
 /** The exercise that is open: what to do, how far it is done, help on request, and what it taught. */
 
-import { Sentence } from "../shared/parts.tsx";
+import { Button, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Lesson, ListedExercise } from "../shared/wire.ts";
 import type { Tasks } from "./tasks.ts";
@@ -30,24 +30,10 @@ export function TaskPanel({ tasks, write, cite }: Props) {
         </span>
         <span class="quiet">{progress(all, solved, shown)}</span>
         <span class="space" />
-        <button type="button" class="button" onClick={() => tasks.restart()}>
-          Start again
-        </button>
-        {task.ask !== null && (
-          <button type="button" class="button" disabled={result.passed === true} onClick={() => tasks.hint()}>
-            {task.ask}
-          </button>
-        )}
-        {solution === null && (
-          <button type="button" class="button" onClick={() => tasks.solve()}>
-            Show a solution
-          </button>
-        )}
-        {next && (
-          <button type="button" class="button" onClick={() => tasks.choose(next.name)}>
-            Next
-          </button>
-        )}
+        <Button text="Start again" onClick={() => tasks.restart()} />
+        {task.ask !== null && <Button text={task.ask} disabled={result.passed === true} onClick={() => tasks.hint()} />}
+        {solution === null && <Button text="Show a solution" onClick={() => tasks.solve()} />}
+        {next && <Button text="Next" onClick={() => tasks.choose(next.name)} />}
       </div>
       <div class="task-body">
         <div>
@@ -58,9 +44,7 @@ export function TaskPanel({ tasks, write, cite }: Props) {
             <p class="task-rules quiet">
               Rules:{" "}
               {task.rules.map(({ name, sentence }) => (
-                <button type="button" class="button" key={name} title={sentence} onClick={() => cite(name)}>
-                  {name}
-                </button>
+                <Button text={name} key={name} title={sentence} onClick={() => cite(name)} />
               ))}
             </p>
           )}
@@ -90,9 +74,7 @@ export function TaskPanel({ tasks, write, cite }: Props) {
               <pre role="group" aria-label="A solution">
                 {solution}
               </pre>
-              <button type="button" class="button" onClick={() => write(solution)}>
-                Insert into the editor
-              </button>
+              <Button text="Insert into the editor" onClick={() => write(solution)} />
             </div>
           )}
         </div>

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 
 import type { Host } from "../shared/host.ts";
-import { Copy } from "../shared/parts.tsx";
+import { Button, Copy } from "../shared/parts.tsx";
 import { useShared } from "./shared.ts";
 import { ask } from "./wire.ts";
 
@@ -29,22 +29,12 @@ export function Lesson({ host, hidden }: { host: Host; hidden: boolean }) {
           ))}
         </div>
         <div class="lesson-ways">
-          {following && (
-            <button type="button" class="button main-button" onClick={() => go(step + 1)}>
-              {following}
-            </button>
-          )}
+          {following && <Button text={following} class="button main-button" onClick={() => go(step + 1)} />}
           {!following && <Copy text={text.join("\n\n")} label="Copy the text" />}
           {!following && next && (
-            <button type="button" class="button main-button" onClick={() => ask(host, "open", { source: next })}>
-              Next lesson
-            </button>
+            <Button text="Next lesson" class="button main-button" onClick={() => ask(host, "open", { source: next })} />
           )}
-          {step > 0 && (
-            <button type="button" class="button" onClick={() => go(step - 1)}>
-              Back
-            </button>
-          )}
+          {step > 0 && <Button text="Back" onClick={() => go(step - 1)} />}
         </div>
       </div>
     </details>

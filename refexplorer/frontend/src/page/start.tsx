@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 
 import { bytes } from "../shared/format.ts";
 import type { Host } from "../shared/host.ts";
-import { Sentence } from "../shared/parts.tsx";
+import { Button, Sentence } from "../shared/parts.tsx";
 import { Drop } from "./drop.tsx";
 import { useShared, type OfferedSet } from "./shared.ts";
 import { ask } from "./wire.ts";
@@ -34,9 +34,7 @@ export function Start({ host }: { host: Host }) {
       <Offered title="Sets offered on this page" sets={sets.filter((set) => !isLesson(set))} open={open} busy={busy} />
       <Offered title="Lessons: find out what is wrong" sets={sets.filter(isLesson)} open={open} busy={busy} />
       {title !== "" && (
-        <button type="button" class="button back" onClick={() => ask(host, "turn", { view: "explorer" })}>
-          Back to {title}
-        </button>
+        <Button text={`Back to ${title}`} class="button back" onClick={() => ask(host, "turn", { view: "explorer" })} />
       )}
     </main>
   );
@@ -57,11 +55,7 @@ export function Opening({ host }: { host: Host }) {
           </span>
         </>
       )}
-      {opening !== "" && (
-        <button type="button" class="button" onClick={() => ask(host, "stop")}>
-          Cancel
-        </button>
-      )}
+      {opening !== "" && <Button text="Cancel" onClick={() => ask(host, "stop")} />}
     </div>
   );
 }
@@ -91,9 +85,7 @@ function Typed({ open, busy, typed }: ChoiceProps & { typed: string }) {
           value={source}
           onInput={(event) => setSource(event.currentTarget.value)}
         />
-        <button type="submit" class="button main-button" disabled={busy}>
-          Open
-        </button>
+        <Button text="Open" type="submit" class="button main-button" disabled={busy} />
       </div>
     </form>
   );

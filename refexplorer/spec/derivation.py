@@ -173,13 +173,14 @@ def derive_entry(
     limits: Limits,
 ) -> Iterator[TraceStep]:
     """Yield the steps of an explicit reference; its JSON value may be unknown (None)."""
-    if written is not None:
-        text = json.dumps(written, ensure_ascii=False, default=str)
+    last = _reference_step(key, reference, at)
+    text = None if written is None else json.dumps(written, ensure_ascii=False, default=str)
+    if text is not None and text != last.result:  # else it would be said twice
         yield TraceStep("entry", key, text, at, text)
     if templates and isinstance(written, list) and isinstance(written[0], str):
         scope = _TracingScope(key, {}, templates, limits)
         yield from _template_steps("url", compile_template(written[0]), f"{at}/0", scope)
-    yield _reference_step(key, reference, at)
+    yield last
 
 
 def derive_generated(item: GenItem, number: int, reference: Reference) -> Iterator[TraceStep]:

@@ -72,6 +72,13 @@ FAILED = 255
 """In place of a kind: a row that was counted and cannot be used; no key is found there."""
 
 
+def failed_rows(count: int) -> Columns:
+    """Return rows none of which can be used."""
+    numbers = np.zeros(count, np.int64)
+    codes = np.full(count, -1, np.int32)
+    return Columns(np.full(count, FAILED, np.uint8), codes, UrlColumn(), numbers, numbers, [])
+
+
 @dataclass(frozen=True, slots=True)
 class FilledRows:
     """The rows of a part that hold a reference: chunks, counted from the first one of the part."""

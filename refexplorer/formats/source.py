@@ -5,14 +5,13 @@ from __future__ import annotations
 import io
 import json
 import pickle
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
-from refexplorer.core.errors import LeftOutWarning, LimitError, RefexplorerError, SpecError
+from refexplorer.core.errors import LeftOutWarning, LimitError, RefexplorerError, SpecError, warn
 from refexplorer.core.files import FileCount, Files, PlainStream, Progress, plain_bytes
 from refexplorer.core.limits import Limits, is_out_of_memory
 from refexplorer.core.text import escape, masks_repr
@@ -101,9 +100,6 @@ class Source:
     recorded: Callable[[], Recorded] | None = field(default=None, repr=False, compare=False)
     # The dimension along which several sources were joined; None for all else
     joined_along: str | None = None
-    # What the URLs of chunks begin with that may never have been written, since nobody could list
-    # them; None for all else
-    unlisted: str | None = None
     # What was read of the servers that have the data files to which references were made; None for
     # all else
     fetched: ReadAmount | None = field(default=None, repr=False, compare=False)
@@ -138,10 +134,6 @@ class Source:
     def references(self) -> Mapping[str, Any] | None:
         """Return the references by key as V0 has them, if a form gave them so or in columns."""
         return self.value if self.entries is None else self.entries.as_v0()
-
-    def may_lack(self, url: str | None) -> bool:
-        """Say whether a URL is that of a chunk that may never have been written."""
-        return self.unlisted is not None and (url or "").startswith(self.unlisted)
 
     @property
     def text(self) -> str | None:
@@ -364,8 +356,7 @@ class SourceForm:
 
 def warn_of_left_out(name: str, left_out: Mapping[str, object]) -> None:
     """Warn of variables of a file that have no references, with the reason of each."""
-    warnings.warn(
+    warn(
         f"{escape(name)} has variables that are left out: {left_out_text(left_out)}.",
         LeftOutWarning,
-        stacklevel=3,
     )

@@ -399,7 +399,7 @@ class Records(PickledByFields):
 
     def key_at(self, row: int) -> str:
         """Return a key by its row."""
-        return self.array.chunk_key(self.array.index_at(self.chunk_number(row)))
+        return self.array.key_at(self.chunk_number(row))
 
     def reference_at(self, row: int) -> Reference | None:
         """Return a reference by its row; None if it cannot be used."""

@@ -190,7 +190,7 @@ class RecordPart(SegmentPart):
         twice = overridden[flags[overridden]]
         if not len(twice):
             return flags
-        key = self._array.chunk_key(self._array.index_at(self.start + int(twice[0])))
+        key = self._array.key_at(self.start + int(twice[0]))
         self._findings.add(
             "duplicate-key",
             self.name,

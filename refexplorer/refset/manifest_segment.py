@@ -170,9 +170,9 @@ class ManifestPart(SegmentPart):
         """Return all chunks that a manifest may have, ascending; None if they are too many."""
         if prod(stop - start for start, stop in file.extents) > _BOX:
             return None
-        sides = [np.arange(start, stop) for start, stop in file.extents]
-        indices = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1)
-        return _numbers(self._owner.array, indices).ravel()
+        starts = np.array([start for start, _ in file.extents], np.int64)
+        inside = np.indices([stop - start for start, stop in file.extents], np.int64)
+        return _numbers(self._owner.array, np.moveaxis(inside, 0, -1) + starts).ravel()
 
     def _note(self, file: ManifestFile, why: str) -> None:
         array, path = self._owner.array, f"manifests/{file.id}"
@@ -269,6 +269,11 @@ class ManifestRecords(Records):
 
     origin = "refs"
     counted_in_a_second = 1e6
+
+    @property
+    def is_counted(self) -> bool:
+        """Always: the snapshot tells the counts of its manifests."""
+        return True
 
     @property
     def bound(self) -> int:

@@ -258,6 +258,11 @@ class Records(PickledByFields):
         return self._starts[-1]
 
     @property
+    def is_counted(self) -> bool:
+        """Whether nothing is read to count its references, and its chunks by state."""
+        return "_starts" in self.__dict__ and self.is_tallied
+
+    @property
     def bound(self) -> int:
         """The count once it is known, before that what the parts have room for."""
         if "_starts" in self.__dict__:

@@ -113,6 +113,22 @@ def test_the_counts_are_those_of_the_references(
     assert refs.source.repository.chunks["not told apart"] == len(expected) + 1
 
 
+def test_counts_come_from_the_snapshot_while_manifests_are_not_read(
+    written: tuple[Path, dict[str, list[Any]]], tmp_path: Path
+) -> None:
+    folder = shutil.copytree(written[0], tmp_path / "repo")
+    expected = rx.open_references(folder).summary()
+    shutil.rmtree(folder / "manifests")
+    (folder / "manifests").mkdir()
+    refs = rx.open_references(folder)
+    found = internals(refs).counts(within=0)
+    assert (found.keys, found.arrays, found.missing) == (
+        expected.keys, expected.arrays, expected.missing,
+    )  # fmt: skip
+    assert (found.targets, found.bytes, found.left_out) == (None, None, 0)
+    assert str(found).startswith(f"{expected.keys:,} keys, 3 arrays, {expected.missing:,} chunks")
+
+
 def test_opening_reads_no_manifest_and_a_lost_one_is_no_fill_value(
     written: tuple[Path, dict[str, list[Any]]], tmp_path: Path
 ) -> None:

@@ -14,7 +14,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from refexplorer.checks.axes import IN_FILES, NO_VALUES
-from refexplorer.checks.headlines import Headline, coverage, coverage_text, headline, unknowns
+from refexplorer.checks.headlines import (
+    Headline,
+    coverage,
+    coverage_text,
+    headline,
+    split,
+    unknowns,
+)
 from refexplorer.checks.ledger import CheckedArray, Counts, Ledger
 from refexplorer.checks.look.coordinates import AxesLook
 from refexplorer.checks.look.targets import RESULTS as REFERENCES
@@ -25,7 +32,6 @@ from refexplorer.checks.results import PARQUET as RANGES_PARQUET
 from refexplorer.checks.results import ResultStore, seen_table
 from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT
 from refexplorer.checks.terms import CheckLook, CheckTerms
-from refexplorer.checks.waivers import split
 from refexplorer.core.files import write_blocks, writing
 from refexplorer.core.text import KEYS, array_text, counted, escape, file_text, masked
 from refexplorer.spec.codes import Severity

@@ -58,22 +58,14 @@ class LostFile:
     message: str = ""
     code: str = ""
 
-    @property
-    def why(self) -> str:
-        """Why there are no references, in a sentence."""
-        return self.message or f"The record file `{self.file}` is missing."
-
-    @property
-    def places(self) -> str:
-        """Which chunks it is for."""
+    def __str__(self) -> str:
+        why = self.message or f"The record file `{self.file}` is missing."
         last = self.first + self.chunks - 1
         numbers = f"{self.first:,} to {last:,}" if self.chunks > 1 else f"{self.first:,}"
-        return f"{counted(self.chunks, 'chunk')} of {self.array or 'the root array'} ({numbers})"
-
-    def __str__(self) -> str:
-        why, places = escape(self.why, 2 * _CHARS), escape(self.places, _CHARS)
+        of = f"{counted(self.chunks, 'chunk')} of {self.array or 'the root array'} ({numbers})"
         read = "cannot be read" if self.code == LOST_MANIFEST else "read as the fill value"
-        return f"{why.removesuffix('.')}: {places} {read}."
+        why = escape(why, 2 * _CHARS).removesuffix(".")
+        return f"{why}: {escape(of, _CHARS)} {read}."
 
 
 @dataclass
@@ -162,14 +154,7 @@ def _rows(store: ParquetStore, array: ArrayMeta, number: int) -> int:
     return min(store.record_size, array.chunk_count - number * store.record_size)
 
 
-def _lost(
-    store: ParquetStore,
-    array: ArrayMeta,
-    number: int,
-    state: str,
-    message: str = "",
-    code: str = "",
-) -> LostFile:
+def _lost(store: ParquetStore, array: ArrayMeta, number: int, state: str) -> LostFile:
     name, first = store.record_file(array, number), number * store.record_size
     return LostFile(name, array.path, state, first, _rows(store, array, number))
 

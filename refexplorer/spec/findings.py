@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields, replace
 from hashlib import sha256
 from itertools import islice
+from typing import Any
 
 from refexplorer.core.errors import PickledError
 from refexplorer.core.text import masked_text, shorten
@@ -241,34 +242,18 @@ class Findings:
         if not isinstance(hint, str):
             hint = hint() if self._kept[code] <= HINTS_PER_CODE else ""
         severity = Severity.ERROR if is_error else CODES[code].severity
-        self._found[identity] = Finding(
-            code,
-            severity,
-            pointer,
-            message,
-            hint,
-            line,
-            count=count,
-            key=key,
-            is_spread=is_spread,
-            array=array,
-        )
+        known: Any = {"count": count, "key": key, "is_spread": is_spread, "array": array}
+        self._found[identity] = Finding(code, severity, pointer, message, hint, line, **known)
 
     def extend(self, others: Findings) -> None:
         """Take over what others found."""
         for found in others:
+            is_error, known = found.severity is Severity.ERROR, (found.pointer, found.message)
+            about: Any = {"key": found.key, "array": found.array, "line": found.line}
             self.add(
-                found.code,
-                found.pointer,
-                found.message,
-                found.hint,
-                key=found.key,
-                array=found.array,
-                count=found.count,
-                is_error=found.severity is Severity.ERROR,
-                together=found.is_spread,
-                line=found.line,
-            )
+                found.code, *known, found.hint,
+                count=found.count, is_error=is_error, together=found.is_spread, **about,
+            )  # fmt: skip
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self._found.values())
@@ -276,9 +261,7 @@ class Findings:
     def freeze(self, locate: Locator | None = None) -> tuple[Finding, ...]:
         """Return the findings, errors first, with line and column where they can be told."""
         found = in_order(self)
-        if locate is None:
-            return found
-        return tuple(placed(diagnostic, locate) for diagnostic in found)
+        return found if locate is None else tuple(placed(each, locate) for each in found)
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -299,10 +282,8 @@ def _folder_of(pointer: str, key: str | None) -> str:
 
 def placed(diagnostic: Finding, locate: Locator) -> Finding:
     """Return a finding with line and column, where they can be told."""
-    line_and_column = locate(diagnostic.pointer)
-    if line_and_column is None:
-        return diagnostic
-    return replace(diagnostic, line=line_and_column[0], column=line_and_column[1])
+    line, column = locate(diagnostic.pointer) or (None, None)
+    return diagnostic if line is None else replace(diagnostic, line=line, column=column)
 
 
 def pointer(*parts: str | int) -> str:

@@ -26,6 +26,7 @@ from refexplorer.formats.datafiles.data_file import (
     Unread,
     UnreadReason,
     gaps,
+    one_block,
 )
 
 MESSAGES = 100_000  # so that a file of very many tiny messages ends
@@ -149,8 +150,8 @@ class GribFile(DataFile):
         is_regular = len(shape) == 2 and found["gridType"] in _REGULAR
         is_alternating = bool(found["alternativeRowScanning"])
         return GribField(
-            label, part, offset, length, name, level_name, units, step, data, grid, at, shape, dimensions,
-            is_regular, is_alternating, _attributes(found),
+            label, part, offset, length, name, level_name, units, step, data, grid, at, shape,
+            dimensions, is_regular, is_alternating, _attributes(found),
         )  # fmt: skip
 
     def _count(self, number: int) -> int:
@@ -177,10 +178,7 @@ class GribFile(DataFile):
 
     def chunks(self, name: str) -> FileChunks:
         offset, length = self._place(name)
-        rank = len(self.array(name).shape)
-        return FileChunks(
-            np.zeros((1, rank), np.int64), np.array([offset]), np.array([length]), None
-        )
+        return one_block(len(self.array(name).shape), offset, length)
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
         number, _, coordinate = name.partition("/")

@@ -33,11 +33,10 @@ Locator = Callable[[str], tuple[int, int] | None]
 class Problem(PickledError):
     """The error that keeps one value from being read; it becomes a finding."""
 
-    def __init__(self, code: str, message: str, hint: Hint = "", line: int | None = None) -> None:
+    def __init__(self, code: str, message: str, hint: Hint = "") -> None:
         super().__init__(message)
         self.code = code
         self.late_hint = hint
-        self.line = line
 
     @property
     def hint(self) -> str:
@@ -60,7 +59,7 @@ class Finding:
     message, hint
         One sentence each; `hint` says what to write instead and may be empty.
     line, column
-        Counted from 1; None where no text was given, the column also of a row of a table.
+        Counted from 1; None where no text was given.
     count
         How many findings of this code stand behind this one; `pointer` is the first of them.
     key
@@ -146,18 +145,17 @@ class Reason:
     code: str
     message: str
     hint: Hint = ""  # The same, or what finds it out
-    line: int | None = None  # Of the row of a table, from 1
 
     @classmethod
     def of(cls, problem: Problem) -> Reason:
         """Keep what a problem says, without what its traceback holds."""
-        return cls(problem.code, str(problem), problem.late_hint, problem.line)
+        return cls(problem.code, str(problem), problem.late_hint)
 
     def finding(self, pointer: str, key: str) -> Finding:
         """Return the finding for a key whose value is at a pointer."""
         hint = self.hint if isinstance(self.hint, str) else self.hint()
         severity = CODES[self.code].severity
-        return Finding(self.code, severity, pointer, self.message, hint, self.line, key=key)
+        return Finding(self.code, severity, pointer, self.message, hint, key=key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +213,6 @@ class Findings:
         count: int = 1,
         is_error: bool = False,
         together: bool = False,
-        line: int | None = None,
     ) -> None:
         """Note one finding; `code` must be in the catalogue, which gives its severity.
 
@@ -243,16 +240,16 @@ class Findings:
             hint = hint() if self._kept[code] <= HINTS_PER_CODE else ""
         severity = Severity.ERROR if is_error else CODES[code].severity
         known: Any = {"count": count, "key": key, "is_spread": is_spread, "array": array}
-        self._found[identity] = Finding(code, severity, pointer, message, hint, line, **known)
+        self._found[identity] = Finding(code, severity, pointer, message, hint, **known)
 
     def extend(self, others: Findings) -> None:
         """Take over what others found."""
         for found in others:
             is_error, known = found.severity is Severity.ERROR, (found.pointer, found.message)
-            about: Any = {"key": found.key, "array": found.array, "line": found.line}
             self.add(
                 found.code, *known, found.hint,
-                count=found.count, is_error=is_error, together=found.is_spread, **about,
+                count=found.count, is_error=is_error, together=found.is_spread,
+                key=found.key, array=found.array,
             )  # fmt: skip
 
     def __iter__(self) -> Iterator[Finding]:

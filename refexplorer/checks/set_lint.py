@@ -290,7 +290,8 @@ def diagnose(source: Source, inside: Internals, limits: Limits, base: str) -> tu
     found = lint(opened, version, base, (values.look, features.look))
     findings = Findings()
     findings.extend(inside.findings)
-    _note_left_out(source, base, findings)
+    for left in left_out_findings(source.left_out, base):
+        findings.add(left.code, left.pointer, left.message)
     findings.extend(found)
     findings.extend(codecs)
     lint_values(opened, values.seen, base, findings)
@@ -301,16 +302,6 @@ def diagnose(source: Source, inside: Internals, limits: Limits, base: str) -> tu
         with suppress(OSError, RefexplorerError):  # of a file that is gone
             note_encoding(source, findings)
     return findings.freeze(locator_of(source))
-
-
-def _note_left_out(source: Source, base: str, findings: Findings) -> None:
-    for each in source.left_out:
-        findings.add(
-            "left-out",
-            base + pointer(each.name),
-            f"The {each.kind} `{escape(each.name)}` of the file is not in the set: "
-            f"{each.reason.rstrip('.')}.",
-        )
 
 
 _GRAVE = frozenset({"metadata-copies-differ"})
@@ -417,11 +408,11 @@ def _key_of(found: Finding, base: str) -> str:
 def left_out_findings(left_out: Iterable[LeftOut], base: str) -> Iterator[Finding]:
     """Yield the objects of the files that opening them left out."""
     for each in left_out:
-        said = (
-            f"The {each.kind} {array_text(each.name)} of the file is not in the set: {each.reason}"
-        )
-        at = base + pointer(each.name)
-        yield Finding("left-out", Severity.ERROR, at, said, key=each.name, array=each.name)
+        said = f"The {each.kind} `{escape(each.name)}` of the file is not in the set"
+        yield Finding(
+            "left-out", Severity.ERROR, base + pointer(each.name),
+            f"{said}: {each.reason.rstrip('.')}.", key=each.name, array=each.name,
+        )  # fmt: skip
 
 
 def orphan_findings(opened: OpenedSet, ledger: Ledger, base: str) -> Iterator[Finding]:

@@ -157,10 +157,6 @@ class LeftOutWarning(UserWarning):
     """A reader will take keys of a set for missing: rejected ones, or where it does not look."""
 
 
-class FormWarning(UserWarning):
-    """A form that another package registered cannot be used; sources are opened without it."""
-
-
 class SecretsWarning(UserWarning):
     """Addresses of a set let everybody in who has them: a file that is written is about them."""
 

@@ -153,7 +153,7 @@ def _access_letters(
 ) -> list[str]:
     """Return how often an access reads the chunks of each part, by its name or as it is written."""
     from refexplorer.checks.advice.advising import standard_accesses
-    from refexplorer.checks.advice.selections import parse_access
+    from refexplorer.checks.advice.costs import part_of
 
     standard = standard_accesses(internals(refs).opened, array)
     if not standard:
@@ -162,7 +162,7 @@ def _access_letters(
     place = _PLACES.get(access, 1 if len(standard) > 2 else 0)
     name = [*standard][min(place, len(standard) - 1)]
     try:
-        part = standard[name] if access in ("", *_PLACES) else parse_access(array, access)
+        part = standard[name] if access in ("", *_PLACES) else part_of(array, access)
     except RefexplorerError:  # it is written for another array
         return [_PLAIN] * length
     count = array.grid[axis]

@@ -238,7 +238,7 @@ def _unknowns(ledger: Ledger, terms: CheckTerms) -> Iterator[str]:
     if not terms.asks(CheckLook.TARGETS):
         return
     words = {
-        FileState.NOT_ALLOWED: "may not be read yet",
+        FileState.NOT_ALLOWED: ("is not allowed yet", "are not allowed yet"),
         FileState.FORMAT_UNKNOWN: ("has a format that cannot be compared",
                                    "have formats that cannot be compared"),
         FileState.LIBRARY_MISSING: ("needs a package that is not installed",

@@ -66,7 +66,7 @@ CHUNK_TERMS: dict[LedgerState, ChunkTerm] = {
         Rank.UNKNOWN, 0, "not read", "with a reference that was not followed"
     ),
     LedgerState.NOT_ALLOWED: ChunkTerm(
-        Rank.UNKNOWN, 0, "not allowed", "in a file that may not be read yet"
+        Rank.UNKNOWN, 0, "not allowed", "in a file that is not allowed yet"
     ),
     LedgerState.UNREAD_FILE: ChunkTerm(
         Rank.UNKNOWN, 0, "file not read", "in a file whose format cannot be compared here"

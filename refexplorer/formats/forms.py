@@ -188,7 +188,7 @@ class DmrppForm(SourceForm):
             root = read_xml(stream, file.name, terms.limits)
         if root.tag != "Dataset":
             raise SpecError(
-                f"{escape(file.name)} is no DMR++ document: it begins with the element "
+                f"{escape(file.name)} is not a DMR++ document: it begins with the element "
                 f"{escape(root.tag.rpartition('}')[2], 100)}, not with Dataset of DAP 4.",
                 code="not-json",
             )
@@ -420,7 +420,7 @@ def installed_forms() -> tuple[SourceForm, ...]:
 def _loaded(point: EntryPoint) -> SourceForm:
     form = point.load()()
     if not isinstance(form, SourceForm) or not isinstance(getattr(form, "name", None), str):
-        raise TypeError("it is no subclass of refexplorer.formats.source.SourceForm with a name")
+        raise TypeError("it is not a subclass of refexplorer.formats.source.SourceForm with a name")
     return form
 
 
@@ -435,7 +435,7 @@ def _answer_of(form: SourceForm, question: Question, terms: OpeningTerms) -> Sou
     except RefexplorerError:
         raise
     except Exception as error:  # as above
-        _warn(f"The form {escape(form.name)} failed and was passed over", error)
+        _warn(f"The form {escape(form.name)} failed and, so it was skipped", error)
         return None
     return None if found is None else replace(found, form=form.name)
 

@@ -211,10 +211,10 @@ def lint_nodes(keys: Iterable[str]) -> Iterator[tuple[str, LintFinding]]:
     for path, names in nodes.items():
         folder = f"{path}/" if path else ""
         if "zarr.json" in names and names & {".zarray", ".zgroup"}:
-            message = "is of Zarr v2 and of v3: readers take the one that they look for first."
+            message = "is of Zarr v2 and of v3: readers use the one that they look for first."
             yield f"{folder}zarr.json", LintFinding("ambiguous-node", f"`{path or '/'}` {message}")
         elif {".zarray", ".zgroup"} <= names:
-            message = "is an array and a group: readers take the one that they look for first."
+            message = "is an array and a group: readers use the one that they look for first."
             yield f"{folder}.zgroup", LintFinding("ambiguous-node", f"`{path or '/'}` {message}")
 
 

@@ -158,7 +158,7 @@ def _bytes(dtype: np.dtype[np.generic], value: object, zarr_format: int) -> str:
     try:
         base64.b64decode(value, validate=True)  # type: ignore[arg-type]
     except (binascii.Error, ValueError, TypeError):
-        return "it must be text in base64"
+        return "it must be base64 text"
     return ""
 
 

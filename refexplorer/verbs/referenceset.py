@@ -270,7 +270,7 @@ class ReferenceSet(SetChecks):
         DecodeError
             If there is no such group, or an array has no dimension names.
         AccessError
-            If coordinates are to be read that may not be read yet.
+            If coordinates are to be read from places that are not allowed yet.
 
         Warns
         -----
@@ -304,7 +304,7 @@ class ReferenceSet(SetChecks):
         DecodeError
             If the grid has no such chunk.
         AccessError
-            If its target may not be read yet.
+            If its target is not allowed yet.
         """
         from refexplorer.io.reading.chunks import read_chunk
 
@@ -341,7 +341,7 @@ class ReferenceSet(SetChecks):
         DecodeError
             If the array has no such position, the shard no such inner chunk, or it is no shard.
         AccessError
-            If its target may not be read yet.
+            If its target is not allowed yet.
         """
         from refexplorer.io.reading.trace import trace_key
 

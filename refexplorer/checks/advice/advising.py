@@ -67,7 +67,7 @@ class Advice:
     findings
         What would be cheaper, by the seconds gained; where they are not known, at the end.
     bounds
-        What the layout of the files does not allow to be cheaper, the most requests first.
+        Limits of the file layout to be cheaper, the most requests first.
     notes
         What was not looked at, or costs nothing.
     asked
@@ -103,7 +103,7 @@ class Advice:
         source_text = "assumed" if self.asked is None else f"measured by {self.asked}"
         yield f"{self.name}, as read from {self.place} ({source_text})"
         yield from _list_lines("What would be cheaper:", self.findings)
-        yield from _list_lines("What the layout of the files does not allow:", self.bounds)
+        yield from _list_lines("Limits of the file layout:", self.bounds)
         yield "What it costs:"
         for cost in (*self.opening, *self.accesses):
             yield from _cost_lines(cost)
@@ -116,7 +116,7 @@ class Advice:
         parts = [f"<p><b>{shown(title)}</b></p>"]
         for name, found in (
             ("What would be cheaper", self.findings),
-            ("What the layout of the files does not allow", self.bounds),
+            ("Limits of the file layout", self.bounds),
             ("Notes", self.notes),
         ):
             listed = [shown(str(each)) for each in found[:_SHOWN]]
@@ -285,7 +285,7 @@ def _notes(
             "There is no consolidated metadata. The set holds the metadata itself, so that "
             "costs no request."
         )
-    yield "Times are of transport alone, by a model; decoding is not in them."
+    yield "Times are of transport only, from a model; decoding is not included."
 
 
 def _document_size(source: Source) -> int | None:

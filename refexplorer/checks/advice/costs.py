@@ -132,13 +132,11 @@ class ArrayCosts:
     def cost(self, name: str, part: PartOfArray | TasksOfArray) -> AccessCost:
         """Return the cost of one access."""
         if not is_countable(self.array):
-            return _unknown_cost(
-                name, part, "the array or a chunk has more values than are counted"
-            )
+            return _unknown_cost(name, part, "the array or a chunk has too many values to count")
         if not self._is_complete:
             return _by_arithmetic(name, part, self._length, self.place)
         if _is_long(part):
-            why = f"the tasks read {part.chunk_count:,} chunks, which are not made out one by one"
+            why = f"the tasks read {part.chunk_count:,} chunks, too many to list one by one"
             return _unknown_cost(name, part, why)
         return next(each for each in self._running if each.part is part).cost(name)
 
@@ -200,7 +198,7 @@ class _RunningAccess:
             why = f"values of data type {part.array.dtype} vary in size"
             cost = replace(cost, unknown=(*cost.unknown, why))
         if self._is_partial:
-            why = "of shards some inner chunks are read; only the shards say where they are"
+            why = "only parts of its shards are read, and only the shards say where these are"
             blank = AccessCost(name, cost.path, cost.selection, unknown=(why, *cost.unknown))
             names = ("chunks", "held", "absent", "rejected", "files", "used")
             cost = replace(blank, **{each: getattr(cost, each) for each in names})
@@ -256,7 +254,7 @@ def _length_by_arithmetic(opened: OpenedSet, array: ArrayMeta) -> int | str:
     if len(segments) != 1 or len(rows) or not isinstance(segments[0], Generated):
         return "several parts of the set generate its chunks, too many to evaluate"
     if opened.arrays.present(array) != array.chunk_count:
-        return "which of its generated chunks there are is not known without evaluating them"
+        return "its generated chunks are not known without evaluating them"
     length = segments[0].item.length
     if length is None or not length.literal:
         return "the lengths of its generated chunks vary, and there are too many to evaluate"

@@ -194,7 +194,7 @@ def recorded_versions(
     """Read the versions of all virtual chunks of a snapshot."""
     found: dict[str, set[RecordedVersion]] = {}
     with opened() as version:
-        assert version.repository is not None, "only what has a place can be opened again"
+        assert version.repository is not None, "only what has a path or URL is opened again"
         for node in nodes_of(version.repository, version.session, version.name):
             files = [manifest_path(place, file.id) for file in node.manifests]
             for urls, etags, modified in _of_array(version, node, files, limits, opening):

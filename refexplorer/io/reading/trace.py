@@ -130,7 +130,7 @@ class Shard:
     def __str__(self) -> str:
         head = f"{escape(self.key)}: {counted(self.count, 'inner chunk')} of {list(self.chunks)}"
         if self.state is ChunkState.FILL:
-            return f"{head}; there is no reference, so that all read as the fill value"
+            return f"{head}; there is no reference, so all read as the fill value"
         if self.offsets is None or self.lengths is None:
             return f"{head}; the index was not read: {self.message}"
         places = np.argwhere(self.offsets >= 0).tolist()
@@ -383,11 +383,11 @@ class Tracer:
     def inner(self, inner: Sequence[int] | EllipsisType) -> Trace:
         """Read the index of the shard, and take every step of an inner chunk but of ``...``."""
         if self.array is None:
-            raise DecodeError(f"{self.key} is no chunk of an array, so it is no shard.")
+            raise DecodeError(f"{self.key} is not a chunk of an array, so it is not a shard.")
         layout = shard_layout(self.array.chunk_array(self.index or ()))
         if layout is None:
             raise DecodeError(
-                f"The chunks of {self.array.path} are no shards whose index can be read: its "
+                f"The chunks of {self.array.path} are not shards with a readable index: its "
                 f"codecs are {', '.join(self.array.codecs) or 'none'}."
             )
         if not isinstance(inner, EllipsisType):

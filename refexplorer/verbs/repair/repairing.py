@@ -257,7 +257,7 @@ class Repair:
 
     def _notes(self) -> Iterator[str]:
         for path, reason in self.refused.items():
-            yield f"{array_text(path)} is left as it is: {reason}."
+            yield f"{array_text(path)} is not changed: {reason}."
         for path, reason in self.reasons:
             yield f"{array_text(path)}: not everything can be repaired, since {reason}."
         named_arrays = {each.array for each in _errors(self.after)}

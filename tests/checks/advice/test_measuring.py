@@ -86,4 +86,4 @@ def test_the_command_measures_what_it_may_read(tmp_path: Path) -> None:
     (tmp_path / "b.json").write_text(json.dumps(made("https://host.example/f", 150_000)))
     refused = run("advise", tmp_path / "b.json", "--measure")
     assert (refused.status, refused.out, len(refused.err.splitlines())) == (2, "", 1)
-    assert "may not be read yet" in refused.err
+    assert "not allowed yet" in refused.err

@@ -333,8 +333,10 @@ def lint_groups(opened: OpenedSet, notes: KeyFindings) -> None:
             arrays += f" and {counted(len(paths) - 1, 'more array')}"
         if folder:
             code = "no-group"
-            message = f"`{folder}` is not a group, since `{key}` is missing: xarray does not "
+            message = (
+                f"`{folder}` is not a group, since `{key}` is missing: xarray does not "
                 f"find {arrays}."
+            )
         else:
             code = "no-root"
             message = (

@@ -93,7 +93,7 @@ def unportable_key(key: str) -> str:
         return f"The key has {len(key):,} bytes; object stores allow {_LONGEST_KEY:,}."
     if len(key) > LONGEST_SEGMENT and max(map(len, key.split("/"))) > LONGEST_SEGMENT:
         return (
-            f"A name in the key has more than {LONGEST_SEGMENT} bytes, too many for a file system."
+            f"A name in the key has more than {LONGEST_SEGMENT} bytes; file systems allow no more."
         )
     if odd := _NO_FILE_NAME.search(key):
         return (

@@ -36,7 +36,7 @@ _GRAVEST_FIRST = list(Severity)
 
 
 class Claim(StrEnum):
-    """The headline that a run may give, the first that fits."""
+    """The possible headlines of a run; the first that applies is used."""
 
     UNBALANCED = "unbalanced"
     UNOPENABLE = "unopenable"
@@ -73,7 +73,7 @@ class CodedFinding(Protocol):
 
 @dataclass(frozen=True)
 class Headline:
-    """What a run says in one line, and its exit status.
+    """The result of a run in one line, and its exit status.
 
     Attributes
     ----------

@@ -199,7 +199,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Inline:
-    """Text that is the data itself; a JSON object of the source is here as its JSON text."""
+    """Inline text; a JSON object of the source is stored as its JSON text."""
 
     text: str
     kind: ClassVar[Kind] = Kind.INLINE

@@ -50,9 +50,9 @@ _UNKNOWN = "?"
 
 @dataclass(frozen=True)
 class Advice:
-    """What reading a set costs, and what would make it cheaper.
+    """The cost of reading a set, and how to reduce it.
 
-    Nothing was read for it but what `asked` says.
+    No file was read for it, except as `asked` says.
 
     Attributes
     ----------
@@ -61,15 +61,15 @@ class Advice:
     place
         The connection that times are computed for.
     opening
-        What `xarray.open_dataset` of each group costs.
+        The cost of `xarray.open_dataset` for each group.
     accesses
-        What accesses to each array cost.
+        The cost of accesses to each array.
     findings
-        What would be cheaper, by the seconds gained; where they are not known, at the end.
+        How to reduce the cost, sorted by the seconds gained; unknown gains are at the end.
     bounds
-        Limits of the file layout to be cheaper, the most requests first.
+        Limits of the file layout, the most requests first.
     notes
-        What was not looked at, or costs nothing.
+        What was not examined, or costs nothing.
     asked
         Which requests measured the place; None if its numbers are assumed.
     """
@@ -85,11 +85,11 @@ class Advice:
 
     @property
     def readers(self) -> dict[str, str]:
-        """The readers whose requests are told apart, and whose reads are like that."""
+        """The readers whose requests differ, and which libraries read like each."""
         return {rules.name: rules.description for rules in READERS}
 
     def to_dict(self) -> dict[str, object]:
-        """Return everything as JSON takes it; what is not known is None."""
+        """Return everything as JSON values; unknown values are None."""
         facts = asdict(self)
         return {"source": facts.pop("name"), **facts, "readers": self.readers}
 

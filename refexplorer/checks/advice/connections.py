@@ -61,7 +61,7 @@ class Connection:
     Attributes
     ----------
     name
-        What it is called.
+        Its name.
     latency
         Seconds from a request to its first byte.
     stream
@@ -69,7 +69,7 @@ class Connection:
     bandwidth
         Bytes a second of all requests together.
     concurrency
-        Requests that the place answers at a time; None leaves it to the reader.
+        Concurrent requests that the place allows; None leaves it to the reader.
     """
 
     name: str
@@ -81,14 +81,14 @@ class Connection:
     def seconds(
         self, requests: np.ndarray, size: np.ndarray, largest: np.ndarray, at_once: int
     ) -> float:
-        """Return the seconds of reads that follow each other.
+        """Return the seconds of successive reads.
 
         Parameters
         ----------
         requests, size, largest
-            Of each read: its requests, their bytes, and those of the largest.
+            For each read: its requests, their bytes, and those of the largest.
         at_once
-            Requests of the reader at a time.
+            Concurrent requests of the reader.
         """
         at_once = min(at_once, self.concurrency or at_once)
         waves = -(-requests // at_once)

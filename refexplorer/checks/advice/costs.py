@@ -24,7 +24,7 @@ READ_CHUNKS = 10**7
 
 @dataclass(frozen=True, slots=True)
 class AccessCost:
-    """What one access costs; None is not known, and `unknown` says why.
+    """The cost of one access; None if it is not known, and `unknown` says why.
 
     Attributes
     ----------
@@ -32,23 +32,22 @@ class AccessCost:
         ``"open"``, ``"one map"``, ``"one time series"``, ``"all of it"`` or ``"as given"``; where
         the first dimension is not time, ``"one slice"`` and ``"along the first dimension"``.
     path
-        Of the array, or of the group that is opened.
+        The array, or the group that is opened.
     selection
-        As it is written in Python.
+        The part, written as in Python.
     chunks
-        Chunks that are read from targets; one that several tasks need counts as often.
+        Chunks that are read from targets; a chunk that several tasks need is counted for each.
     held, absent, rejected
-        Chunks that the set holds itself, that have no reference, and whose reference cannot be
-        used: they cost no request.
+        Chunks that are inline, that have no reference, and whose reference cannot be
+        used: they need no request.
     files
         Targets that are read.
     least_requests, least_bytes
-        No merging takes fewer requests than one for each file of each task; and a chunk is read
-        whole.
+        Lower limits: one request for each file of each task; a chunk is read whole.
     decoded
         Bytes of the chunks when they are decoded.
     used
-        Bytes of the values that were asked for, of those chunks.
+        Bytes of the values that were requested, of those chunks.
     readers
         The cost with each reader.
     unknown

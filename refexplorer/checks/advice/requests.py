@@ -126,21 +126,21 @@ class OutOfOrderError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ReaderCost:
-    """What one reader asks for; None is not known.
+    """The requests of one reader; None is not known.
 
     Attributes
     ----------
     reader
         Its name; `Advice.readers` says what it is.
     requests
-        Reads of targets, after its merging.
+        Requests after merging.
     bytes, smallest, largest
-        Bytes that come, gaps among them, and those of single requests.
+        Bytes received, including gaps, and those of the smallest and largest request.
     seconds
-        By the model of the place: transport alone, without decoding.
+        From the model of the place: transport only, without decoding.
     reads
-        Of each read, which follow each other: its requests, their bytes, and those of the largest.
-        None where they are many.
+        For each successive read: its requests, their bytes, and those of the largest.
+        None if there are too many.
     """
 
     reader: str

@@ -6,7 +6,7 @@ import { RowWindow, type RowsReply } from "../shared/rows/window.ts";
 import { Work } from "../shared/work.ts";
 import { OVERHEARD } from "../shared/wire.ts";
 import type { CodePage, Count, ExplorerOperations, Hello, PathItem, Note, Row, Severity } from "../shared/wire.ts";
-import { Costs, GIVEN, shaded } from "../advice/costs.ts";
+import { Costs, GIVEN, shaded } from "../cost/costs.ts";
 import { Besides } from "../beside/besides.ts";
 import { Health, type ChunkState } from "../health/health.ts";
 import { Comparing } from "../compare/comparing.ts";

@@ -7,7 +7,7 @@ import { TargetCheck } from "../maps/targettable.tsx";
 import { VerifyControls } from "../health/verified.tsx";
 import { Working } from "../shared/asking.tsx";
 import { Menu } from "../shared/menu.tsx";
-import { SeverityMark, Title } from "../shared/parts.tsx";
+import { Button, SeverityMark, Title } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { HealthCounts, Hello, SetFacts, Severity, TargetsSummary } from "../shared/wire.ts";
 import type { ExplorerSession } from "./session.ts";
@@ -50,23 +50,18 @@ export function Verdict({ host, hello, session }: { host: Host; hello: Hello; se
       </p>
       <div class="verdict-more">
         {SEVERITIES.filter((severity) => Number(severities?.[severity] ?? 0) > 0).map((severity) => (
-          <button
-            type="button"
+          <Button
             key={severity}
             class={`chip ${severity}`}
             aria-label={said(severity, Number(severities![severity]))}
             onClick={() => session.showNotes(null, severity)}
           >
             <SeverityMark severity={severity} /> {count(severities![severity])}
-          </button>
+          </Button>
         ))}
         <Checks session={session} />
-        <button type="button" class="button open-details" onClick={() => session.showDetails()}>
-          Details
-        </button>
-        <button type="button" class="button" onClick={() => session.show("compare")}>
-          Compare with …
-        </button>
+        <Button text="Details" class="button open-details" onClick={() => session.showDetails()} />
+        <Button text="Compare with …" onClick={() => session.show("compare")} />
       </div>
     </section>
   );
@@ -172,17 +167,9 @@ function Line({ mark, tone, text, at, session, show = () => session!.showTrouble
       <span class={`verdict-mark ${tone}`} aria-hidden="true">
         {mark}
       </span>{" "}
-      <b>{text}</b> {at !== undefined && <span class="quiet">Compared {clock(at)}.</span>}
-      {session && (
-        <button type="button" class="button" onClick={() => session.run(show())}>
-          Show
-        </button>
-      )}{" "}
-      {session && isRepairable && (
-        <button type="button" class="button" onClick={() => session.repair()}>
-          Repair …
-        </button>
-      )}
+      <b>{text}</b> {at !== undefined && <span class="quiet">Compared {clock(at)}.</span>}{" "}
+      {session && <Button text="Show" onClick={() => session.run(show())} />}{" "}
+      {session && isRepairable && <Button text="Repair …" onClick={() => session.repair()} />}
     </>
   );
 }
@@ -209,11 +196,5 @@ function Fact({ text, go }: { text: string; go?: () => void }) {
       <b>{number}</b> {rest.join(" ")}
     </>
   );
-  return go ? (
-    <button type="button" class="fact" onClick={go}>
-      {body}
-    </button>
-  ) : (
-    <span class="fact">{body}</span>
-  );
+  return go ? <Button text={body} class="fact" onClick={go} /> : <span class="fact">{body}</span>;
 }

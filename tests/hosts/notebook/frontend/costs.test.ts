@@ -9,7 +9,7 @@ import {
   shaded,
   wasteOf,
   type CostsState,
-} from "../../../../refexplorer/frontend/src/advice/costs.ts";
+} from "../../../../refexplorer/frontend/src/cost/costs.ts";
 import type {
   AccessCost,
   Connection,

@@ -11,7 +11,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.checks.advice.selections import TasksOfArray, part_of, tasks_of
-from refexplorer.views.advice.cost_view import CELLS, adjusted_connection, touches
+from refexplorer.views.cost import CELLS, adjusted_connection, touches
 from tests.helpers.explorer import Host, later
 from tests.helpers.servers import range_server
 

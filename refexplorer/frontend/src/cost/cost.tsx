@@ -8,7 +8,7 @@ import { Choice } from "../maps/mapparts.tsx";
 import { Data } from "../preview/data.tsx";
 import { Failure, Question, Waited, Working } from "../shared/asking.tsx";
 import { bytes, count, counted } from "../shared/format.ts";
-import { Blank, Sentence, Unknown } from "../shared/parts.tsx";
+import { Blank, Button, Sentence, Unknown } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { AccessCost, Connection, ReadingCosts } from "../shared/wire.ts";
 import { duration, GIVEN, placed, secondsOf, shaded, wasteOf, type Costs, type CostsState } from "./costs.ts";
@@ -52,9 +52,7 @@ export function Cost({ session }: { session: ExplorerSession }) {
       <p class="caption">
         {cost.array !== null && <b>{cost.array || "/"}</b>} From {state.place}: {duration(place.latency)} latency,{" "}
         {bytes(Math.round(place.bandwidth))}/s, as {state.reader} reads.{" "}
-        <button type="button" class="link" onClick={() => session.set({ isAside: true })}>
-          Change
-        </button>
+        <Button text="Change" class="link" onClick={() => session.set({ isAside: true })} />
       </p>
       <Bars costs={costs} state={state} cost={cost} place={place} />
     </>
@@ -147,14 +145,11 @@ function Measured({ costs, state: { measured, measuredError } }: { costs: Costs;
       {progress !== null ? (
         <Working progress={progress} cancel={() => costs.measuring.cancel()} />
       ) : (
-        <button
-          type="button"
-          class="button"
+        <Button
+          text="Measure this host"
           title="At most 15 requests to one file of the set"
           onClick={() => void costs.measure(null)}
-        >
-          Measure this host
-        </button>
+        />
       )}
       {measuredError !== null && <Failure sentence={measuredError} />}
       {grant !== null && measuredError === null && (
@@ -219,9 +214,7 @@ function Given({ costs, state, dimensions }: { costs: Costs; state: CostsState; 
           onInput={(event) => setText(event.currentTarget.value)}
         />
       </label>
-      <button type="submit" class="button">
-        Show its cost
-      </button>
+      <Button text="Show its cost" type="submit" />
     </form>
   );
 }
@@ -288,15 +281,13 @@ function Access({ bar, costs, shaded }: { bar: AccessCost; costs: Costs; shaded:
       {bar.name === "open" ? (
         <>Opening {bar.path || "the set"}</>
       ) : (
-        <button
-          type="button"
+        <Button
+          text={bar.name}
           class="link"
           aria-pressed={shaded}
           title="Shade the chunks by this access"
           onClick={() => costs.shade(bar.name)}
-        >
-          {bar.name}
-        </button>
+        />
       )}{" "}
       <code>{bar.selection}</code>
       <span class="quiet shape">{parts.filter(Boolean).join(", ")}</span>

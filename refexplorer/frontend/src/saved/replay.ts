@@ -282,7 +282,14 @@ export class Replay {
   }
 
   /** The cost of a part of what is here: none. */
+  /** How a part is read; what was not recorded cannot be. */
   private plan(asked: Message): Message | null {
+    const found = this.planned(asked);
+    const plan = found?.["plan"] as Plan | null | undefined;
+    return plan == null || this.partOf(plan.array, [...plan.slices]) ? found : { plan: { ...plan, grant: "" } };
+  }
+
+  private planned(asked: Message): Message | null {
     const [array, slices] = [asked["array"] as string, asked["slices"] as string[] | null];
     const whole = this.wholePlan(array);
     if (slices == null && asked["index"] != null) return this.recorded(asked)?.message ?? null;

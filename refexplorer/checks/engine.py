@@ -50,7 +50,7 @@ class AuditProgress:
     listed
         References that were listed and sorted.
     audited
-        References of finished parts, those of an earlier run among them.
+        References of finished parts, including those of an earlier run.
     total
         All references; None while they are listed.
     """

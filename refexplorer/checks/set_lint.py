@@ -187,7 +187,7 @@ def lint_values(
             findings.add(
                 "undecodable-inline",
                 base + pointer(key),
-                f"The inline data of `{key}` is no chunk of {found.array.path_text()}: "
+                f"The inline data of `{key}` is not a chunk of {found.array.path_text()}: "
                 f"{found.reason}",
                 key=key,
                 count=len(found.failed),

@@ -181,7 +181,7 @@ class DmrppForm(SourceForm):
             root = read_xml(stream, file.name, terms.limits)
         if root.tag != "Dataset":
             raise SpecError(
-                f"{escape(file.name)} is no DMR++ document: it begins with the element "
+                f"{escape(file.name)} is not a DMR++ document: it begins with the element "
                 f"{escape(root.tag.rpartition('}')[2], 100)}, not with Dataset of DAP 4.",
                 code="not-json",
             )

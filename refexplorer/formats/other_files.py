@@ -36,10 +36,10 @@ def fitting(pattern: str) -> Sources:
     paths = sorted(path for path in root.glob(str(full.relative_to(root))) if path.is_file())
     shown = repr(escape(pattern, NAME_SHOWN))
     if not paths:
-        raise SourceError(f"There is no file {shown}, and none that it fits as a pattern.")
+        raise SourceError(f"There is no file {shown}, and none that matches it as a pattern.")
     if len(paths) > _FILES:
         raise SourceError(
-            f"The pattern {shown} fits {len(paths):,} files, and at most {_FILES:,} are opened "
+            f"The pattern {shown} matches {len(paths):,} files, and at most {_FILES:,} are opened "
             "together."
         )
     return paths

@@ -86,7 +86,7 @@ def note_bad_numbers(
     if floats and ranged.any():
         message = f"The numbers in {' and '.join(floats)} of `{file}` are floats."
         findings.add(
-            "float-offset", file, message, "Those without a fraction are read as integers."
+            "float-offset", file, message, "Numbers without a fraction are read as integers."
         )
     return bad
 

@@ -133,7 +133,7 @@ class Summary:
     keys, arrays, groups
         Counts; of an outline that does not know ``missing``, no fewer keys than there are.
     kinds
-        Keys of each kind; empty in an outline, which does not read for it.
+        Keys of each kind; empty in an outline, which does not count them.
     bytes
         Of inline data and byte ranges; None in an outline, and where too many generated lengths
         would have to be computed. Whole files, counted in ``kinds``, add nothing: their sizes are
@@ -144,7 +144,7 @@ class Summary:
         Chunks of arrays that have no reference and read as the fill value.
     left_out
         Chunks of arrays whose reference was rejected: reading them fails. Both are None where too
-        many generated keys would have to be made to count them.
+        many generated keys would have to be evaluated.
     """
 
     path: str

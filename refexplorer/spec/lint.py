@@ -193,7 +193,7 @@ def lint_nodes(keys: Iterable[str]) -> Iterator[tuple[str, LintFinding]]:
             kinds, name = "an array and a group", ".zgroup"
         else:
             continue
-        message = f"`{path or '/'}` is {kinds}: readers take the one that they look for first."
+        message = f"`{path or '/'}` is {kinds}: readers use the one that they look for first."
         yield f"{path}/{name}" if path else name, LintFinding("ambiguous-node", message)
 
 

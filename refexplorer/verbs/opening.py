@@ -102,7 +102,7 @@ def _require_repository(
     version: AbstractContextManager[OpenedVersion] | None, name: str
 ) -> Iterator[OpenedVersion]:
     if version is None:
-        raise SourceError(f"{name} is no Icechunk repository, and nothing else has a history.")
+        raise SourceError(f"{name} is not an Icechunk repository; only those have a history.")
     with version as opened:
         if opened.repository is None:
             raise SourceError(
@@ -244,7 +244,7 @@ def _grouped(sets: Sequence[ReferenceSet], limits: Limits) -> ReferenceSet:
     findings = [each for refs in sets for each in refs.diagnostics if each.severity == "error"]
     if findings:
         warn(
-            f"{counted(len(findings), 'error')} of these sets are not in the set of them all, such "
+            f"{counted(len(findings), 'error')} of these sets are not in the set as a whole, such "
             f"as: {findings[0]}",
             LeftOutWarning,
         )

@@ -365,7 +365,7 @@ class SetChecks(SetEntries):
         Raises
         ------
         AccessError
-            If its target may not be read yet.
+            If its target is not allowed yet.
         RefexplorerError
             If the array has no such part, or a chunk failed.
         """

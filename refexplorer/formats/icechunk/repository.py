@@ -331,7 +331,7 @@ def as_source_error(name: str, done: str = "read") -> Iterator[None]:
         ) from None
     except UnicodeDecodeError:
         raise SourceError(
-            f"{escape(name, _SHOWN)} cannot be read: the metadata of a node is no text."
+            f"{escape(name, _SHOWN)} cannot be read: the metadata of a node is not text."
         ) from None
     finally:
         icechunk.set_logs_filter(None)

@@ -89,7 +89,7 @@ class VisitedVersions:
             self._opening = partial(open_references, storage_options=options, limits=limits)
 
     def listing(self, limit: int, is_wanted: Callable[[], bool]) -> RepositoryListing:
-        """Return the first so many branches, tags and snapshots."""
+        """Return the first branches, tags and snapshots, up to a number."""
         question = partial(ask_history, self._history, "listing", limit)
         watch = OpeningWatch(is_wanted=is_wanted)
         listing: RepositoryListing = self._openings.open(self._name, question, watch)

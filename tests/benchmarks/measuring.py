@@ -32,6 +32,8 @@ class Watch:
         Bytes by which the resident memory grew at its highest.
     stages
         Seconds by the clock from the begin of the last run to what was reached then, by name.
+    requests
+        Requests that a server got, if one counts them.
     """
 
     def __init__(self) -> None:
@@ -39,6 +41,7 @@ class Watch:
         self.wall = 0.0
         self.added = 0
         self.stages: dict[str, float] = {}
+        self.requests = 0
         self._begun = 0.0
 
     @contextmanager
@@ -97,13 +100,14 @@ class Case:
 
 @dataclass(frozen=True)
 class Measured:
-    """Several runs: CPU seconds, seconds by the clock, medians of memory and stages, the result."""
+    """Several runs: CPU seconds, seconds by the clock, the result, and medians of all else."""
 
     cpu: tuple[float, ...]
     wall: tuple[float, ...]
     added: int
     result: object
     stages: dict[str, float]
+    requests: int = 0
 
 
 def measure(works: Sequence[Work], path: Path, runs: int) -> list[Measured]:
@@ -127,7 +131,8 @@ def _measured(work: Work, found: Sequence[dict[str, Any]]) -> Measured:
         name: statistics.median(one["stages"][name] for one in found if name in one["stages"])
         for name in names
     }
-    return Measured(cpu, wall, added, found[0]["result"], stages)
+    requests = int(statistics.median(one["requests"] for one in found))
+    return Measured(cpu, wall, added, found[0]["result"], stages, requests)
 
 
 def checksum(lines: Iterable[str]) -> str:
@@ -166,7 +171,7 @@ def _main(name: str, path: str) -> None:
     result = getattr(importlib.import_module(module), function)(watch, Path(path))
     found = {
         "seconds": watch.seconds, "wall": watch.wall, "added": watch.added, "stages": watch.stages,
-        "result": result,
+        "result": result, "requests": watch.requests,
     }  # fmt: skip
     sys.stdout.write(json.dumps(found) + "\n")
 

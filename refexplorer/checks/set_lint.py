@@ -22,8 +22,7 @@ from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import array_text, counted, escape
 from refexplorer.formats.columns.references import BASE64, RANGE, URL
-from refexplorer.formats.documents import locator_of
-from refexplorer.formats.finding import note_encoding
+from refexplorer.formats.documents import locator_of, note_encoding
 from refexplorer.formats.source import LeftOut, Source
 from refexplorer.io.decode.codecs import is_installed, missing, refuse_unsafe, require_codecs
 from refexplorer.io.decode.sizes import POINTER, is_bounded, region

@@ -57,7 +57,7 @@ from refexplorer.formats.parquet.zipped import zipped_store
 from refexplorer.formats.source import (
     DATA_FILE,
     DOCUMENTS,
-    HEAD,
+    GROUP,
     JSON,
     ZMETADATA,
     LeftOut,
@@ -72,8 +72,6 @@ from refexplorer.formats.source import (
 from refexplorer.formats.zarr_stores import ZarrForm, is_consolidated
 from refexplorer.spec.findings import Findings
 
-LARGE = HEAD
-LONG = 2**16  # bytes from which a document is read in blocks
 _DOCUMENT = "lindi.json"
 _ENTRY = ".tar_entry.json"
 _HEADER = 512
@@ -103,15 +101,7 @@ class JsonForm(SourceForm):
         if not file.head.strip():
             raise SourceError(f"{file.name} is empty.")
         refuse_named(file.name, file.head)
-        size = len(file.head)
-        return Source(
-            file.name,
-            self.name,
-            file.location,
-            file.content,
-            is_long=size >= LONG,
-            is_large=size >= LARGE,
-        )
+        return file.document()
 
 
 class StacForm(SourceForm):
@@ -490,7 +480,6 @@ def _written(dataset: Any) -> Mapping[str, Any]:
     return document
 
 
-GROUP = "refexplorer.sources"
 FORMS: tuple[SourceForm, ...] = (
     VirtualiZarrForm(),
     IcechunkForm(),

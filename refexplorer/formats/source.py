@@ -4,30 +4,42 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import pickle
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 from refexplorer.core.errors import LeftOutWarning, LimitError, RefexplorerError, SpecError
-from refexplorer.core.files import FileCount, Files, PlainStream, Progress, plain_bytes
+from refexplorer.core.files import (
+    FileCount,
+    Files,
+    PlainStream,
+    Progress,
+    open_plain,
+    plain_bytes,
+)
 from refexplorer.core.limits import Limits, is_out_of_memory
 from refexplorer.core.text import escape, masks_repr
-from refexplorer.formats.columns.table import Entries
-from refexplorer.formats.datafiles.data_file import left_out_text
-from refexplorer.formats.datafiles.streams import ReadAmount
-from refexplorer.formats.icechunk.facts import RepositoryFacts
-from refexplorer.formats.icechunk.history import Recorded
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
+    from refexplorer.formats.columns.table import Entries
+    from refexplorer.formats.datafiles.streams import ReadAmount
+    from refexplorer.formats.icechunk.facts import RepositoryFacts
+    from refexplorer.formats.icechunk.history import Recorded
     from refexplorer.formats.icechunk.manifest_store import ManifestStore
 
 ZMETADATA = ".zmetadata"
+RECORD_SIZE = (
+    100_000  # rows: as VirtualiZarr writes; fsspec's own writer makes ten times as many files
+)
 JSON = "JSON"
 """The form of a document before it is read."""
 DATA_FILE = "data file"
@@ -212,8 +224,9 @@ def cause(error: BaseException) -> str:
 
 Locate = Callable[[str], "tuple[AbstractFileSystem, str]"]
 """Finds the filesystem of a URL and the path in it."""
-HEAD = 2**20
+HEAD = LARGE = 2**20
 """Bytes of a file by which it is told."""
+LONG = 2**16  # bytes from which a document is read in blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,11 +345,25 @@ class SourceFile:
         content = partial(plain_bytes, data, name, limits)
         return cls(name, location, len(data), None, partial(io.BytesIO, data), content)
 
+    @classmethod
+    def at(cls, path: Path, limits: Limits, files: Files) -> SourceFile:
+        """Return a file of this machine."""
+        whole = path.resolve()
+        content = partial(open_plain, str(whole), path.name, limits, files)
+        opening, size = partial(files.open, str(whole)), path.stat().st_size
+        return cls(path.name, str(whole.parent), size, path, opening, content)
+
     @cached_property
     def head(self) -> bytes:
         """The first plain bytes, at most `HEAD`."""
         with self.content() as stream:
             return stream.read(HEAD)
+
+    def document(self) -> Source:
+        """Return it as a document; whether it is one is told when that is read."""
+        size = len(self.head)
+        long, large = size >= LONG, size >= LARGE
+        return Source(self.name, JSON, self.location, self.content, is_long=long, is_large=large)
 
 
 class SourceForm:
@@ -362,8 +389,41 @@ class SourceForm:
         return None
 
 
+GROUP = "refexplorer.sources"
+"""Of the entry points by which other packages give forms."""
+
+
+def has_other_forms() -> bool:
+    """Say whether a package may give a form; `importlib.metadata` takes 40 ms to say which."""
+    finders = (each for each in sys.meta_path if each is not PathFinder)
+    return any(map(_names_forms, sys.path)) or any(
+        hasattr(each, "find_distributions") for each in finders
+    )
+
+
+@cache
+def _names_forms(folder: str) -> bool:
+    try:
+        with os.scandir(folder or ".") as entries:
+            abouts = [each.path for each in entries if each.name.endswith("-info")]
+    except FileNotFoundError:
+        return False
+    except OSError:  # a zip, or what else packages are imported from
+        return True
+    for about in abouts:
+        try:
+            with Path(about, "entry_points.txt").open("rb") as file:
+                if GROUP.encode() in file.read():
+                    return True
+        except OSError:  # most packages have no entry points
+            continue
+    return False
+
+
 def warn_of_left_out(name: str, left_out: Mapping[str, object]) -> None:
     """Warn of variables of a file that have no references, with the reason of each."""
+    from refexplorer.formats.datafiles.data_file import left_out_text
+
     warnings.warn(
         f"{escape(name)} has variables that are left out: {left_out_text(left_out)}.",
         LeftOutWarning,

@@ -30,7 +30,7 @@ from refexplorer.core.text import escape
 from refexplorer.formats.columns.references import number_column, text_column
 from refexplorer.formats.documents import parse_json
 from refexplorer.formats.parquet.records import RecordFile
-from refexplorer.formats.source import ZMETADATA, decode_text
+from refexplorer.formats.source import RECORD_SIZE, ZMETADATA, decode_text
 from refexplorer.spec.findings import Findings, pointer
 from refexplorer.spec.references import (
     BadReference,
@@ -261,10 +261,6 @@ def _object(reference: Reference | None) -> Mapping[str, object]:
     """Return the JSON object of a metadata key, an empty one if it holds none."""
     found = parse_metadata(reference.text) if isinstance(reference, Inline) else None
     return found or {}
-
-
-RECORD_SIZE = 100_000
-"""As VirtualiZarr writes; fsspec's own writer takes 10,000, ten times as many files."""
 
 
 class Chunks(NamedTuple):

@@ -16,8 +16,8 @@ import numpy as np
 from refexplorer.formats.columns.references import BASE64, RANGE, URL, Columns
 from refexplorer.formats.source import Source
 from refexplorer.readers.verdicts import Basis, Outcome
+from refexplorer.refset.generated import Generated
 from refexplorer.refset.opened_set import Contents
-from refexplorer.refset.segments import Generated
 from refexplorer.spec.document import text_forms
 from refexplorer.spec.findings import pointer
 from refexplorer.spec.references import Range

@@ -22,15 +22,10 @@ from refexplorer.formats.columns.references import (
     build_columns,
     text_column,
 )
+from refexplorer.refset.generated import EVALUATED_KEYS, Generated, generated_tables
 from refexplorer.refset.numbered_segment import Loaded, Records
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.segments import (
-    EVALUATED_KEYS,
-    Generated,
-    Segment,
-    code_targets,
-    generated_tables,
-)
+from refexplorer.refset.segments import Segment, code_targets
 from refexplorer.spec.references import prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
 

@@ -19,6 +19,7 @@ from refexplorer.core.text import masks_repr
 from refexplorer.formats.columns.chunk_names import chunk_indices
 from refexplorer.formats.columns.references import flags_of, joined_columns, text_column
 from refexplorer.formats.columns.table import Table
+from refexplorer.refset.generated import Generated, is_within, may_generate
 from refexplorer.refset.manifest_segment import apart
 from refexplorer.refset.moves import (
     ADDED,
@@ -39,8 +40,7 @@ from refexplorer.refset.moves import (
     find_shifts,
 )
 from refexplorer.refset.opened_set import OpenedSet, number_of
-from refexplorer.refset.overriding import is_within, may_generate, table_of, tables
-from refexplorer.refset.segments import Generated, Segment
+from refexplorer.refset.segments import Segment, table_of, tables
 from refexplorer.spec.findings import pointer
 from refexplorer.spec.gen.dimensions import Dimension, values_at
 from refexplorer.spec.gen.item import FIELDS, GenItem

@@ -13,11 +13,12 @@ from refexplorer.core.text import counted
 from refexplorer.formats.columns.references import RANGE, Columns, flags_of, numbers_of, text_column
 from refexplorer.formats.columns.table import Table
 from refexplorer.formats.columns.texts import BLOCK
+from refexplorer.refset.generated import Generated
 from refexplorer.refset.lint_absent import lint_absent, lint_groups
 from refexplorer.refset.lint_arrays import lint_arrays, lint_chunks, lint_generated, lint_metadata
 from refexplorer.refset.numbered_segment import Records
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.segments import Generated, Segment
+from refexplorer.refset.segments import Segment
 from refexplorer.spec.findings import Findings, pointer
 from refexplorer.spec.lint import (
     ODD_KEY,

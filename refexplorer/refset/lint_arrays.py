@@ -23,15 +23,10 @@ from refexplorer.formats.columns.references import (
 )
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.arrays import count_by_arithmetic
+from refexplorer.refset.generated import EVALUATED_KEYS, Generated, generated_keys, generated_tables
 from refexplorer.refset.numbered_segment import Records
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.segments import (
-    EVALUATED_KEYS,
-    Generated,
-    Segment,
-    generated_keys,
-    generated_tables,
-)
+from refexplorer.refset.segments import Segment
 from refexplorer.refset.tree import Folder
 from refexplorer.spec.findings import Findings, pointer
 from refexplorer.spec.lint import (

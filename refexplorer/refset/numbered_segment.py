@@ -21,7 +21,6 @@ import pyarrow as pa
 from refexplorer.core.errors import PickledByFields
 from refexplorer.formats.columns.chunk_names import chunk_keys
 from refexplorer.formats.columns.references import KINDS, URL, Columns, UrlColumn, joined_columns
-from refexplorer.formats.parquet.store import number_of_key
 from refexplorer.spec.findings import Finding, Reason
 from refexplorer.spec.references import Reference
 from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -395,7 +394,7 @@ class Records(PickledByFields):
 
     def _row(self, key: str) -> tuple[int, int] | None:
         """Return which part has room for a key, and the row there."""
-        number = number_of_key(self.array, key)
+        number = self.array.number_of_key(key)
         if number is None:
             return None
         file = bisect_right(self.parts, number, key=lambda part: part.start) - 1

@@ -20,13 +20,11 @@ from refexplorer.core.errors import InternalError, LimitError
 from refexplorer.core.files import Progress
 from refexplorer.formats.columns.references import Columns
 from refexplorer.formats.columns.table import Entries, Table, build_table
-from refexplorer.formats.parquet.store import ParquetStore
 from refexplorer.refset.arrays import ArrayIndex
+from refexplorer.refset.generated import Generated, OverrideLimits, apply_overrides
 from refexplorer.refset.numbered_segment import Records
-from refexplorer.refset.overriding import OverrideLimits, apply_overrides
-from refexplorer.refset.parquet_segment import ParquetRecords
 from refexplorer.refset.segments import (
-    Generated,
+    NONE_REJECTED,
     Rejected,
     Segment,
     rejected_of,
@@ -42,6 +40,7 @@ from refexplorer.spec.templates.template import Template
 
 if TYPE_CHECKING:
     from refexplorer.core.limits import Limits
+    from refexplorer.formats.parquet.store import ParquetStore
     from refexplorer.formats.source import Source
     from refexplorer.refset.summary import ArrayStates, Summary
     from refexplorer.refset.targets import TargetIndex
@@ -59,7 +58,7 @@ class OpenedSet:
     ) -> None:
         self.table = table
         self.segments: tuple[Segment, ...] = tuple(segments)
-        self.rejected = rejected or Rejected()
+        self.rejected = rejected or NONE_REJECTED
 
     def __getstate__(self) -> dict[str, Any]:
         return {"table": self.table, "segments": self.segments, "rejected": self.rejected}
@@ -111,6 +110,8 @@ class OpenedSet:
 
     def read_all(self) -> None:
         """Read what is still unread, so that everything there is to note was noted."""
+        from refexplorer.refset.parquet_segment import ParquetRecords
+
         parts = (part for part in self.segments if isinstance(part, ParquetRecords))
         stores = {id(part.store): part.store for part in parts}
         for _ in self.numbered_columns():
@@ -223,10 +224,13 @@ def open_document(
     """Lay out a document; its findings gain what only shows in the whole set."""
     if entries is None:
         table = build_table(document.entries())
-        rejected = rejected_of(document.base, document.rejected)
+        rejected = NONE_REJECTED
+        if document.rejected:
+            rejected = rejected_of(document.base, document.rejected)
     else:
         table, rejected = table_of_entries(entries, document)
-    rejected = replace(rejected, items=document.rejected_items)
+    if document.rejected_items:
+        rejected = replace(rejected, items=document.rejected_items)
     table, segments = apply_overrides(
         table, [Generated(i, i.failing) for i in document.gen], document.findings, effort
     )
@@ -235,6 +239,8 @@ def open_document(
 
 def open_store(store: ParquetStore) -> OpenedSet:
     """Lay out a parquet store: its metadata as a table, each array as a segment."""
+    from refexplorer.refset.parquet_segment import ParquetRecords
+
     table = build_table(store.metadata.items(), "parquet")
     return OpenedSet(table, [ParquetRecords(store, array) for array in store.arrays])
 

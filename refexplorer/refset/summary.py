@@ -17,10 +17,10 @@ from refexplorer.formats.columns.references import KINDS, Columns, UrlColumn
 from refexplorer.formats.json.positions import find_in_stream, locate
 from refexplorer.formats.source import Source
 from refexplorer.refset.chunk_grid import StateCounts, chunk_counts
+from refexplorer.refset.generated import Generated, columns_of
 from refexplorer.refset.numbered_segment import Records, Tally
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import ParquetRecords
-from refexplorer.refset.segments import Generated, columns_of
 from refexplorer.refset.tree import Folder
 from refexplorer.spec.derivation import TraceStep, derive_entry, derive_generated, derive_record
 from refexplorer.spec.findings import parts_of, pointer

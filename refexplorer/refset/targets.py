@@ -15,9 +15,10 @@ import numpy as np
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import masked_url
 from refexplorer.formats.columns.references import RANGE, URL, Columns
+from refexplorer.refset.generated import EVALUATED_KEYS, Generated, columns_of
 from refexplorer.refset.numbered_segment import Records
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.segments import EVALUATED_KEYS, Generated, Segment, code_targets, columns_of
+from refexplorer.refset.segments import Segment, code_targets
 from refexplorer.refset.target_layout import Rows, TargetLayout, TargetSummary, overlapping
 from refexplorer.spec.gen.dimensions import DimensionProduct, blocks
 from refexplorer.spec.gen.item import GenItem

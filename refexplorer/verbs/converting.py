@@ -29,7 +29,7 @@ from refexplorer.io.access import allowed_names, resolve
 from refexplorer.refset.arrays import arrays_of
 from refexplorer.refset.inference.infer import infer_table
 from refexplorer.refset.opened_set import OpenedSet, internals
-from refexplorer.refset.overriding import BLOCK, concatenated, tables
+from refexplorer.refset.segments import BLOCK, concatenated, tables
 from refexplorer.refset.writing.comparing import Spool
 from refexplorer.refset.writing.icechunk import write_icechunk
 from refexplorer.refset.writing.json import (

@@ -396,7 +396,7 @@ class ReferenceSet(SetChecks, SetEntries):
         RefexplorerError
             If the file cannot be written, or a key cannot be in V0.
         """
-        from refexplorer.refset.overriding import tables
+        from refexplorer.refset.segments import tables
         from refexplorer.refset.writing.json import v0_blocks
 
         check_expandable(self.count, self.limits)
@@ -426,7 +426,7 @@ class ReferenceSet(SetChecks, SetEntries):
             If the set has references of such an array.
         """
         from refexplorer.refset.arrays import arrays_of
-        from refexplorer.refset.overriding import tables
+        from refexplorer.refset.segments import tables
         from refexplorer.refset.writing.json import empty_as_text
         from refexplorer.refset.writing.parquet import write_parquet
 

@@ -12,9 +12,9 @@ from refexplorer.checks.advice.connections import READERS, Connection, MergeRule
 from refexplorer.checks.advice.requests import OutOfOrderError, ReaderCost, RunningReads
 from refexplorer.checks.advice.selections import PartOfArray, TasksOfArray, is_countable, part_of
 from refexplorer.refset.chunk_grid import ChunkColumns, ChunkReferences
+from refexplorer.refset.generated import Generated
 from refexplorer.refset.numbered_segment import Records, SegmentPart
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.segments import Generated
 from refexplorer.spec.references import prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
 

@@ -24,7 +24,7 @@ from refexplorer.formats.columns.references import (
 )
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.moves import SAME, compare
-from refexplorer.refset.overriding import BLOCK
+from refexplorer.refset.segments import BLOCK
 from refexplorer.spec.references import Reference, folders_above
 from refexplorer.spec.zarr_metadata import ArrayMeta
 

@@ -21,7 +21,7 @@ from refexplorer.core.text import KEYS, array_text, counted, escape, items, mask
 from refexplorer.formats.columns.table import Table
 from refexplorer.io.access import allowed_names
 from refexplorer.refset.opened_set import Contents, OpenedSet, internals
-from refexplorer.refset.overriding import table_of
+from refexplorer.refset.segments import table_of
 from refexplorer.refset.writing.json import Renames, retargeted
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, Findings

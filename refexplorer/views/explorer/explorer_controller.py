@@ -16,8 +16,8 @@ from refexplorer.core.files import Progress
 from refexplorer.core.text import counted, masked, masked_text, may_have_secrets
 from refexplorer.io.access import AccessPolicy, StorageOptions, allowed_names
 from refexplorer.io.fetch.targets import Targets
+from refexplorer.refset.generated import Generated
 from refexplorer.refset.opened_set import internals
-from refexplorer.refset.segments import Generated
 from refexplorer.spec.references import Kind
 from refexplorer.views.code.cells import code
 from refexplorer.views.editor.specification import CodePage, code_page

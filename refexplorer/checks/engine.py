@@ -29,7 +29,7 @@ from refexplorer.checks.parts import (
 from refexplorer.checks.references import AuditedBlock, LostFiles, Unlisted, blocks
 from refexplorer.checks.report import Report
 from refexplorer.checks.results import EarlierPart, ResultStore, TargetVersion
-from refexplorer.checks.set_lint import (
+from refexplorer.checks.set_findings import (
     left_out_findings,
     note_references,
     note_rejected,

@@ -26,6 +26,7 @@ from refexplorer.spec.templates.template import is_template
 FSSPEC = "fsspec (default)"
 JINJA = "fsspec (simple_templates=False)"
 VIRTUALIZARR = "VirtualiZarr"
+ICECHUNK = "icechunk"
 JAVASCRIPT = "reference-spec-reader, zarrita (JavaScript)"
 _TABLE: dict[str, dict[str, Any]] = json.loads(
     Path(__file__).with_name("features.json").read_text(encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -10,9 +11,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from refexplorer.core.text import counted
-from refexplorer.formats.columns.references import RANGE, Columns, flags_of, numbers_of, text_column
-from refexplorer.formats.columns.table import Table
+from refexplorer.formats.columns.references import (
+    RANGE,
+    Columns,
+    distinct,
+    flags_of,
+    numbers_of,
+    text_column,
+)
 from refexplorer.formats.columns.texts import BLOCK
+from refexplorer.refset.arrays import FEW_KEYS
 from refexplorer.refset.generated import Generated
 from refexplorer.refset.lint_absent import lint_absent, lint_groups
 from refexplorer.refset.lint_arrays import lint_arrays, lint_chunks, lint_generated, lint_metadata
@@ -364,7 +372,7 @@ def _lint_column(
 def lint(opened: OpenedSet, version: int | None, base: str, findings: Findings) -> None:
     """Note what is odd about a set as a whole."""
     notes = KeyFindings(base, findings)
-    _lint_keys(opened.table, version, notes)
+    _lint_keys(opened, version, notes)
     _lint_folders(opened, notes)
     lint_metadata(opened, notes)
     lint_urls(opened, version, notes)
@@ -377,14 +385,24 @@ def lint(opened: OpenedSet, version: int | None, base: str, findings: Findings) 
     lint_ranges(opened, notes)
 
 
-def _unusual_keys(table: Table) -> list[int]:
-    odd = flags_of(pc.match_substring_regex(table.keys, ODD_KEY))
-    long = numbers_of(pc.binary_length(table.keys)) > LONGEST_SEGMENT
-    return np.flatnonzero(odd | long).tolist()
+def _unusual_keys(opened: OpenedSet) -> list[int]:
+    """Return the rows of keys to look at; no chunk and no metadata of a plain path is odd."""
+    table, may_be_odd = opened.table, np.ones(opened.table.count, np.bool_)
+    for path in opened.arrays.paths:
+        array, folder = opened.arrays.get(path), opened.tree.folder(path)
+        rows = () if folder is None else opened.tree.rows_below(folder)
+        is_plain = not path or re.search(ODD_KEY, path) is None
+        if array is not None and len(rows) > FEW_KEYS and is_plain and opened.arrays.is_tidy(array):
+            may_be_odd[rows] = False
+    rows = np.flatnonzero(may_be_odd)
+    odd = rows[flags_of(pc.match_substring_regex(table.keys_at(rows), ODD_KEY))]
+    long = np.flatnonzero(numbers_of(pc.binary_length(table.keys)) > LONGEST_SEGMENT)
+    return distinct(np.concatenate([odd, long])).tolist()
 
 
-def _lint_keys(table: Table, version: int | None, notes: KeyFindings) -> None:
-    for row in _unusual_keys(table):
+def _lint_keys(opened: OpenedSet, version: int | None, notes: KeyFindings) -> None:
+    table = opened.table
+    for row in _unusual_keys(opened):
         key = table.key_at(row)
         notes.add_all(key, lint_key(key, version))
 

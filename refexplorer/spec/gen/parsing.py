@@ -215,9 +215,9 @@ _TRUSTED_STEPS = 20  # steps that are assumed of a template that jinja2 renders
 
 @dataclass(slots=True)
 class KeyCheckBudget:
-    """What checking the items of a document may still take."""
+    """The budget left for checking the items of a document."""
 
-    steps: float = 0  # Of evaluation, that were used for trying keys
+    steps: float = TRIED_STEPS  # Of evaluation, for trying keys
     listed: int = LISTED_BY_COLUMNS  # Keys to be written out
 
 
@@ -247,7 +247,7 @@ def _tried(item: GenItem, budget: KeyCheckBudget, at: str, findings: Findings) -
         any(_note_failing(item, values, at, findings) for values in map(item.varied, sample))
         return None
     steps = sum(_steps(getattr(item, name), item.templates) for name in FIELDS) * item.count
-    if item.count > TRIED_KEYS or budget.steps + steps > TRIED_STEPS:
+    if item.count > TRIED_KEYS or steps > budget.steps:
         if item.certain:  # else it is noted that there are too many
             findings.add(
                 "gen-not-checked",
@@ -256,7 +256,7 @@ def _tried(item: GenItem, budget: KeyCheckBudget, at: str, findings: Findings) -
                 "templates of each; keys that fail are rejected when they are read.",
             )
         return replace(item, is_tried=False)
-    budget.steps += steps
+    budget.steps -= steps
     failed = tuple(failing(item, 0, item.count))
     if not failed:
         return item

@@ -18,7 +18,6 @@ from refexplorer.core.limits import DEFAULT_LIMITS, Limits
 from refexplorer.core.text import masks_repr
 from refexplorer.spec.findings import COMPARED, suggest
 from refexplorer.spec.templates import syntax
-from refexplorer.spec.templates.parsing import BUILT_IN, FILTERS, TESTS, as_template_problem, lower
 from refexplorer.spec.templates.syntax import (
     BINARY,
     COMPARE,
@@ -206,6 +205,9 @@ def compile_template(text: str) -> Template:
         return Template(text, (text,), frozenset(), recipe=(compile_template, text))
     if len(text) > DEFAULT_LIMITS.template_chars:
         raise too_big(DEFAULT_LIMITS, "This template")
+    # opening a set without templates would wait for jinja2
+    from refexplorer.spec.templates.parsing import as_template_problem, lower
+
     with as_template_problem():
         parts = _parts(lower(text))
     names = frozenset[str]().union(*(part.names for part in parts if isinstance(part, Expression)))
@@ -239,6 +241,8 @@ def compile_form(form: syntax.Form) -> Evaluate:
             found = _optional(value)
             return lambda scope: _is_defined(found(scope)) is wanted
         case syntax.Test(name, value, further):
+            from refexplorer.spec.templates.parsing import TESTS
+
             test, operands = TESTS[name], [compile_form(part) for part in (value, *further)]
             return lambda scope: test(scope.limits, *(operand(scope) for operand in operands))
         case syntax.Branches(choices, otherwise):
@@ -266,6 +270,8 @@ def _optional(form: syntax.Form) -> Evaluate:
         case syntax.Default(value, fallback, falsy_too):
             return _default(_optional(value), _optional(fallback), compile_form(falsy_too))
         case syntax.Filter(name, value, arguments):
+            from refexplorer.spec.templates.parsing import FILTERS
+
             return _filter(FILTERS[name], [compile_form(part) for part in (value, *arguments)])
         case _:
             return compile_form(form)
@@ -306,6 +312,8 @@ def _name(name: str) -> Evaluate:
         try:
             return scope.lookup(name)
         except UndefinedName as problem:
+            from refexplorer.spec.templates.parsing import BUILT_IN
+
             if name in BUILT_IN:
                 raise refused(f"name `{name}` of jinja2") from None
             return Undefined(problem)

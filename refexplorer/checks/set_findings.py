@@ -109,7 +109,9 @@ def set_findings(
     for (code, path, message), group in groups.items():
         keys = tuple(_key_of(each, base) for each in group)
         if path and array_text(path) not in message:
-            message = f"{array_text(path)}: {message.rstrip('.')}, such as {escape(keys[0], 100)}"
+            message = f"{array_text(path)}: {message}"
+        if len(keys) > 1:
+            message += f" ({escape(keys[0], 100)} and {len(keys) - 1:,} more)"
         severity = Severity.ERROR if code in _GRAVE else group[0].severity
         count = sum(each.reference_count or each.count for each in group)
         yield Finding(

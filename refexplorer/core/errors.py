@@ -12,6 +12,8 @@ RefexplorerError
 
 from __future__ import annotations
 
+import inspect
+import warnings
 from dataclasses import fields
 from typing import Any
 
@@ -19,10 +21,7 @@ from refexplorer.core.text import masked_text, shorten
 
 
 class PickledByFields:
-    """A data class whose `cached_property` values stay behind and are computed anew.
-
-    They are larger than the fields, and some hold closures or numbers of this process alone.
-    """
+    """A data class whose `cached_property` values stay behind and are computed anew."""
 
     def __getstate__(self) -> dict[str, Any]:
         return {each.name: self.__dict__[each.name] for each in fields(self)}  # type: ignore[arg-type]
@@ -138,6 +137,17 @@ class DecodeError(RefexplorerError):
 
 class HarmError(RefexplorerError):
     """A set would lose or change what can be read of it, so nothing was written."""
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line of the user: the nearest one outside this package and xarray."""
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(_INSIDE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+_INSIDE = ("refexplorer.", "xarray.")
 
 
 class LeftOutWarning(UserWarning):

@@ -299,10 +299,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def size_text(size: int) -> str:
-    """Write a number of bytes in decimal units with three digits, such as ``"57.3 kB"``.
-
-    Halves are rounded away from zero, as the front end does.
-    """
+    """Write a number of bytes in decimal units with three digits, such as ``"57.3 kB"``."""
     if size < 0:
         return f"-{size_text(-size)}"
     if size < 1000:
@@ -359,6 +356,8 @@ def file_text(url: str) -> str:
     return escape(url.rstrip("/").rpartition("/")[2] or url, _NAME_CHARS)
 
 
+ADVICE = "; if its files are in another folder, "
+"""What begins the advice at the end of a message, which a report of many files gives once."""
 PACKAGES = {
     "s3": "s3fs",
     "gs": "gcsfs",

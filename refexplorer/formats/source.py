@@ -7,7 +7,6 @@ import json
 import os
 import pickle
 import sys
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
@@ -15,7 +14,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
-from refexplorer.core.errors import LeftOutWarning, LimitError, RefexplorerError, SpecError
+from refexplorer.core.errors import LeftOutWarning, LimitError, RefexplorerError, SpecError, warn
 from refexplorer.core.files import (
     FileCount,
     Files,
@@ -113,9 +112,6 @@ class Source:
     recorded: Callable[[], Recorded] | None = field(default=None, repr=False, compare=False)
     # The dimension along which several sources were joined; None for all else
     joined_along: str | None = None
-    # What the URLs of chunks begin with that may never have been written, since nobody could list
-    # them; None for all else
-    unlisted: str | None = None
     # What was read of the servers that have the data files to which references were made; None for
     # all else
     fetched: ReadAmount | None = field(default=None, repr=False, compare=False)
@@ -150,10 +146,6 @@ class Source:
     def references(self) -> Mapping[str, Any] | None:
         """Return the references by key as V0 has them, if a form gave them so or in columns."""
         return self.value if self.entries is None else self.entries.as_v0()
-
-    def may_lack(self, url: str | None) -> bool:
-        """Say whether a URL is that of a chunk that may never have been written."""
-        return self.unlisted is not None and (url or "").startswith(self.unlisted)
 
     @property
     def text(self) -> str | None:
@@ -424,8 +416,7 @@ def warn_of_left_out(name: str, left_out: Mapping[str, object]) -> None:
     """Warn of variables of a file that have no references, with the reason of each."""
     from refexplorer.formats.datafiles.data_file import left_out_text
 
-    warnings.warn(
+    warn(
         f"{escape(name)} has variables that are left out: {left_out_text(left_out)}.",
         LeftOutWarning,
-        stacklevel=3,
     )

@@ -199,11 +199,7 @@ def apply_overrides(
     findings: Findings,
     limits: OverrideLimits | None = None,
 ) -> tuple[Table, list[Generated]]:
-    """Remove from a table and from gen items the keys that a later gen item overrides.
-
-    Keys of gen items in one folder are written out and compared as columns where there are not
-    too many of them, else looked up one by one; what would take too long is noted instead.
-    """
+    """Remove from a table and from gen items the keys that a later gen item overrides."""
     work = _Overriding(table, segments, findings, limits or OverrideLimits())
     work.compare()
     return work.left()

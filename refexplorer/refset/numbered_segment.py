@@ -35,10 +35,7 @@ _AHEAD = 2
 
 
 def made_ahead(work: Callable[[Given], Made], given: Iterable[Given]) -> Iterator[Made]:
-    """Yield the result for each thing, in their order; a few are made ahead by all processors.
-
-    For work that lets go of the interpreter, as Arrow and numpy do.
-    """
+    """Yield the result for each thing, in their order; a few are made ahead by all processors."""
     waiting: deque[Future[Made]] = deque()
     from concurrent.futures import ThreadPoolExecutor  # opening would wait for it
 
@@ -144,9 +141,15 @@ class SegmentPart(ABC):
     def columns(self) -> Columns:
         """The references, `count` rows; those that cannot be used are `FAILED`."""
 
-    @abstractmethod
     def release(self) -> None:
-        """Forget the references; when they are read again, nothing is noted twice."""
+        """Forget the references, less their counts; when read again, nothing is noted twice."""
+        if self.is_read:
+            self._tally = Tally.of(self.columns)
+            self._forget()
+
+    @abstractmethod
+    def _forget(self) -> None:
+        """Forget the references that were read."""
 
     @abstractmethod
     def counted(self) -> TargetTally | None:
@@ -217,11 +220,7 @@ class Loaded(NamedTuple):
 
 
 class Records(PickledByFields):
-    """The references of one array by the numbers of its chunks.
-
-    A question reads as little as it can: a reference one part, a count what parts say of
-    themselves.
-    """
+    """The references of one array by the numbers of its chunks."""
 
     array: ArrayMeta
     parts: tuple[SegmentPart, ...]  # Those that are there, in order
@@ -269,10 +268,7 @@ class Records(PickledByFields):
         return sum(each.bytes for each in tallies)
 
     def tallied(self) -> Iterator[tuple[Tally, UrlColumn]]:
-        """Yield what the references of each record file come to, and their targets.
-
-        Few files are held at once.
-        """
+        """Yield what the references of each record file come to, and their targets."""
         if len(self.parts) == 1:
             yield self.parts[0].tallied(self.parts[0].counted())
             return
@@ -310,10 +306,7 @@ class Records(PickledByFields):
         return Loaded(np.concatenate(numbers), joined_columns(columns))
 
     def blocks(self, size: int) -> Iterator[Loaded]:
-        """Yield all references that can be used, those of `size` rows at a time.
-
-        A record file that was not read before is forgotten again, so few are held at once.
-        """
+        """Yield all references that can be used, those of `size` rows at a time."""
         fresh = [
             (end, part)
             for end, part in zip(self._starts[1:], self.parts, strict=True)
@@ -326,11 +319,7 @@ class Records(PickledByFields):
                 fresh.pop()[1].release()
 
     def groups(self, size: int) -> Iterator[Loaded]:
-        """Yield all references that can be used, of record files until they are `size` rows.
-
-        As of `blocks` few are held at once; each file is read once, also where its footer does not
-        tell how many rows hold a reference.
-        """
+        """Yield all references that can be used, of record files until they are `size` rows."""
         numbers, columns, count = list[np.ndarray](), list[Columns](), 0
         for part in self.parts:
             is_fresh = not part.is_read
@@ -385,7 +374,7 @@ class Records(PickledByFields):
 
     def key_at(self, row: int) -> str:
         """Return a key by its row."""
-        return self.array.chunk_key(self.array.index_at(self.chunk_number(row)))
+        return self.array.key_at(self.chunk_number(row))
 
     def reference_at(self, row: int) -> Reference | None:
         """Return a reference by its row; None if it cannot be used."""

@@ -7,7 +7,6 @@ that could not be compared the last.
 from __future__ import annotations
 
 import heapq
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +17,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.core.errors import LeftOutWarning, LimitError, PickledByFields
+from refexplorer.core.errors import LeftOutWarning, LimitError, PickledByFields, warn
 from refexplorer.formats.columns.chunk_names import chunk_indices, chunk_keys
 from refexplorer.formats.columns.references import (
     RANGE,
@@ -333,11 +332,10 @@ class Segment(Protocol):
 def warn_of_failing(part: Segment, count: int) -> None:
     """Warn that so many keys were not written, which nobody was told of when the set opened."""
     if count:
-        warnings.warn(
+        warn(
             f"{count:,} of the {part.count:,} keys of {part.origin} are rejected and not "
             "written: their templates fail.",
             LeftOutWarning,
-            stacklevel=2,
         )
 
 
@@ -356,11 +354,7 @@ BLOCK = 100_000
 
 
 def tables(parts: Iterable[Segment]) -> Iterator[Table]:
-    """Yield all references of segments, in order; generated ones that fail are skipped.
-
-    Of equal keys that were not known before the last one counts. Only where there may be such
-    keys, all references are held at once; of a parquet store a record file or two.
-    """
+    """Yield all references of segments, in order; generated ones that fail are skipped."""
     parts = list(parts)
     if _may_repeat(parts):
         parts = [_distinct(concatenated(list(_blocks(parts))))]

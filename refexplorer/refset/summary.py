@@ -264,10 +264,7 @@ class _Totals:
 
 
 def outline(opened: OpenedSet, path: str) -> Summary:
-    """Return what is known of what is below a path without reading its references.
-
-    Keys are no fewer than there are.
-    """
+    """Return what is known of what is below a path without reading its references."""
     folder = _folder(opened, path)
     segments = opened.tree.segments_below(folder)
     keys = len(opened.tree.rows_below(folder)) + sum(segment.bound for segment in segments)

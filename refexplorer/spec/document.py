@@ -31,7 +31,6 @@ from refexplorer.spec.references import (
     is_speakable,
     read_reference,
 )
-from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.syntax import TemplateProblem, Value
 from refexplorer.spec.templates.template import (
     Expression,
@@ -326,7 +325,7 @@ def _broken(name: str) -> Template:
     def evaluate(scope: Scope) -> Value:
         raise TemplateProblem("bad-template", f"The template `{name}` is not valid.")
 
-    part = Expression(syntax.Opaque(), evaluate, frozenset())
+    part = Expression(None, evaluate, frozenset())
     return Template("", (part,), frozenset(), recipe=(_broken, name))
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.core.errors import LeftOutWarning, LimitError, SourceError, SpecError
+from refexplorer.core.errors import LeftOutWarning, LimitError, SourceError, SpecError, warn
 from refexplorer.core.files import OwnFiles, Progress
 from refexplorer.core.limits import DEFAULT_LIMITS, Limits, memory_message
 from refexplorer.core.text import counted, masks_repr
@@ -142,8 +141,7 @@ def open_references(
         installed (``refexplorer[virtual]``), an HDF5, NetCDF, GRIB2, FITS or TIFF file, also by
         URL, for which references are created; chunks are not read, except the messages of GRIB2.
         Several files are given as a list, or as a local pattern such as ``"2024*.nc"``: each file
-        becomes a group. A Zarr store is opened as references to its files; a store on a web server
-        cannot be listed, so references are created for every chunk of its consolidated metadata.
+        becomes a group. A Zarr store that can be listed is opened as references to its files.
     templates
         Values that replace templates of the set, by name, like fsspec's ``template_overrides``.
     storage_options
@@ -275,11 +273,10 @@ def _grouped(sets: Sequence[ReferenceSet], limits: Limits) -> ReferenceSet:
             value[f"{name}/{key}"] = written
     findings = [each for refs in sets for each in refs.diagnostics if each.severity == "error"]
     if findings:
-        warnings.warn(
+        warn(
             f"{counted(len(findings), 'error')} of these sets are not in the set of them all, such "
             f"as: {findings[0]}",
             LeftOutWarning,
-            stacklevel=3,
         )
     left_out = tuple(
         replace(each, name=f"{name}/{each.name}")

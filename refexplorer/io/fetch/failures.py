@@ -18,13 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from refexplorer.core.errors import FetchError, InternalError, LimitError, RefexplorerError
 from refexplorer.core.limits import is_out_of_memory
-from refexplorer.core.text import EXTRAS, PACKAGES, missing_package
+from refexplorer.core.text import ADVICE, EXTRAS, PACKAGES, missing_package
 from refexplorer.io.access import Place, protocol_of, shown
 from refexplorer.io.fetch.background import Stopped
-from refexplorer.spec.references import Reference, Url
 
 if TYPE_CHECKING:
-    from refexplorer.refset.opened_set import SetLike
     from refexplorer.spec.findings import Finding
 
 _HTTP = {
@@ -46,12 +44,6 @@ _CREDENTIALS = {
 }
 _CREDENTIALS |= {"https": _CREDENTIALS["http"], "abfs": _CREDENTIALS["az"]}
 _CREDENTIALS |= dict.fromkeys(("ftp", "sftp", "ssh", "smb"), '{"username": …, "password": …}')
-
-
-AS_S3 = (
-    "It is not known whether the chunk was never written: S3 answers the same for a missing file "
-    "where listing is not allowed."
-)
 
 
 class TransientError(FetchError):
@@ -131,13 +123,7 @@ def cause(error: BaseException, place: Place, url: str = "") -> str:
 
 
 def require_packages(places: Iterable[str]) -> None:
-    """Refuse buckets that are allowed, and that no installed package reads.
-
-    Raises
-    ------
-    FetchError
-        If a package is missing: once, and not for each of the files there.
-    """
+    """Refuse buckets that are allowed, and that no installed package reads."""
     for name in places:
         protocol = protocol_of(name) or ""
         if protocol in EXTRAS and find_spec(PACKAGES[protocol]) is None:
@@ -145,16 +131,13 @@ def require_packages(places: Iterable[str]) -> None:
 
 
 def _rename_advice(place: Place, url: str) -> str:
-    """Say where a relative URL was looked for, and how the set is told of another folder."""
+    """Return where a relative URL was looked for, and how to name another folder."""
     if not url or protocol_of(url) is not None or url.startswith("/"):
         return ""
     start = url.rpartition("/")[0] + "/" if "/" in url else url
     new = "FOLDER/" if "/" in url else f"FOLDER/{url}"
     where = "" if place.is_hidden else f" in {shown(place.url.rpartition('/')[0])}"
-    return (
-        f"{where}; if its files are in another folder, convert the set with "
-        f"--rename {shown(start)}={shown(new)}"
-    )
+    return f"{where}{ADVICE}convert the set with --rename {shown(start)}={shown(new)}"
 
 
 def _plain(error: BaseException) -> str:
@@ -237,20 +220,6 @@ _read_time: ContextVar[ReadTime | None] = ContextVar("read_time", default=None)
 
 class NoReference(FileNotFoundError):
     """The set has no reference for a key: the one error that Zarr may take for a fill value."""
-
-
-def missing_or_failed(
-    refs: SetLike, key: str, reference: Reference, error: RefexplorerError
-) -> RefexplorerError | NoReference:
-    """Return what an error means where nobody could list which chunks were written.
-
-    A file that the server has not is no reference then; all else stays a failure.
-    """
-    if not isinstance(reference, Url) or not refs.source.may_lack(reference.url):
-        return error
-    if isinstance(error, NotFoundError):
-        return NoReference(key)
-    return DeniedByServer(f"{error} {AS_S3}") if isinstance(error, DeniedByServer) else error
 
 
 @contextmanager

@@ -22,7 +22,6 @@ from refexplorer.formats.finding import DOCUMENTS, read_source
 from refexplorer.formats.icechunk.facts import MARKS
 from refexplorer.formats.other_files import PROBE, is_web, kind_of, refuse_early, refuse_zarr
 from refexplorer.formats.source import Locate, Source, options_for
-from refexplorer.formats.zarr_stores import WEB_MARKS
 from refexplorer.io.access import (
     OBJECT_STORES,
     AccessPolicy,
@@ -52,10 +51,7 @@ _BULK = ("chunks",)
 
 
 class GuardedFiles:
-    """Opens what a policy allows, and of each file the very path that the policy checked.
-
-    Nothing in a name is expanded: ``~`` and ``$HOME`` are names of files like any other.
-    """
+    """Opens what a policy allows, and of each file the very path that the policy checked."""
 
     guarded = True
 
@@ -244,11 +240,7 @@ def _guarded(policy: AccessPolicy, limits: Limits) -> Locate:
 
 
 def typed(options: StorageOptions, limits: Limits) -> Locate:
-    """Return how a URL is read that its reader typed: of a web server in one request.
-
-    A parquet store has more files than one, and is left to fsspec, as other protocols are; a URL
-    whose name does not tell that it is JSON costs one request more to find out.
-    """
+    """Return how a URL is read that its reader typed: of a web server in one request."""
 
     def locate(url: str) -> tuple[AbstractFileSystem, str]:
         if not is_web(url):
@@ -327,10 +319,7 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         return True
 
     def info(self, path: str, **_: object) -> dict[str, Any]:
-        """Describe a file without asking for its size: reading it finds out whether it is there.
-
-        That of a data file is known, since its first bytes were read.
-        """
+        """Describe a file without asking for its size: reading it finds out whether it is there."""
         return {"name": path, "type": "file", "size": self._sizes.get(path)}
 
     def cat_file(
@@ -341,14 +330,13 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         return self._asked(place, self._reader.read(place, start, end, self._limit)).cut()
 
     def exists(self, path: str, **_: object) -> bool:
-        """Find no parquet store: its files must be listed. Icechunk and Zarr list nothing."""
+        """Find no parquet store: its files must be listed. Icechunk lists nothing."""
         if path.removesuffix("/.zmetadata").endswith((".parq", ".parquet", "/.zmetadata")):
             raise SourceError(
                 f"{shown(path)} is part of a parquet store, which cannot be listed on a web "
                 "server; open a copy on disk or in a bucket."
             )
-        names = (*MARKS, *WEB_MARKS)
-        return path.endswith(tuple(f"/{name}" for name in names)) and self.has(path)
+        return path.endswith(tuple(f"/{name}" for name in MARKS)) and self.has(path)
 
     def _open(self, path: str, mode: str = "rb", **_: object) -> io.BytesIO:
         place, begun = self._policy.place(path), b""

@@ -39,11 +39,10 @@ from refexplorer.formats.datafiles.data_file import (
 )
 from refexplorer.formats.datafiles.metadata_transfer import (
     FileMetadata,
-    chunk_bytes,
-    chunks_of,
+    chunks_or_reason,
+    dumps,
     file_bytes,
-    value_bytes,
-    values_of,
+    loads,
 )
 from refexplorer.formats.datafiles.streams import RangeStream
 from refexplorer.io.fetch.targets import Targets, open_resolved
@@ -70,40 +69,33 @@ class ConfinedFile(SizedDataFile):
         self.declared = self._metadata.declared
 
     def names(self) -> tuple[str, ...]:
-        """Return the paths of all arrays."""
         return tuple(self._metadata.arrays)
 
     def other_names(self) -> Mapping[str, str]:
-        """Return other names of arrays, and that which `names` has."""
         return self._metadata.others
 
     def objects(self) -> Iterator[FileObject]:
-        """Yield everything in the file."""
         yield from self._metadata.objects
 
     def groups(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return the attributes of all groups."""
         return self._metadata.groups
 
     def array(self, name: str) -> FileArray:
-        """Return the metadata of an array; KeyError, or `Unread`, if there are none."""
         found = self._metadata.arrays[self._metadata.others.get(name, name)]
         if isinstance(found, Unread):
             raise found
         return found
 
     def chunks(self, name: str) -> FileChunks:
-        """Return the stored chunks of an array; errors as of `array`."""
         name = self.array(name).name
         found = self._metadata.chunks.get(name)
         if found is None:
-            found = chunks_of(self._ask({"do": "chunks", "name": name}))
+            found = loads(self._ask({"do": "chunks", "name": name}))
         if isinstance(found, Unread):
             raise found
         return found
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
-        """Read values with the library of the format, neither masked nor scaled."""
         array = self.array(name.partition("/")[0] if self.form == "GRIB" else name)
         slices = [each.indices(n) for each, n in zip(selection, array.shape, strict=True)]
         asked = name if self.form == "GRIB" else array.name
@@ -118,10 +110,10 @@ class ConfinedFile(SizedDataFile):
             self._file.check_unchanged()
             return self._metadata.values[array.name][selection]
         self._file.begin_values()
-        return values_of(self._ask({"do": "values", "name": asked, "selection": slices}))
+        found: np.ndarray = loads(self._ask({"do": "values", "name": asked, "selection": slices}))
+        return found
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
     def _ask(self, head: dict[str, Any]) -> bytes:
@@ -202,9 +194,9 @@ def _answer(head: dict[str, Any], file: DataFile) -> bytes:
         # of a file elsewhere what nobody asks for would take requests
         return file_bytes(file, with_values=head["path"] is not None)
     if head["do"] == "chunks":
-        return chunk_bytes(file, head["name"])
+        return dumps(chunks_or_reason(file, head["name"]))
     selection = tuple(slice(*each) for each in head["selection"])
-    return value_bytes(file.values(head["name"], selection))
+    return dumps(file.values(head["name"], selection))
 
 
 if __name__ == "__main__":

@@ -197,11 +197,7 @@ class InOrder(NamedTuple):
 
 
 class ChunkOrder:
-    """A sorter of the references of a set by array and chunk.
-
-    Those of chunks wait in a file, so that no more are held than a record file has, or a few
-    small ones.
-    """
+    """A sorter of the references of a set by array and chunk."""
 
     def __init__(
         self,

@@ -44,10 +44,7 @@ ReadKeys = Callable[[list[str]], Mapping[str, bytes]]
 
 
 class Inlining:
-    """Puts byte ranges of few bytes into the set.
-
-    Each is read once: what was read waits on disk for a second pass over the same tables.
-    """
+    """Puts byte ranges of few bytes into the set."""
 
     def __init__(self, most: int, read: ReadKeys, spool: Spool) -> None:
         self._most = most

@@ -367,10 +367,7 @@ def _improve(
     reasons: dict[tuple[str, str], None],
     refused: dict[str, str],
 ) -> tuple[ReferenceSet, Report] | None:
-    """Return a set that the law allows, and what verifying it found; None if there is none.
-
-    What the law forbids is noted in `refused`, and the rest is tried without it.
-    """
+    """Return a set that the law allows, and what verifying it found; None if there is none."""
     opened = internals(refs).opened
     table = table_of(opened.parts)
     arrays = {path: meta for path in opened.arrays.paths if (meta := opened.arrays.get(path))}

@@ -48,8 +48,7 @@ TargetWord = Annotated[
     str,
     named(
         "TargetWord",
-        "unknown", "good", "not written", "short", "unreachable", "not allowed", "damaged",
-        "changed",
+        "unknown", "good", "short", "unreachable", "not allowed", "damaged", "changed",
     ),
 ]  # fmt: skip
 """``unknown``: not checked; ``good``: it answered, and no compared range is past its end."""
@@ -172,7 +171,7 @@ class TargetListing:
     def _target(self, code: int) -> TargetRow:
         index = self._index
         url = index.urls[code]
-        summary = index.layout(url).summary()
+        summary = index.summary(code)
         known = self._known().get(url, UNKNOWN)
         date, facts = self._dates.find().dates[code], self._refs.source.repository
         return TargetRow(

@@ -51,6 +51,7 @@ from refexplorer.formats.source import (
     ZMETADATA,
     LeftOut,
     Locate,
+    NamedBytes,
     OpeningTerms,
     Source,
     SourceFile,
@@ -205,12 +206,6 @@ _TEXT_STARTS = ("{", "[", '"', "<", "'")
 
 class NoDataFileError(SourceError):
     """Of several sources not all are data files."""
-
-
-class NamedBytes(bytes):
-    """Bytes of a source with a name for titles and messages."""
-
-    name: str
 
 
 def read_source(

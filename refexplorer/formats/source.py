@@ -318,6 +318,12 @@ class SourceFolder:
         return bool(self.filesystem().exists(f"{self.path}/{name}"))
 
 
+class NamedBytes(bytes):
+    """Bytes of a source with a name for titles and messages."""
+
+    name: str
+
+
 @dataclass(frozen=True)
 class SourceFile:
     """A file, or bytes that were passed."""

@@ -14,7 +14,6 @@ from refexplorer.checks.references import AuditedBlock, LostFiles, numbers_of_ch
 from refexplorer.checks.states import KeyState, LedgerState
 from refexplorer.core.text import array_text, counted, escape
 from refexplorer.formats.columns.references import RANGE, URL
-from refexplorer.formats.source import LeftOut
 from refexplorer.refset.lint_absent import lint_groups, lint_lost_places
 from refexplorer.refset.lint_arrays import lint_metadata
 from refexplorer.refset.opened_set import OpenedSet
@@ -123,16 +122,6 @@ def set_findings(
 def _key_of(found: Finding, base: str) -> str:
     """Return the key that a finding is about; one that is lacking its pointer names."""
     return found.key or "/".join(parts_of(found.pointer.removeprefix(base)))
-
-
-def left_out_findings(left_out: Iterable[LeftOut], base: str) -> Iterator[Finding]:
-    """Yield the objects of the files that opening them left out."""
-    for each in left_out:
-        said = (
-            f"The {each.kind} {array_text(each.name)} of the file is not in the set: {each.reason}"
-        )
-        at = base + pointer(each.name)
-        yield Finding("left-out", Severity.ERROR, at, said, key=each.name, array=each.name)
 
 
 def orphan_findings(opened: OpenedSet, ledger: Ledger, base: str) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +17,7 @@ from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted, escape
 from refexplorer.formats.columns.references import BASE64, Columns
 from refexplorer.formats.documents import locator_of, note_encoding
-from refexplorer.formats.source import Source
+from refexplorer.formats.source import LeftOut, Source
 from refexplorer.io.decode.codecs import is_installed, missing, refuse_unsafe, require_codecs
 from refexplorer.io.decode.sizes import POINTER, is_bounded, region
 from refexplorer.io.decode.steps import VALUES, error_text, steps
@@ -27,6 +27,7 @@ from refexplorer.refset.lint import lint
 from refexplorer.refset.lint_arrays import attributes_of
 from refexplorer.refset.opened_set import Internals, OpenedSet
 from refexplorer.refset.segments import Segment
+from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, Findings, pointer, suggest
 from refexplorer.spec.lint_metadata import lint_metadata_text, may_be_a_value
 from refexplorer.spec.references import Base64, Inline
@@ -176,7 +177,7 @@ def lint_values(
             findings.add(
                 "undecodable-inline",
                 base + pointer(key),
-                f"The inline data of `{key}` is no chunk of {found.array.path_text()}: "
+                f"The inline data of `{key}` is not a chunk of {found.array.path_text()}: "
                 f"{found.reason}",
                 key=key,
                 count=len(found.failed),
@@ -279,7 +280,8 @@ def diagnose(source: Source, inside: Internals, limits: Limits, base: str) -> tu
     found = lint(opened, version, base, (values.look, features.look))
     findings = Findings()
     findings.extend(inside.findings)
-    _note_left_out(source, base, findings)
+    for left in left_out_findings(source.left_out, base):
+        findings.add(left.code, left.pointer, left.message)
     findings.extend(found)
     findings.extend(codecs)
     lint_values(opened, values.seen, base, findings)
@@ -292,11 +294,11 @@ def diagnose(source: Source, inside: Internals, limits: Limits, base: str) -> tu
     return findings.freeze(locator_of(source))
 
 
-def _note_left_out(source: Source, base: str, findings: Findings) -> None:
-    for each in source.left_out:
-        findings.add(
-            "left-out",
-            base + pointer(each.name),
-            f"The {each.kind} `{escape(each.name)}` of the file is not in the set: "
-            f"{each.reason.rstrip('.')}.",
-        )
+def left_out_findings(left_out: Iterable[LeftOut], base: str) -> Iterator[Finding]:
+    """Yield the objects of the files that opening them left out."""
+    for each in left_out:
+        said = f"The {each.kind} `{escape(each.name)}` of the file is not in the set"
+        yield Finding(
+            "left-out", Severity.ERROR, base + pointer(each.name),
+            f"{said}: {each.reason.rstrip('.')}.", key=each.name, array=each.name,
+        )  # fmt: skip

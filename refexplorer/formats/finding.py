@@ -386,8 +386,8 @@ def _of_several(paths: Sources, name: str, place: str | None, terms: OpeningTerm
         one = _of_any(path, terms.of_file(number, len(paths)))
         if one.form != DataFileForm.name or one.references() is None:
             raise NoDataFileError(
-                f"{_shown(str(path))} is no data file, and a pattern opens only those; pass a list "
-                "of sets."
+                f"{_shown(str(path))} is not a data file, and a pattern opens only those; "
+                "pass a list of sets."
             )
         if one.fetched is not None:
             fetched.add(one.fetched)

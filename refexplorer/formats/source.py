@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import pickle
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
-from importlib.machinery import PathFinder
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
@@ -80,8 +77,7 @@ class Source:
     """A source that was found and, unless it is a parquet store, read."""
 
     name: str  # Short, for titles and messages
-    # ``"V0"``, ``"V1"``, ``"parquet"``, ``"Icechunk"``, ``"VirtualiZarr"`` or the name of a form
-    # that another package registered; ``"JSON"`` before a document is read
+    # ``"V0"``, ``"V1"`` or the name of another form; ``"JSON"`` before a document is read
     form: str
     # The absolute folder or URL that relative targets resolve against; None for a source that was
     # given as a value
@@ -240,10 +236,6 @@ class OpeningTerms:
         """Return the terms of one file of several, whose progress counts files."""
         return replace(self, progress=of_file(self.progress, number, count))
 
-    def may_ask(self, form: SourceForm) -> bool:
-        """Say whether a form may be asked: what a visitor of a page chose, only a guarded one."""
-        return form.guarded or not self.files.guarded
-
     def options_of(self, url: str) -> Mapping[str, Any]:
         """Return the options for fsspec that are meant for a URL: of its place or protocol."""
         return options_for(url, self.options)
@@ -365,14 +357,15 @@ class SourceFile:
 
 
 class SourceForm:
-    """A way to hold a reference set; each method knows nothing until a subclass overrides it."""
+    """A way to hold a reference set; each method knows nothing until a subclass overrides it.
+
+    A visitor of a page may choose any file, so it opens files through `OpeningTerms.files`,
+    `SourceFile.open` and `SourceFile.content` alone.
+    """
 
     name: ClassVar[str]  # What `Source.form` is
     # Whether a name such as ``folder@v1`` means one version of a folder
     versioned: ClassVar[bool] = False
-    # Whether it opens files through `OpeningTerms.files`, `SourceFile.open` and
-    # `SourceFile.content` alone. Any other form is not asked about what a visitor of a page chose.
-    guarded: ClassVar[bool] = False
 
     def of_object(self, given: object, terms: OpeningTerms) -> Source | None:
         """Read an object; it is neither text, bytes nor a path."""
@@ -385,37 +378,6 @@ class SourceForm:
     def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
         """Read a file, a text or bytes, told by `SourceFile.head` and not by the name."""
         return None
-
-
-GROUP = "refexplorer.sources"
-"""Of the entry points by which other packages give forms."""
-
-
-def has_other_forms() -> bool:
-    """Say whether a package may give a form; `importlib.metadata` takes 40 ms to say which."""
-    finders = (each for each in sys.meta_path if each is not PathFinder)
-    return any(map(_names_forms, sys.path)) or any(
-        hasattr(each, "find_distributions") for each in finders
-    )
-
-
-@cache
-def _names_forms(folder: str) -> bool:
-    try:
-        with os.scandir(folder or ".") as entries:
-            abouts = [each.path for each in entries if each.name.endswith("-info")]
-    except FileNotFoundError:
-        return False
-    except OSError:  # a zip, or what else packages are imported from
-        return True
-    for about in abouts:
-        try:
-            with Path(about, "entry_points.txt").open("rb") as file:
-                if GROUP.encode() in file.read():
-                    return True
-        except OSError:  # most packages have no entry points
-            continue
-    return False
 
 
 def warn_of_left_out(name: str, left_out: Mapping[str, object]) -> None:

@@ -622,7 +622,7 @@ def is_public(place: Place) -> bool:
 
 def _fact(url: str, place: Place) -> str:
     whose = f" (the part before @ is a user name; the host is {shown(place.host)})"
-    return f"{shown(url)} may not be read yet{whose if place.disguised else ''}"
+    return f"{shown(url)} is not allowed yet{whose if place.disguised else ''}"
 
 
 def _require_regular(url: str, place: Place) -> None:

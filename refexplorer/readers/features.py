@@ -253,7 +253,7 @@ def _of_protocol(name: str) -> Feature:
         return Feature(f"{name}: URLs", tuple((each, Outcome.SAME, said) for each in BASES), ALWAYS)
     readers = _TABLE["readers"].items()
     lacking = (each for each, known in readers if name not in known.get("protocols", (name,)))
-    said = f"No data is read from {name}: URLs, for which it knows no file system."
+    said = f"It reads no data from {name}: URLs, for which it knows no file system."
     return Feature(f"{name}: URLs", tuple((each, Outcome.SAME, said) for each in lacking), NEVER)
 
 

@@ -217,7 +217,7 @@ EXAMINED_CHUNKS = 2_048
 
 
 class ChunkReferences:
-    """The chunks of one array, read from columns when they are first asked for.
+    """The chunks of one array, read from columns when they are first used.
 
     Parameters
     ----------

@@ -284,7 +284,7 @@ class Differences:
 
     @cached_property
     def renames(self) -> tuple[Rename, ...]:
-        """The rules that explain most of the targets that moved."""
+        """Renames of URLs that explain most of the moved targets."""
         moved = self.compared.targets[:, self.compared.changes == MOVED]
         pairs, counts = np.unique(moved, axis=1, return_counts=True)
         urls = self.compared.urls

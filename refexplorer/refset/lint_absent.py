@@ -331,7 +331,8 @@ def lint_groups(opened: OpenedSet, notes: KeyFindings) -> None:
         if folder:
             code = "no-group"
             message = (
-                f"`{folder}` is no group, since `{key}` is missing: xarray does not find {arrays}."
+                f"`{folder}` is not a group, since `{key}` is missing: xarray does not "
+                f"find {arrays}."
             )
         else:
             code = "no-root"

@@ -68,6 +68,13 @@ FAILED = 255
 """In place of a kind: a row that was counted and cannot be used; no key is found there."""
 
 
+def failed_rows(count: int) -> Columns:
+    """Return rows none of which can be used."""
+    numbers = np.zeros(count, np.int64)
+    codes = np.full(count, -1, np.int32)
+    return Columns(np.full(count, FAILED, np.uint8), codes, UrlColumn(), numbers, numbers, [])
+
+
 @dataclass(frozen=True, slots=True)
 class FilledRows:
     """The rows of a part that hold a reference: chunks, counted from the first one of the part."""
@@ -241,6 +248,11 @@ class Records(PickledByFields):
     def count(self) -> int:
         """How many chunks have a reference."""
         return self._starts[-1]
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether nothing is read to count its references, and its chunks by state."""
+        return "_starts" in self.__dict__ and self.is_tallied
 
     @property
     def bound(self) -> int:

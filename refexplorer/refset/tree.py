@@ -45,14 +45,14 @@ class Node:
     Attributes
     ----------
     path, name
-        In full, and below its parent.
+        The full path, and the name below its parent.
     kind, target, origin
-        Of its reference; None where the path is no key.
+        Of its reference; None if the path is not a key.
     size
-        Bytes, of a folder those of all that is below; None where they are not all known, as those
-        of whole files.
+        Bytes, for a folder of everything below; None if not all are known, as for
+        whole files.
     children
-        How many rows are one level below.
+        The number of rows one level below.
     """
 
     path: str

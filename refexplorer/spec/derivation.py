@@ -36,7 +36,7 @@ class Substitution:
 @masks_repr
 @dataclass(frozen=True, slots=True)
 class TraceStep:
-    """One step of the way from the document over the bytes of a chunk to a value.
+    """One step from the document, through the bytes of a chunk, to a value.
 
     Attributes
     ----------
@@ -48,25 +48,25 @@ class TraceStep:
     key
         The key.
     result
-        What the step makes, as text; of bytes and arrays dtype and shape (``"<i2 [2, 96, 96]"``).
+        The result, as text; for bytes and arrays, dtype and shape (``"<i2 [2, 96, 96]"``).
     pointer
         JSON pointer to the source text of a step in the document, or a file of a parquet store.
     source
-        The text that such a step starts from.
+        The text that this step starts from.
     variables
-        The names that it uses, and their values.
+        The names that the step uses, and their values.
     substitutions
         Each expression of a template, in order.
     reference
         The file and the byte range that are read from here on; None before they are known.
     size
-        Bytes that the step makes.
+        Bytes of the result.
     seconds
-        Processor time of this process; for the raw bytes the time until they came.
+        CPU time; for the raw bytes, the time until they were received.
     head
-        The first bytes of what the step makes.
+        The first bytes of the result.
     message
-        Why it fails, in one sentence; None if it does not.
+        Why the step failed, in one sentence; None if it did not.
     """
 
     name: str
@@ -83,7 +83,7 @@ class TraceStep:
     message: str | None = None
 
     def seen(self, secrets: Collection[str]) -> TraceStep:
-        """Return it without some secrets; no substitution has its place in the source then."""
+        """Return the step without secrets; substitutions then have no position in the source."""
         if not self.pointer:
             return replace(self, result=without(self.result, secrets))
         values = {name: masked(value, secrets=secrets) for name, value in self.variables.items()}
@@ -99,7 +99,7 @@ class TraceStep:
 
     @property
     def text(self) -> str:
-        """What it makes, or why it fails, in one line."""
+        """The result, or why the step failed, in one line."""
         if self.message is not None:
             return f"FAILED: {self.message}"
         return self.result or self.head[:16].hex(" ")

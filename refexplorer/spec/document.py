@@ -95,15 +95,15 @@ class EntryNotes:
     document: Document
     key: str
 
-    def add(self, code: str, message: str, hint: Hint = "", line: int | None = None) -> None:
+    def add(self, code: str, message: str, hint: Hint = "") -> None:
         """Note one finding of this entry."""
         where = self.document.base + pointer(self.key)
-        self.document.findings.add(code, where, message, hint, key=self.key, line=line)
+        self.document.findings.add(code, where, message, hint, key=self.key)
 
     def refuse(self, bad: BadReference) -> Reason:
         """Note why this entry is rejected, and return it."""
         reason = Reason.of(bad)
-        self.add(reason.code, reason.message, reason.hint, reason.line)
+        self.add(reason.code, reason.message, reason.hint)
         return reason
 
 

@@ -108,7 +108,7 @@ def _require_repository(
     version: AbstractContextManager[OpenedVersion] | None, name: str
 ) -> Iterator[OpenedVersion]:
     if version is None:
-        raise SourceError(f"{name} is no Icechunk repository, and nothing else has a history.")
+        raise SourceError(f"{name} is not an Icechunk repository; only those have a history.")
     with version as opened:
         if opened.repository is None:
             raise SourceError(
@@ -274,7 +274,7 @@ def _grouped(sets: Sequence[ReferenceSet], limits: Limits) -> ReferenceSet:
     findings = [each for refs in sets for each in refs.diagnostics if each.severity == "error"]
     if findings:
         warn(
-            f"{counted(len(findings), 'error')} of these sets are not in the set of them all, such "
+            f"{counted(len(findings), 'error')} of these sets are not in the set as a whole, such "
             f"as: {findings[0]}",
             LeftOutWarning,
         )
@@ -309,7 +309,7 @@ def set_of(
     """Make the set of what a form read: a parquet store, columns, or a document."""
     if read.store is not None:
         return _open_parquet(read, limits, storage_options)
-    findings = Findings()
+    findings = Findings() if read.manifests is None else read.manifests.findings
     long = read_long(read, templates, limits, findings, progress)
     document, entries = long or (read_whole(read, templates, limits, findings)[1], None)
     form = DOCUMENTS[document.version] if read.is_document else read.form

@@ -293,7 +293,7 @@ class ReferenceSet(SetChecks, SetEntries):
         The origin of the set; ``source.form`` is ``"V0"``, ``"V1"``, ``"parquet"``, ``"Icechunk"``,
         ``"VirtualiZarr"`` or the name of a form that another package registered.
     limits
-        What it may cost.
+        Its resource limits.
     templates
         The compiled templates of V1, by name.
     allowed
@@ -417,7 +417,7 @@ class ReferenceSet(SetChecks, SetEntries):
         Raises
         ------
         RefexplorerError
-            If the folder exists, or the layout has no place for a key of the set.
+            If the folder exists, or a parquet store cannot contain a key of the set.
 
         Warns
         -----
@@ -510,7 +510,7 @@ class ReferenceSet(SetChecks, SetEntries):
         DecodeError
             If there is no such group, or an array has no dimension names.
         AccessError
-            If coordinates are to be read that may not be read yet.
+            If coordinates are to be read from places that are not allowed yet.
 
         Warns
         -----
@@ -544,7 +544,7 @@ class ReferenceSet(SetChecks, SetEntries):
         DecodeError
             If the grid has no such chunk.
         AccessError
-            If its target may not be read yet.
+            If its target is not allowed yet.
         """
         from refexplorer.io.reading.chunks import read_chunk
 
@@ -579,9 +579,9 @@ class ReferenceSet(SetChecks, SetEntries):
         Raises
         ------
         DecodeError
-            If the array has no such position, the shard no such inner chunk, or it is no shard.
+            If the array has no such position, the shard no such inner chunk, or it is not a shard.
         AccessError
-            If its target may not be read yet.
+            If its target is not allowed yet.
         """
         from refexplorer.io.reading.trace import trace_key
 

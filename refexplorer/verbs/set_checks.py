@@ -89,7 +89,7 @@ class SetChecks(SetEntries):
             plain_path,
         )
         from refexplorer.checks.expected_values import value_range
-        from refexplorer.checks.look.coordinates import Expected, look_at_coordinates
+        from refexplorer.checks.look.coordinates import look_at_coordinates
 
         location, terms = self.source.location, self._reading
         facts = partial(
@@ -101,9 +101,9 @@ class SetChecks(SetEntries):
             targets=lambda: (plain_path(each.url, location) for each in self.targets() if each.url),
             listing=lambda pattern: files_fitting(pattern, location, self.storage_options),
         )
-        expected = None if expect is None else Expected(Expectations.read(Path(expect)), facts)
+        expected = None if expect is None else Expectations.read(Path(expect))
         read = partial(self.read, failed="keep") if read_coordinates else None
-        return look_at_coordinates(self._opened, self.limits, terms.base, read, expected)
+        return look_at_coordinates(self._opened, self.limits, terms.base, read, expected, facts)
 
     def logins(self) -> tuple[Login, ...]:
         """Request one file of each bucket and host: without credentials, then with the options.
@@ -367,7 +367,7 @@ class SetChecks(SetEntries):
         Raises
         ------
         AccessError
-            If its target may not be read yet.
+            If its target is not allowed yet.
         RefexplorerError
             If the array has no such part, or a chunk failed.
         """

@@ -114,7 +114,7 @@ def _structural(text: str, at: int, said: str) -> Slip | None:
     here = text[at : at + 1]
     if said.startswith("Extra data"):
         if here in ("{", "[", '"'):
-            return Slip(at, "a second document begins here, and a set is one JSON object")
+            return Slip(at, "a second document begins here, and a set is a single JSON object")
         return Slip(at, f"remove this {here}: the document ended before it")
     open_ = last_open(text, at) if here in ("", "}", "]") else None
     if not here:

@@ -177,7 +177,7 @@ def open_set(
             concat_dim=concat_dim,
         )
     if refs.source.fetched is not None:
-        output.say(f"To make references {fetched_text(refs.source.fetched)} were read.")
+        output.say(f"{fetched_text(refs.source.fetched)} were read to make references.")
     return refs
 
 

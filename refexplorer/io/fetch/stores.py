@@ -161,7 +161,7 @@ def _make_filesystem(root: str, place: Place, name: str, options: dict[str, Any]
     import fsspec
 
     if place.protocol == "webhdfs":  # and fsspec follows to wherever that is
-        raise FetchError("WebHDFS is not read: its servers send who reads to other servers")
+        raise FetchError("WebHDFS is not supported: its servers redirect readers to other servers")
     given = dict(options)
     if place.protocol == "s3":
         given = s3_options(given)

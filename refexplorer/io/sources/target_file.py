@@ -145,7 +145,7 @@ class TargetFile(RangeStream):
             )
         else:
             sentence = (
-                "The server does not support byte ranges, so that the whole file of "
+                "The server does not support byte ranges, so the whole file of "
                 f"{size_text(self.size)} would have to be read, more than the limit of "
                 f"{size_text(limit)} for the metadata of one file."
             )

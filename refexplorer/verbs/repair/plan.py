@@ -365,7 +365,7 @@ def _is_bytes(codec: Any) -> bool:
 
 def _known_codec(codec: str, zarr_format: int) -> str:
     if not is_installed(codec, zarr_format):
-        raise NotWritableError(f"no codec that is installed here decodes the filter {codec}")
+        raise NotWritableError(f"no installed codec decodes the filter {codec}")
     return codec
 
 

@@ -23,12 +23,12 @@ from refexplorer.formats.columns.references import (
 from refexplorer.formats.columns.table import Table
 from refexplorer.formats.parquet.records import BadRecords
 from refexplorer.formats.parquet.store import ParquetStore
+from refexplorer.refset.generated import EVALUATED_KEYS, Generated
 from refexplorer.refset.manifest_segment import LOST_MANIFEST, ManifestPart, ManifestRecords
 from refexplorer.refset.numbered_segment import Loaded, Records
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.overriding import BLOCK, block_of
 from refexplorer.refset.parquet_segment import ParquetRecords, RecordPart
-from refexplorer.refset.segments import EVALUATED_KEYS, Generated, Segment
+from refexplorer.refset.segments import BLOCK, Segment, block_of
 from refexplorer.refset.targets import further_targets
 from refexplorer.spec.findings import Findings
 from refexplorer.spec.references import prefix

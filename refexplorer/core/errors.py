@@ -21,10 +21,7 @@ from refexplorer.core.text import masked_text, shorten
 
 
 class PickledByFields:
-    """A data class whose `cached_property` values stay behind and are computed anew.
-
-    They are larger than the fields, and some hold closures or numbers of this process alone.
-    """
+    """A data class whose `cached_property` values stay behind and are computed anew."""
 
     def __getstate__(self) -> dict[str, Any]:
         return {each.name: self.__dict__[each.name] for each in fields(self)}  # type: ignore[arg-type]

@@ -211,10 +211,7 @@ class Children:
 
     @contextmanager
     def lend(self, *arguments: str) -> Iterator[Child]:
-        """Lend a process that has nothing to do; one that failed is not lent again.
-
-        A new one is given the arguments.
-        """
+        """Lend a process that has nothing to do; one that failed is not lent again."""
         with self._turns:
             try:
                 child = self._idle.pop()

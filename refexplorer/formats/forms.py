@@ -45,7 +45,6 @@ from refexplorer.formats.other_files import (
 from refexplorer.formats.parquet.zipped import zipped_store
 from refexplorer.formats.source import (
     DATA_FILE,
-    HEAD,
     JSON,
     ZMETADATA,
     LeftOut,
@@ -59,9 +58,6 @@ from refexplorer.formats.source import (
 )
 from refexplorer.formats.zarr_stores import ZarrForm, is_consolidated
 from refexplorer.spec.findings import Findings
-
-LARGE = HEAD
-LONG = 2**16  # bytes from which a document is read in blocks
 
 
 class JsonForm(SourceForm):
@@ -80,15 +76,7 @@ class JsonForm(SourceForm):
         if not file.head.strip():
             raise SourceError(f"{file.name} is empty.")
         refuse_named(file.name, file.head)
-        size = len(file.head)
-        return Source(
-            file.name,
-            self.name,
-            file.location,
-            file.content,
-            is_long=size >= LONG,
-            is_large=size >= LARGE,
-        )
+        return file.document()
 
 
 class StacForm(SourceForm):

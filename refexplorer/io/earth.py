@@ -61,10 +61,7 @@ def is_installed() -> bool:
 
 
 def transforms(mapping: Mapping[str, Any], units: str) -> tuple[Transform, Transform]:
-    """Return what makes longitude and latitude of x and y, and what makes x and y of these.
-
-    What has no place gives infinite or NaN.
-    """
+    """Return what makes longitude and latitude of x and y, and what makes x and y of these."""
     import pyproj
 
     crs = _crs(mapping)

@@ -18,6 +18,7 @@ from refexplorer.readers.features import (
     ALWAYS,
     BASES,
     FSSPEC,
+    ICECHUNK,
     ICECHUNK_BASES,
     JINJA,
     NEVER,
@@ -27,7 +28,6 @@ from refexplorer.readers.features import (
     effects_on,
     features_of,
 )
-from refexplorer.readers.running import ICECHUNK, RUN, NotRunError, sample_of, verdict_of
 from refexplorer.readers.verdicts import Basis, Dialects, Outcome, Verdict, VerdictReason
 from refexplorer.refset.opened_set import Contents
 from refexplorer.spec.codes import Severity
@@ -46,6 +46,8 @@ def dialects_of(
     readers: Collection[str] | None = None,
 ) -> Dialects:
     """Return the verdicts of the specification and of readers on an opened set."""
+    from refexplorer.readers.running import RUN, NotRunError, sample_of, verdict_of
+
     known = [*BASES, *(ICECHUNK_BASES if source.repository is not None else ())]
     for name in readers or ():
         if name not in READERS:

@@ -101,10 +101,7 @@ def _lint_places(opened: OpenedSet, missing: dict[str, int | None], notes: KeyFi
 
 
 def _is_container(opened: OpenedSet, array: ArrayMeta, missing: int | None) -> bool:
-    """Say whether an array without a chunk has attributes only, as grid mappings have.
-
-    Joining files makes one of several values of it. A text is written for its value.
-    """
+    """Say whether an array without a chunk has attributes only, as grid mappings have."""
     if missing != array.chunk_count:
         return False
     is_scalar = not array.shape and not _is_text(array)

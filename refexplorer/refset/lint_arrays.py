@@ -23,15 +23,10 @@ from refexplorer.formats.columns.references import (
 )
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.arrays import count_by_arithmetic
+from refexplorer.refset.generated import EVALUATED_KEYS, Generated, generated_keys, generated_tables
 from refexplorer.refset.numbered_segment import Records
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.segments import (
-    EVALUATED_KEYS,
-    Generated,
-    Segment,
-    generated_keys,
-    generated_tables,
-)
+from refexplorer.refset.segments import Segment
 from refexplorer.refset.tree import Folder
 from refexplorer.spec.findings import Findings, pointer
 from refexplorer.spec.lint import (
@@ -468,10 +463,7 @@ def _are_alike(files: np.ndarray) -> bool:
 
 
 def _is_before(files: np.ndarray, columns: Columns, rows: np.ndarray, one: int, other: int) -> bool:
-    """Say whether the range of a row ends where that of another starts, or in a file before.
-
-    In a file with gaps the order says nothing: HDF5 puts chunks where there is room.
-    """
+    """Say whether the range of a row ends where that of another starts, or in a file before."""
     if files[one] != files[other]:
         return bool(files[one] < files[other])
     end = int(columns.offsets[rows[one]]) + int(columns.lengths[rows[one]])

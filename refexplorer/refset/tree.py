@@ -273,10 +273,7 @@ class Tree:
 
 
 def _parents(keys: pa.LargeStringArray) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Return the distinct folders of the keys, and the runs of keys that are in the same one.
-
-    Of a run the row that it begins with is told, and the position of its folder.
-    """
+    """Return the distinct folders of the keys, and the runs of keys that are in the same one."""
     positions: dict[str, int] = {"": 0}
     firsts, codes = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
     for start in range(0, len(keys), BLOCK):

@@ -142,6 +142,8 @@ def _is_base64(value: Any) -> bool:
     return True
 
 
+_KEY_CHARS = 4000
+"""More than the indices of any chunk have, and fewer digits than Python refuses to read."""
 METADATA_NAMES = frozenset({".zarray", ".zgroup", ".zattrs", ".zmetadata", "zarr.json"})
 
 
@@ -340,6 +342,15 @@ class ArrayMeta(PickledByFields):
         number = r"(?:0|[1-9]\d{0,999})"  # Python reads few thousand digits
         separator = re.escape(self.separator)
         return re.compile(rf"{re.escape(self.prefix)}({number}(?:{separator}{number})*)", re.ASCII)
+
+    def number_of_key(self, key: str) -> int | None:
+        """Return the number of the chunk that has a key; None if that names none of the grid."""
+        if len(key) > len(self.folder) + _KEY_CHARS:
+            return None
+        index = self.chunk_index(key)
+        if index is None or not self.contains(index) or self.chunk_key(index) != key:
+            return None
+        return self.chunk_number(index)
 
     def chunk_number(self, index: Sequence[int]) -> int:
         """Return the number of a chunk of the grid, counted in C order from 0."""

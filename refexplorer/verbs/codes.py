@@ -94,10 +94,7 @@ def explain_code(code: str) -> CodeExplanation:
 
 
 def _reader_texts(example: str) -> list[str]:
-    """Say what readers make of an example; those of whom the same is said, together.
-
-    Only readers of both versions: others refuse an example because it is so small.
-    """
+    """Say what readers make of an example; those of whom the same is said, together."""
     names_by_text: dict[str, list[str]] = {}
     for verdict in [*dialects(example, readers=WHOLE)][1:]:
         if verdict.outcome == "not run":

@@ -21,7 +21,7 @@ from refexplorer.formats.columns.table import Table
 from refexplorer.formats.source import Source
 from refexplorer.refset.inference.infer import as_it_is, infer_table
 from refexplorer.refset.opened_set import internals
-from refexplorer.refset.overriding import table_of
+from refexplorer.refset.segments import table_of
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 

@@ -123,13 +123,7 @@ def cause(error: BaseException, place: Place, url: str = "") -> str:
 
 
 def require_packages(places: Iterable[str]) -> None:
-    """Refuse buckets that are allowed, and that no installed package reads.
-
-    Raises
-    ------
-    FetchError
-        If a package is missing: once, and not for each of the files there.
-    """
+    """Refuse buckets that are allowed, and that no installed package reads."""
     for name in places:
         protocol = protocol_of(name) or ""
         if protocol in EXTRAS and find_spec(PACKAGES[protocol]) is None:

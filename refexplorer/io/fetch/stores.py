@@ -92,10 +92,7 @@ class RemoteReader:
         return (await self._connect(place)).filesystem
 
     async def _ask(self, place: Place, ask: Callable[[Any], Awaitable[Answer]]) -> Answer:
-        """Ask a filesystem.
-
-        One whose connection broke is replaced, and asked once more if it had answered before.
-        """
+        """Ask a filesystem."""
         with follow_allowed(self._policy):
             while True:
                 connection = await self._connect(place)

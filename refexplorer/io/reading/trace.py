@@ -157,10 +157,7 @@ def check_inner(key: str, inner: Sequence[int], grid: tuple[int, ...]) -> None:
 
 
 def read_shard(key: str, reference: Reference, layout: ShardCodec, targets: Targets) -> Shard:
-    """Read the index of a shard, with one request for a byte range.
-
-    Of a whole file its size is asked first, where the index is at the end.
-    """
+    """Read the index of a shard, with one request for a byte range."""
     grid, chunks = layout.grid, layout.inner.chunks
     size: int | None = None
     try:

@@ -16,7 +16,7 @@ from refexplorer.formats.columns.references import BASE64, INLINE, RANGE, URL
 from refexplorer.formats.columns.table import EntriesBuilder, Table, build_table
 from refexplorer.formats.icechunk.columns import add_snapshot, awaited
 from refexplorer.formats.icechunk.writer import RepositoryWriter, writing_repository
-from refexplorer.refset.overriding import BLOCK
+from refexplorer.refset.segments import BLOCK
 from refexplorer.refset.writing.comparing import (
     ArraysByPath,
     ChunkOrder,

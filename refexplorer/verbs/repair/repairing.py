@@ -21,7 +21,7 @@ from refexplorer.core.text import KEYS, array_text, counted, escape, items, mask
 from refexplorer.formats.columns.table import Table
 from refexplorer.io.access import allowed_names
 from refexplorer.refset.opened_set import Contents, OpenedSet, internals
-from refexplorer.refset.overriding import table_of
+from refexplorer.refset.segments import table_of
 from refexplorer.refset.writing.json import Renames, retargeted
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, Findings
@@ -367,10 +367,7 @@ def _improve(
     reasons: dict[tuple[str, str], None],
     refused: dict[str, str],
 ) -> tuple[ReferenceSet, Report] | None:
-    """Return a set that the law allows, and what verifying it found; None if there is none.
-
-    What the law forbids is noted in `refused`, and the rest is tried without it.
-    """
+    """Return a set that the law allows, and what verifying it found; None if there is none."""
     opened = internals(refs).opened
     table = table_of(opened.parts)
     arrays = {path: meta for path in opened.arrays.paths if (meta := opened.arrays.get(path))}

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, structs
 
 from refexplorer.core.errors import RefexplorerError, SpecError
-from refexplorer.formats.documents import CURLY, ODD_SPACES, last_open
 from refexplorer.formats.json.positions import TEXT
+from refexplorer.formats.json.slips import CURLY, ODD_SPACES, last_open
 from refexplorer.spec.codes import CODES, Severity
 from refexplorer.spec.findings import pointer
 from refexplorer.views.text.positions import TextPositions

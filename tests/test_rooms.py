@@ -33,7 +33,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
     "views": (
         {"code"},
         {"wire"},
-        {"advice", "preview", "text"},
+        {"cost", "preview", "text"},
         {"health"},
         {"geo", "maps"},
         {"editor"},

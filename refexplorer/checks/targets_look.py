@@ -74,7 +74,7 @@ class TargetsLook:
         store.manner = repr(installed_packages())
         if self.has_unlisted:
             self._earlier = store.earlier_versions()
-        auditor = Auditor(self._reading.sent(recorded={}), store.keeps_versions)
+        auditor = Auditor(self._reading, store.keeps_versions)
         return auditor.audit, auditor.versions
 
     def gather(self, run: CheckRun) -> tuple[Sequence[Finding], Counts]:
@@ -281,7 +281,7 @@ class TargetGatherer:
                 found.append(str(written[at].as_py()))
             else:
                 meta = self._arrays[row["array"]]
-                found.append(meta.chunk_key(meta.index_at(row["chunk"])))
+                found.append(meta.key_at(row["chunk"]))
         return found
 
 

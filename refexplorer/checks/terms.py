@@ -172,10 +172,6 @@ class ReadTerms:
             endpoints=source.endpoints,
         )
 
-    def sent(self, **changes: Any) -> ReadTerms:
-        """Return them as they go along with each part."""
-        return replace(self, allow=tuple(self.allow), left_out=(), **changes)
-
     def targets(self) -> Targets:
         """Return what reads the targets."""
         policy = AccessPolicy(

@@ -348,6 +348,10 @@ class ArrayMeta(PickledByFields):
             number = number * size + position
         return number
 
+    def key_at(self, number: int) -> str:
+        """Return the full key of the chunk with this number."""
+        return self.chunk_key(self.index_at(number))
+
     def index_at(self, number: int) -> tuple[int, ...]:
         """Return the index of the chunk with this number, as `chunk_number` counts."""
         index: list[int] = []

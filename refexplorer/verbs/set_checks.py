@@ -14,8 +14,8 @@ from refexplorer.verbs.set_entries import SetEntries
 
 if TYPE_CHECKING:
     from refexplorer.checks.advice.advising import Advice
-    from refexplorer.checks.advice.connections import Connection
-    from refexplorer.checks.advice.selections import Access
+    from refexplorer.checks.advice.costs import Access
+    from refexplorer.checks.advice.requests import Connection
     from refexplorer.checks.engine import AuditWatch, PartsLook
     from refexplorer.checks.locks import Lock
     from refexplorer.checks.look.coordinates import AxesLook
@@ -120,7 +120,6 @@ class SetChecks(SetEntries):
     def check_targets(
         self,
         *,
-        scheduler: object = None,
         workers: int | None = None,
         results: str | os.PathLike[str] | None = None,
         resume: bool = False,
@@ -138,7 +137,7 @@ class SetChecks(SetEntries):
 
         Parameters
         ----------
-        scheduler, workers, results, resume, watch, only, within, against
+        workers, results, resume, watch, only, within, against
             As `audit` has them. With `results` and `resume`, every target is requested again, and
             is reported as changed if its version differs from the earlier run.
         read_coordinates, expect
@@ -155,14 +154,13 @@ class SetChecks(SetEntries):
         terms = CheckTerms.of_verb("check --targets", only, within)
         axes = self._look_at_coordinates(read_coordinates, expect)
         look = TargetsLook(self._reading, "none", is_check=True)
-        how = scheduler, workers, results, resume, watch
+        how = workers, results, resume, watch
         return self._run(terms, look, against, *how).with_look(axes)
 
     def audit(
         self,
         *,
         decode: Decode | str = "sample",
-        scheduler: object = None,
         workers: int | None = None,
         results: str | os.PathLike[str] | None = None,
         resume: bool = False,
@@ -181,9 +179,6 @@ class SetChecks(SetEntries):
         decode
             Chunks of each array to read and decode: a number, ``"sample"`` (ten),
             ``"all"`` or ``"none"``.
-        scheduler
-            The address of a Dask scheduler, or a ``distributed.Client``; None uses threads of this
-            process. The results are the same.
         workers
             How many threads.
         results
@@ -215,22 +210,19 @@ class SetChecks(SetEntries):
         ------
         SourceError
             If the folder has results and `resume` is False, or it cannot be written.
-        RefexplorerError
-            If the cluster cannot be reached, or disappears.
         """
         from refexplorer.checks.targets_look import TargetsLook
         from refexplorer.checks.terms import CheckTerms
 
         terms = CheckTerms.of_verb("audit", only, within)
         look = TargetsLook(self._reading, decode)
-        self.audited = self._run(terms, look, against, scheduler, workers, results, resume, watch)
+        self.audited = self._run(terms, look, against, workers, results, resume, watch)
         return self.audited
 
     def verify(
         self,
         *,
         values: str = "none",
-        scheduler: object = None,
         workers: int | None = None,
         results: str | os.PathLike[str] | None = None,
         resume: bool = False,
@@ -250,7 +242,7 @@ class SetChecks(SetEntries):
         values
             Chunks of each array whose values are read through the set and with the library of the
             format, and compared as CF decodes them: ``"none"``, ``"sample"`` (ten) or ``"all"``.
-        scheduler, workers, results, resume, watch, only, within, against
+        workers, results, resume, watch, only, within, against
             As `audit` has them.
 
         Returns
@@ -263,8 +255,6 @@ class SetChecks(SetEntries):
         ------
         SourceError
             If the folder has results and `resume` is False, or it cannot be written.
-        RefexplorerError
-            If the cluster cannot be reached, or disappears.
         """
         from refexplorer.checks.files_look import FilesLook
         from refexplorer.checks.terms import CheckTerms
@@ -272,7 +262,7 @@ class SetChecks(SetEntries):
         verb = "verify" if values == "none" else "verify --values"
         terms = CheckTerms.of_verb(verb, only, within)
         look = FilesLook(self._opened, self._reading, terms, values)
-        self.verified = self._run(terms, look, against, scheduler, workers, results, resume, watch)
+        self.verified = self._run(terms, look, against, workers, results, resume, watch)
         return self.verified
 
     def lock(
@@ -281,7 +271,6 @@ class SetChecks(SetEntries):
         *,
         checksums: Decode | str = "none",
         overwrite: bool = False,
-        scheduler: object = None,
         workers: int | None = None,
         watch: AuditWatch = lambda progress: True,
         only: str | None = None,
@@ -300,7 +289,7 @@ class SetChecks(SetEntries):
             ``"sample"`` (ten), ``"all"`` or ``"none"``.
         overwrite
             Replace the file.
-        scheduler, workers, watch
+        workers, watch
             As `audit` has them.
         only
             A share of the files, as `audit` has it. The entries of other files stay unchanged, with
@@ -329,7 +318,7 @@ class SetChecks(SetEntries):
         if not overwrite and only is None:
             check_free(Path(path))
         earlier = Lock.read(path) if only is not None and Path(path).exists() else None
-        how: dict[str, Any] = {"scheduler": scheduler, "workers": workers, "only": only}
+        how: dict[str, Any] = {"workers": workers, "only": only}
         if checksums == "none":
             report = self.check_targets(watch=watch, **how)
         else:
@@ -431,11 +420,10 @@ class SetChecks(SetEntries):
         access: Mapping[str, Access] | Iterable[tuple[str, Access]] = (),
         *,
         place: str | Connection = "object-store",
-        measure: bool = False,
     ) -> Advice:
         """Estimate the cost of opening and reading, and list what would make them cheaper.
 
-        Nothing is read, unless `measure` is set.
+        Nothing is read.
 
         For each array one map (the first index of time), one time series (all times at one point)
         and all of it. Where the first dimension is not time, one slice (its first index) and all
@@ -445,15 +433,11 @@ class SetChecks(SetEntries):
         ----------
         access
             Further accesses by array: an integer or slice for each dimension, as in
-            ``{"sst": [0, slice(10, 20)]}``, or lengths of Dask's chunks by the names of dimensions,
-            as in ``{"sst": {"time": 10}}``. Both may be texts: ``"0, 10:20"``, ``"time=10"``.
+            ``{"sst": [0, slice(10, 20)]}``, or as text: ``"0, 10:20"``.
         place
             Where the targets are, for the times: ``"object-store"`` (in the same region),
             ``"far-object-store"``, ``"http-server"``, ``"lustre"``, or a `Connection` with your own
             numbers.
-        measure
-            Measure latency and bandwidth with at most 15 requests to a target of the set;
-            `Advice.asked` lists them. If ranges are short, the bandwidth of `place` is used.
 
         Returns
         -------
@@ -463,17 +447,12 @@ class SetChecks(SetEntries):
         Raises
         ------
         RefexplorerError
-            If an array has no such part, there is no such place, or it cannot be measured.
+            If an array has no such part, or there is no such place.
         """
         from refexplorer.checks.advice.advising import advise
-        from refexplorer.checks.advice.connections import connection_of, measure_connection
 
         accesses = tuple(access.items() if isinstance(access, Mapping) else access)
-        if not measure:
-            return advise(self.source, self._opened, accesses, place)
-        policy = self._targets.policy
-        place, asked = measure_connection(self, policy, self.storage_options, connection_of(place))
-        return replace(advise(self.source, self._opened, accesses, place), asked=asked)
+        return advise(self.source, self._opened, accesses, place)
 
 
 @dataclass(slots=True)

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from refexplorer.views.advice.cost_view import CostView
 from refexplorer.views.compare.beside import BesideController
 from refexplorer.views.compare.compare_controller import CompareController
 from refexplorer.views.compare.repairs import Repairing
+from refexplorer.views.cost import CostView
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.exercises.exercise_controller import ExercisesController
 from refexplorer.views.geo.map_controller import MapController

@@ -162,7 +162,7 @@ it; these are at most 2^63 - 1; ``grant`` is what `allow` needs."""
 
 @dataclass(frozen=True)
 class Auditor:
-    """Everything a part needs besides itself; small, so that it can be sent along with each."""
+    """Everything a part needs besides itself."""
 
     reading: ReadTerms  # What may be read, and how
     keeps_versions: bool = False  # Whether results have them, for a run that goes on with these

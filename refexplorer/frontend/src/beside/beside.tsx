@@ -12,7 +12,7 @@ import type { Integers } from "../preview/time/frames.ts";
 import { moved, zoomed, type Window } from "../preview/window.ts";
 import { Failure, Question, Waited } from "../shared/asking.tsx";
 import { bytes, count, exact, grouped, moment, value } from "../shared/format.ts";
-import { Sentence } from "../shared/parts.tsx";
+import { Button, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import { useWidth } from "../shared/width.ts";
 import type { BesideRead, Plan, ReadingModel } from "../shared/wire.ts";
@@ -61,14 +61,12 @@ export function Beside({ session }: { session: ExplorerSession }) {
         />
       ))}
       <div class="controls">
-        <button
-          type="button"
+        <Button
+          text={read && !isOld ? "Read both again" : planned ? priceOf(planned.left, planned.right) : "Read both"}
           class={read && !isOld ? "button" : "button main-button"}
           disabled={planned === null}
           onClick={() => void beside.read()}
-        >
-          {read && !isOld ? "Read both again" : planned ? priceOf(planned.left, planned.right) : "Read both"}
-        </button>
+        />
         <label class="choice" title="Change both sides together; an index moves by the same number">
           <input type="checkbox" checked={linked} onChange={() => beside.set({ linked: !linked })} /> parts linked
         </label>
@@ -207,26 +205,9 @@ function Pictures({ session, read }: { session: ExplorerSession; read: BesideRea
     <div ref={box}>
       {isFlat && (
         <span class="zoom" role="group" aria-label="Window of all pictures">
-          <button type="button" class="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoom(ZOOM)}>
-            +
-          </button>
-          <button
-            type="button"
-            class="button"
-            aria-label="Zoom out"
-            title="Zoom out (-)"
-            onClick={() => zoom(1 / ZOOM)}
-          >
-            −
-          </button>
-          <button
-            type="button"
-            class="button"
-            title="All that was read (0)"
-            onClick={() => beside.set({ window: ALL })}
-          >
-            Whole part
-          </button>
+          <Button text="+" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoom(ZOOM)} />
+          <Button text="−" aria-label="Zoom out" title="Zoom out (-)" onClick={() => zoom(1 / ZOOM)} />
+          <Button text="Whole part" title="All that was read (0)" onClick={() => beside.set({ window: ALL })} />
         </span>
       )}
       <div

@@ -1,6 +1,7 @@
 /** The set that this one is compared with, above everything that shows what differs. */
 
 import type { ExplorerSession } from "../explorer/session.ts";
+import { Button } from "../shared/parts.tsx";
 import { count, counted } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 
@@ -23,17 +24,12 @@ export function ComparisonBanner({ session }: { session: ExplorerSession }) {
         {total > 0 && ": "}
         {differing.map(({ mark, words, keys }) => `${mark} ${count(keys)} ${words}`).join(", ")}
       </p>
-      <button
-        type="button"
-        class="button"
+      <Button
+        text="What differs"
         aria-pressed={look === "compare"}
         onClick={() => session.show(look === "compare" ? "data" : "compare")}
-      >
-        What differs
-      </button>
-      <button type="button" class="button" onClick={() => void comparing.compare("")}>
-        Stop comparing
-      </button>
+      />
+      <Button text="Stop comparing" onClick={() => void comparing.compare("")} />
     </section>
   );
 }

@@ -10,7 +10,7 @@ import { ChunkBoard } from "../maps/chunkboard.tsx";
 import { isNarrowed, type GridPicture, type Span } from "../maps/maps.ts";
 import { Failure, Waited } from "../shared/asking.tsx";
 import { count, counted } from "../shared/format.ts";
-import { Sentence } from "../shared/parts.tsx";
+import { Button, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { ArrayChanges, ComparedSets, Count } from "../shared/wire.ts";
 import { ChangeLegend } from "./changelegend.tsx";
@@ -68,9 +68,7 @@ function Choose({ session: { comparing } }: { session: ExplorerSession }) {
         value={source}
         onInput={(event) => setSource(event.currentTarget.value)}
       />
-      <button type="submit" class="button main-button" disabled={source.trim() === ""}>
-        Compare
-      </button>
+      <Button text="Compare" type="submit" class="button main-button" disabled={source.trim() === ""} />
       {choices.length > 0 && (
         <select
           aria-label="Sets to compare with"
@@ -113,15 +111,14 @@ function Sets({ sets, session }: { sets: ComparedSets; session: ExplorerSession 
                   <code>{mark}</code> {words}: <b>{count(keys)}</b>
                 </span>
               ) : (
-                <button
-                  type="button"
+                <Button
                   class="chip"
                   aria-pressed={listed.change === name}
                   title="List only these"
                   onClick={() => comparing.list({ change: listed.change === name ? null : name })}
                 >
                   <code>{mark}</code> {words}: <b>{count(keys)}</b>
-                </button>
+                </Button>
               )}
             </li>
           ))}
@@ -167,14 +164,12 @@ function Arrays({ sets, session }: { sets: ComparedSets; session: ExplorerSessio
             {sets.arrays.map((array) => (
               <tr key={array.path}>
                 <th scope="row" class="start">
-                  <button
-                    type="button"
+                  <Button
+                    text={array.path || "/"}
                     class="link"
                     title={array.after === null ? "Show the map of its chunks" : "Show the array"}
                     onClick={() => look(session, array)}
-                  >
-                    {array.path || "/"}
-                  </button>
+                  />
                   <span class="quiet shape">{forms(array)}</span>
                 </th>
                 {kinds.map(({ name, words, place }) => (
@@ -198,11 +193,7 @@ function Arrays({ sets, session }: { sets: ComparedSets; session: ExplorerSessio
 
 function Keys({ n, label, go }: { n: Count; label: string; go(): void }) {
   if (Number(n) === 0) return <span class="quiet">0</span>;
-  return (
-    <button type="button" class="link" aria-label={`${counted(n, "key")} ${label}: list them`} onClick={go}>
-      {count(n)}
-    </button>
-  );
+  return <Button text={count(n)} class="link" aria-label={`${counted(n, "key")} ${label}: list them`} onClick={go} />;
 }
 
 /** Shows the map of an array of either set. */
@@ -266,11 +257,7 @@ function ChunkChanges({ sets, session }: { sets: ComparedSets; session: Explorer
       <Waited waiting={comparing.drawing} />
       {grid && drawn && grid.rows * grid.columns > 0 ? (
         <>
-          {isNarrowed(grid) && (
-            <button type="button" class="button" onClick={() => maps.showGrid(grid.array, grid.axes)}>
-              Whole grid
-            </button>
-          )}
+          {isNarrowed(grid) && <Button text="Whole grid" onClick={() => maps.showGrid(grid.array, grid.axes)} />}
           <ChunkBoard
             key={wanted}
             picture={grid}
@@ -307,11 +294,7 @@ function GoneChunks({ grid, sets, session }: { grid: GridPicture; sets: Compared
       <Waited waiting={comparing.drawing} />
       {drawn && grid.rows * grid.columns > 0 && (
         <>
-          {isNarrowed(grid) && (
-            <button type="button" class="button" onClick={() => show(null)}>
-              Whole grid
-            </button>
-          )}
+          {isNarrowed(grid) && <Button text="Whole grid" onClick={() => show(null)} />}
           <ChunkBoard
             key={grid.array}
             picture={grid}

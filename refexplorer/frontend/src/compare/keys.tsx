@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import type { ExplorerSession } from "../explorer/session.ts";
 import { counted } from "../shared/format.ts";
-import { Blank, Cut } from "../shared/parts.tsx";
+import { Blank, Button, Cut } from "../shared/parts.tsx";
 import { rowGoal, Rows, type RowsHandle } from "../shared/rows/rows.tsx";
 import { useStore } from "../shared/store.ts";
 import type { ChangeRow, ComparedSets } from "../shared/wire.ts";
@@ -46,11 +46,7 @@ export function ChangedKeys({ session, sets }: { session: ExplorerSession; sets:
         {counted(rows.total, "key")} {words ?? (rows.total === 1 ? "that differs" : "that differ")}
         {listed.folder !== "" && <> below {listed.folder}</>}
       </h3>
-      {isNarrowed && (
-        <button type="button" class="button" onClick={() => comparing.list({ change: null, folder: "" })}>
-          Show all changes
-        </button>
-      )}
+      {isNarrowed && <Button text="Show all changes" onClick={() => comparing.list({ change: null, folder: "" })} />}
       <Rows
         rows={rows}
         handle={handle}

@@ -11,7 +11,7 @@ import type { Integers } from "../preview/time/frames.ts";
 import { wholeOf } from "../preview/window.ts";
 import { Failure, Question, Waited } from "../shared/asking.tsx";
 import { count, exact, grouped, moment, value } from "../shared/format.ts";
-import { Sentence } from "../shared/parts.tsx";
+import { Button, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import { useWidth } from "../shared/width.ts";
 import type { ComparedSide, ComparedChunk } from "../shared/wire.ts";
@@ -33,9 +33,11 @@ export function ChunkInBoth({ session, chunk }: { session: ExplorerSession; chun
       <Waited waiting={comparing.reading} />
       {shown === null && (
         <div class="offer">
-          <button type="button" class="button main-button" onClick={() => void comparing.read(chunk)}>
-            Read this chunk in both sets
-          </button>
+          <Button
+            text="Read this chunk in both sets"
+            class="button main-button"
+            onClick={() => void comparing.read(chunk)}
+          />
         </div>
       )}
       {chunkError !== null && <Failure sentence={chunkError} />}

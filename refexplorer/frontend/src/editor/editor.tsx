@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { count, counted } from "../shared/format.ts";
 import type { ViewProps } from "../shared/mount.tsx";
-import { Blank, Notes, Sentence, Title } from "../shared/parts.tsx";
+import { Blank, Button, Notes, Sentence, Title } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { EditReply, Fix, Help, EditorDiagnostic, Note, Remarks } from "../shared/wire.ts";
 import { applyFix, createEditor, jumpTo, replaceText, showMarks } from "../text/code.ts";
@@ -59,25 +59,14 @@ export function Editor({ host, root }: ViewProps) {
       <header class="bar head">
         <Title host={host} text={name} />
         <span class="chip form">{reply?.form === "V0" ? "V0" : "V1 → V0"}</span>
-        <button
-          type="button"
-          class="button"
+        <Button
+          text="Specification"
           aria-pressed={withRules}
           onClick={() => (withRules ? session.specification.close() : void session.specification.open())}
-        >
-          Specification
-        </button>
-        <button type="button" class="button" aria-pressed={side === "trying"} onClick={() => show("trying")}>
-          Try values
-        </button>
-        <button type="button" class="button" aria-pressed={side === "readers"} onClick={() => show("readers")}>
-          Other readers
-        </button>
-        {reply?.wrap && (
-          <button type="button" class="button" onClick={() => mend(reply.wrap!, text)}>
-            {reply.wrap.label}
-          </button>
-        )}
+        />
+        <Button text="Try values" aria-pressed={side === "trying"} onClick={() => show("trying")} />
+        <Button text="Other readers" aria-pressed={side === "readers"} onClick={() => show("readers")} />
+        {reply?.wrap && <Button text={reply.wrap.label} onClick={() => mend(reply.wrap!, text)} />}
         {reply && <Total reply={reply} />}
         <span class="tools">
           {!isTask && <Examples session={session} write={write} />}
@@ -218,9 +207,7 @@ function Code({ session, help, root, view }: CodeProps) {
           <span class={trouble === null ? "" : "bad"} role="status">
             {trouble ?? comparison(other!.name, differing)}
           </span>
-          <button type="button" class="button" onClick={() => session.comparing.end()}>
-            {other === null ? "Close" : "Stop comparing"}
-          </button>
+          <Button text={other === null ? "Close" : "Stop comparing"} onClick={() => session.comparing.end()} />
         </p>
       )}
       <div class="code-text" ref={box} />
@@ -271,19 +258,17 @@ function Footer({ reply, remarks, failure, jump, mend, explain, cite }: FooterPr
           actions={(note) => (
             <span class="note-actions">
               {marks.get(note)!.fixes.map((fix) => (
-                <button type="button" key={fix.label} class="button fix" onClick={() => mend(fix)}>
-                  {fix.label}
-                </button>
+                <Button text={fix.label} key={fix.label} class="button fix" onClick={() => mend(fix)} />
               ))}
               {note.code !== HIDDEN && (
-                <button type="button" class="button fix" onClick={() => explain(note.code)}>
-                  About {note.code}
-                </button>
+                <Button text={`About ${note.code}`} class="button fix" onClick={() => explain(note.code)} />
               )}
               {marks.get(note)!.rule !== null && (
-                <button type="button" class="button fix" onClick={() => cite(marks.get(note)!.rule!)}>
-                  Rule: {marks.get(note)!.rule}
-                </button>
+                <Button
+                  text={`Rule: ${marks.get(note)!.rule}`}
+                  class="button fix"
+                  onClick={() => cite(marks.get(note)!.rule!)}
+                />
               )}
             </span>
           )}

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 
 import { PageOfCode } from "../text/codepage.tsx";
-import { Blank } from "../shared/parts.tsx";
+import { Blank, Button } from "../shared/parts.tsx";
 import type { CodePage } from "../shared/wire.ts";
 import type { EditorSession } from "./session.ts";
 
@@ -34,9 +34,7 @@ export function Explained({ session, code, close, write, cite }: Props) {
     <section class="derivation explained" aria-label={`About ${code}`}>
       {trouble !== null && <Blank sentence={trouble} />}
       {page !== null && <PageOfCode page={page} write={write} cite={cite} />}
-      <button type="button" class="button close" aria-label="Close" onClick={close}>
-        ✕
-      </button>
+      <Button text="✕" class="button close" aria-label="Close" onClick={close} />
     </section>
   );
 }

@@ -1,6 +1,7 @@
 /** A button that opens a list of things to do. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
+import { Button } from "../shared/parts.tsx";
 
 export interface Choice {
   name: string;
@@ -49,8 +50,8 @@ export function Menu({ label, choices }: { label: string; choices: Choice[] }) {
       {isOpen && (
         <div class="menu" role="menu" aria-label={label} onKeyDown={onKeyDown}>
           {choices.map(({ name, act }) => (
-            <button
-              type="button"
+            <Button
+              text={name}
               role="menuitem"
               tabIndex={-1}
               key={name}
@@ -58,9 +59,8 @@ export function Menu({ label, choices }: { label: string; choices: Choice[] }) {
                 close();
                 act();
               }}
-            >
-              {name}
-            </button>
+              class=""
+            />
           ))}
         </div>
       )}

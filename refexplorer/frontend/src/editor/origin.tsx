@@ -1,6 +1,6 @@
 /** Says where the text came from, if not from Python, and leads back. */
 
-import { Sentence } from "../shared/parts.tsx";
+import { Button, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { EditorSession } from "./session.ts";
 
@@ -16,14 +16,8 @@ export function OriginLine({ session }: { session: EditorSession }) {
         <Sentence text={sentence} />
       </span>
       <span>
-        {leads !== null && (
-          <button type="button" class="button" onClick={() => void session.goBack()}>
-            {WAYS[leads]}
-          </button>
-        )}{" "}
-        <button type="button" class="button" onClick={() => session.set({ origin: null })}>
-          Close
-        </button>
+        {leads !== null && <Button text={WAYS[leads]} onClick={() => void session.goBack()} />}{" "}
+        <Button text="Close" onClick={() => session.set({ origin: null })} />
       </span>
     </p>
   );

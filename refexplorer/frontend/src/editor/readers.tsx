@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-import { Blank, Sentence } from "../shared/parts.tsx";
+import { Blank, Button, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { ReaderVerdict } from "../shared/wire.ts";
 import type { EditorSession } from "./session.ts";
@@ -61,8 +61,7 @@ export function Readers({ session }: { session: EditorSession }) {
     <Panel>
       <p class="chips">
         {readers.map((reader) => (
-          <button
-            type="button"
+          <Button
             key={reader.name}
             class={`chip ${CLASSES[reader.outcome]}${reader === shown ? " on" : ""}`}
             aria-pressed={reader === shown}
@@ -70,7 +69,7 @@ export function Readers({ session }: { session: EditorSession }) {
           >
             {reader.name} <span aria-hidden="true">{MARKS[reader.outcome]}</span>
             <span class="unseen">{reader.outcome}</span>
-          </button>
+          </Button>
         ))}
       </p>
       <Verdict reader={shown} />

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 
-import { Sentence, toClipboard } from "../shared/parts.tsx";
+import { Button, Sentence, toClipboard } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import { Menu } from "./menu.tsx";
 import type { EditorSession } from "./session.ts";
@@ -72,11 +72,7 @@ export function Export({ session, isTask, isOnPage }: ExportProps) {
       <span class="quiet" role="status">
         {said !== null && <Sentence text={said} />}
       </span>
-      {asked !== null && (
-        <button type="button" class="button" onClick={() => take(asked, true)}>
-          {asked} all the same
-        </button>
-      )}
+      {asked !== null && <Button text={`${asked} all the same`} onClick={() => take(asked, true)} />}
       <Menu
         label="Export"
         choices={[

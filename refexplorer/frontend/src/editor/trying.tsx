@@ -2,6 +2,7 @@
 
 import { useId, useState } from "preact/hooks";
 
+import { Button } from "../shared/parts.tsx";
 import { count } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { Axis, Derivation, Generator, TemplateField } from "../shared/wire.ts";
@@ -55,9 +56,7 @@ function Templates({ fields, tried }: TemplatesProps) {
             value={text ?? written}
             onInput={(event) => tried({ ...given, [name]: event.currentTarget.value })}
           />
-          <button type="button" class="button" disabled={text === null} onClick={() => tried(without(name))}>
-            As written
-          </button>
+          <Button text="As written" disabled={text === null} onClick={() => tried(without(name))} />
         </div>
       ))}
     </div>

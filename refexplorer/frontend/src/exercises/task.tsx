@@ -1,6 +1,6 @@
 /** The exercise that is open: what to do, how far it is done, help on request, and what it taught. */
 
-import { Sentence } from "../shared/parts.tsx";
+import { Button, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Lesson, ListedExercise } from "../shared/wire.ts";
 import type { Tasks } from "./tasks.ts";
@@ -32,24 +32,10 @@ export function TaskPanel({ tasks, write, cite }: Props) {
           <Progress all={all} solved={solved} shown={shown} />
         </span>
         <span class="space" />
-        <button type="button" class="button" onClick={() => tasks.restart()}>
-          Start again
-        </button>
-        {task.ask !== null && !result.passed && (
-          <button type="button" class="button" onClick={() => tasks.hint()}>
-            {task.ask}
-          </button>
-        )}
-        {solution === null && (
-          <button type="button" class="button" onClick={() => tasks.solve()}>
-            Show a solution
-          </button>
-        )}
-        {next && (
-          <button type="button" class="button" onClick={() => tasks.choose(next.name)}>
-            Next
-          </button>
-        )}
+        <Button text="Start again" onClick={() => tasks.restart()} />
+        {task.ask !== null && !result.passed && <Button text={task.ask} onClick={() => tasks.hint()} />}
+        {solution === null && <Button text="Show a solution" onClick={() => tasks.solve()} />}
+        {next && <Button text="Next" onClick={() => tasks.choose(next.name)} />}
       </div>
       <p class="task-text">
         <Sentence text={task.task} />
@@ -58,9 +44,7 @@ export function TaskPanel({ tasks, write, cite }: Props) {
         <p class="task-rules quiet">
           Rules:{" "}
           {task.rules.map(({ name }) => (
-            <button type="button" class="button" key={name} onClick={() => cite(name)}>
-              {name}
-            </button>
+            <Button text={name} key={name} onClick={() => cite(name)} />
           ))}
         </p>
       )}
@@ -88,9 +72,7 @@ export function TaskPanel({ tasks, write, cite }: Props) {
           <pre role="group" aria-label="A solution">
             {solution}
           </pre>
-          <button type="button" class="button" onClick={() => write(solution)}>
-            Insert into the editor
-          </button>
+          <Button text="Insert into the editor" onClick={() => write(solution)} />
         </div>
       )}
     </section>
@@ -136,10 +118,7 @@ function Taught({ lesson, choose, cite }: { lesson: Lesson; choose(name: string)
         <ul class="hints" aria-label="Rules of the specification">
           {lesson.rules.map(({ name, section, sentence, link }) => (
             <li key={name}>
-              <Sentence text={sentence} />{" "}
-              <button type="button" class="button" onClick={() => cite(name)}>
-                Show the rule
-              </button>{" "}
+              <Sentence text={sentence} /> <Button text="Show the rule" onClick={() => cite(name)} />{" "}
               <a href={link} target="_blank" rel="noreferrer">
                 Specification, {section}
               </a>
@@ -149,10 +128,7 @@ function Taught({ lesson, choose, cite }: { lesson: Lesson; choose(name: string)
       )}
       {lesson.next ? (
         <p>
-          Next:{" "}
-          <button type="button" class="button" onClick={() => choose(lesson.next!.name)}>
-            {lesson.next.title}
-          </button>
+          Next: <Button text={lesson.next.title} onClick={() => choose(lesson.next!.name)} />
         </p>
       ) : (
         <p>This was the last exercise.</p>

@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 
 import { PageOfCode } from "../text/codepage.tsx";
+import { Button } from "../shared/parts.tsx";
 import { Failure } from "../shared/asking.tsx";
 import type { CodePage } from "../shared/wire.ts";
 import type { ExplorerSession } from "./session.ts";
@@ -17,10 +18,10 @@ export function About({ session, code }: { session: ExplorerSession; code: strin
   };
   return (
     <div class="about">
-      <button type="button" class="link" aria-expanded={isOpen} onClick={toggle}>
+      <Button class="link" aria-expanded={isOpen} onClick={toggle}>
         {isOpen ? "Close" : "What is this?"}
         <span class="unseen"> {code}</span>
-      </button>
+      </Button>
       {isOpen && trouble !== null && <Failure sentence={trouble} />}
       {isOpen && page !== null && (
         <section class="derivation explained" aria-label={`About ${code}`}>

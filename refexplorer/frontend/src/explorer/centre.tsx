@@ -1,7 +1,7 @@
 /** The middle of the screen: what is selected, and the switch of how it is looked at. */
 
 import { counted, shapeText } from "../shared/format.ts";
-import { Blank } from "../shared/parts.tsx";
+import { Blank, Button } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { ArrayItem, Hello } from "../shared/wire.ts";
 import { HealthTable } from "../health/healthtable.tsx";
@@ -25,30 +25,24 @@ export function Centre({ session, hello }: Props) {
         {array === null ? <h2>{titleOfSet(hello)}</h2> : <Heading array={array} session={session} />}
         <div class="zoom switch" role="group" aria-label="Look at">
           {session.switched.map(({ name, label }, i) => (
-            <button
-              type="button"
+            <Button
+              text={label}
               key={name}
-              class="button"
               aria-pressed={name === root}
               title={`${label} (${i + 1})`}
               onClick={() => session.show(name)}
-            >
-              {label}
-            </button>
+            />
           ))}
         </div>
         {forms.length > 1 && (
           <div class="zoom forms" role="group" aria-label={`${session.labelOf(root)} as`}>
             {forms.map(({ name, label }) => (
-              <button
-                type="button"
+              <Button
+                text={name === root ? (array === null ? "Overview" : "Array") : label}
                 key={name}
-                class="button"
                 aria-pressed={name === look}
                 onClick={() => session.show(name)}
-              >
-                {name === root ? (array === null ? "Overview" : "Array") : label}
-              </button>
+              />
             ))}
           </div>
         )}
@@ -84,9 +78,12 @@ function Heading({ array, session }: { array: ArrayItem; session: ExplorerSessio
   const units = said("units");
   return (
     <div class="centre-title">
-      <button type="button" class="link up" title="The whole set (Esc)" onClick={() => session.run(session.select(""))}>
-        The set
-      </button>
+      <Button
+        text="The set"
+        class="link up"
+        title="The whole set (Esc)"
+        onClick={() => session.run(session.select(""))}
+      />
       <span aria-hidden="true">›</span>
       <h2>{array.path || "/"}</h2>
       {item?.chunk != null && <code class="quiet">{item.chunk.index.join(".")}</code>}

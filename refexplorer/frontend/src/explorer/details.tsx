@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 
+import { Button } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { ArrayItem, Hello } from "../shared/wire.ts";
 import { Inspector } from "../key/inspector.tsx";
@@ -19,34 +20,28 @@ export function Details({ session, hello }: { session: ExplorerSession; hello: H
   return (
     <aside class="details" aria-label="Details">
       <header class="details-head">
-        <button
-          type="button"
+        <Button
+          text="The set"
           class="link"
           aria-pressed={isOfSet}
           onClick={() => session.set({ aboutSet: true, notesOf: null, severity: null })}
-        >
-          The set
-        </button>
+        />
         {selection !== "" && aboutSet && (
-          <button
-            type="button"
+          <Button
+            text={selection}
             class="link cut-end"
             aria-pressed={!isOfSet}
             title={selection}
             onClick={() => session.set({ aboutSet: false })}
-          >
-            {selection}
-          </button>
+          />
         )}
         <span class="space" />
-        <button
-          type="button"
+        <Button
+          text="✕"
           class="button close-details"
           aria-label="Close the details"
           onClick={() => session.set({ isAside: false })}
-        >
-          ✕
-        </button>
+        />
       </header>
       <div class="pane" key={isOfSet ? "" : "key"} role="region" aria-label={isOfSet ? "The set" : "Key"} tabIndex={0}>
         {Beside && <Beside session={session} />}
@@ -103,9 +98,7 @@ function GoTo({ session, array }: { session: ExplorerSession; array: ArrayItem }
         value={text}
         onInput={(event) => setText(event.currentTarget.value)}
       />
-      <button type="submit" class="button">
-        Go to point
-      </button>
+      <Button text="Go to point" type="submit" />
       <span role="status" class="quiet">
         {said}
       </span>
@@ -120,9 +113,7 @@ function Point({ session, pin }: { session: ExplorerSession; pin: Pin }) {
     <section class="point" aria-label="Point">
       <div class="point-line">
         <h3>Point</h3>
-        <button type="button" class="button" onClick={() => session.set({ pin: null })}>
-          Unpin
-        </button>
+        <Button text="Unpin" onClick={() => session.set({ pin: null })} />
       </div>
       <p class="quiet">{where}</p>
       {text !== "" && <p class="point-value">{text}</p>}

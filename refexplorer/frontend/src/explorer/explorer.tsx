@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import type { Host } from "../shared/host.ts";
 import type { ViewProps } from "../shared/mount.tsx";
-import { Blank, Copy } from "../shared/parts.tsx";
+import { Blank, Button, Copy } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Hello } from "../shared/wire.ts";
 import { CopyCell } from "../key/copycell.tsx";
@@ -64,9 +64,7 @@ function Whole({ host, session, hello }: ShownProps & { host: Host }) {
         <CopyCell session={session} />
         <Copy text={code} label="Copy code" />
         {isLinked(host) && <CopyLink />}
-        <button type="button" class="button" aria-label="Show the keys" title="Keys (?)" onClick={() => setHelp(true)}>
-          ?
-        </button>
+        <Button text="?" aria-label="Show the keys" title="Keys (?)" onClick={() => setHelp(true)} />
       </footer>
     </section>
   );

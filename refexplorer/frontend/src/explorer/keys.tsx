@@ -3,6 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 
 import type { ExplorerSession } from "./session.ts";
+import { Button } from "../shared/parts.tsx";
 
 /** Keys that mean the same wherever no text is written. */
 export const SHORTCUTS = new Set(["/", "?"]);
@@ -93,9 +94,7 @@ export function KeyList({ close }: { close(): void }) {
         ])}
       </dl>
       <form method="dialog">
-        <button type="submit" class="button">
-          Close
-        </button>
+        <Button text="Close" type="submit" />
       </form>
     </dialog>
   );

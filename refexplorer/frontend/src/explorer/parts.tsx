@@ -2,11 +2,11 @@
 
 import type { ComponentType } from "preact";
 
-import cost from "../advice/cost.css";
+import cost from "../cost/cost.css";
 import beside from "../beside/beside.css";
 import { Beside } from "../beside/beside.tsx";
 import { Compare } from "../compare/compare.tsx";
-import { Cost, CostDetails } from "../advice/cost.tsx";
+import { Cost, CostDetails } from "../cost/cost.tsx";
 import geo from "../geo/geo.css";
 import { EarthPart } from "../geo/map.tsx";
 import { Inspector } from "../key/inspector.tsx";

@@ -6,7 +6,7 @@ import { count, counted, KIND_NAMES, KINDS } from "../shared/format.ts";
 import { Files } from "../health/files.tsx";
 import { Repair } from "../health/repair.tsx";
 import { Verified } from "../health/verified.tsx";
-import { Badge, Notes, Sentence } from "../shared/parts.tsx";
+import { Badge, Button, Notes, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { SetFacts, Hello, Note, Severity } from "../shared/wire.ts";
 import { Waited } from "../shared/asking.tsx";
@@ -68,9 +68,10 @@ function SetNotes({ session, hello }: Props) {
         {total === 0 ? "Findings" : narrowed ? titleOf(about.length, notesOf, severity) : counted(total, "finding")}
       </h3>
       {narrowed && total > 0 && (
-        <button type="button" class="button" onClick={() => session.set({ notesOf: null, severity: null })}>
-          Show all findings ({count(total)})
-        </button>
+        <Button
+          text={`Show all findings (${count(total)})`}
+          onClick={() => session.set({ notesOf: null, severity: null })}
+        />
       )}
       {total === 0 ? (
         <p class="prose quiet">No problems were found in the references. The files were not checked.</p>
@@ -129,10 +130,7 @@ function Sought({ session }: { session: ExplorerSession }) {
         <p class="prose quiet">Checking the references …</p>
       ) : (
         <p class="prose quiet">
-          <Sentence text={notesError} />{" "}
-          <button type="button" class="button" onClick={() => session.seekNotes()}>
-            Check the references
-          </button>
+          <Sentence text={notesError} /> <Button text="Check the references" onClick={() => session.seekNotes()} />
         </p>
       )}
       <Waited waiting={session.seeking} />
@@ -149,10 +147,7 @@ function Counted({ session }: { session: ExplorerSession }) {
         <p class="prose quiet">Counting …</p>
       ) : (
         <p class="prose quiet">
-          <Sentence text={factsError} />{" "}
-          <button type="button" class="button" onClick={() => session.seekFacts()}>
-            Count the references
-          </button>
+          <Sentence text={factsError} /> <Button text="Count the references" onClick={() => session.seekFacts()} />
         </p>
       )}
       <Waited waiting={session.counting} />

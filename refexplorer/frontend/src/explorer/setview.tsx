@@ -6,6 +6,7 @@ import { placing } from "../preview/bars.ts";
 import { tableOf } from "../preview/colours.ts";
 import { line, painted } from "../preview/plot.ts";
 import { layout, range } from "../preview/slices.ts";
+import { Button } from "../shared/parts.tsx";
 import { bytes, value } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { Hello, ReadingModel } from "../shared/wire.ts";
@@ -44,9 +45,11 @@ function Consent({ session, shown }: { session: ExplorerSession; shown: Thumbnai
   const size = waiting.reduce((sum, each) => sum + (each.grant === grant ? (each.bytes ?? 0) : 0), 0);
   return (
     <div class="offer consent">
-      <button type="button" class="button main-button" onClick={() => session.run(session.thumbnails.allow(grant))}>
-        Allow {grant}: read {bytes(size)} for pictures
-      </button>
+      <Button
+        text={`Allow ${grant}: read ${bytes(size)} for pictures`}
+        class="button main-button"
+        onClick={() => session.run(session.thumbnails.allow(grant))}
+      />
     </div>
   );
 }
@@ -65,7 +68,7 @@ function Picture({ of: { path, reading, values, why }, go }: { of: Thumbnail; go
   const text = (at: number) => (reading?.times ? new Date(at).toISOString().slice(0, 10) : value(at));
   return (
     <li>
-      <button type="button" class="thumbnail" onClick={go} title={`Show ${path || "/"}`}>
+      <Button class="thumbnail" onClick={go} title={`Show ${path || "/"}`}>
         <span class={`thumbnail-picture${why === null && !reading ? " waiting" : ""}`} ref={box} aria-hidden="true">
           {why !== null && <span class="quiet thumbnail-why">{why}</span>}
         </span>
@@ -76,7 +79,7 @@ function Picture({ of: { path, reading, values, why }, go }: { of: Thumbnail; go
           {domain && `${text(domain[0])} to ${text(domain[1])} ${reading?.times ? "" : (reading?.units ?? "")}`}
           {reading && whereOf(reading)}
         </span>
-      </button>
+      </Button>
     </li>
   );
 }

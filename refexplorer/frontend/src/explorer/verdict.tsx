@@ -1,13 +1,13 @@
 /** What the set is, and what is wrong with it, in two lines above all else; each number is a link. */
 
-import { capital, count, counted, extent } from "../shared/format.ts";
+import { capital, clock, count, counted, extent } from "../shared/format.ts";
 import type { Host } from "../shared/host.ts";
 import { useFiles } from "../health/files.tsx";
 import { TargetCheck } from "../maps/targettable.tsx";
 import { VerifyControls } from "../health/verified.tsx";
 import { Working } from "../shared/asking.tsx";
 import { Menu } from "../shared/menu.tsx";
-import { SeverityMark, Title } from "../shared/parts.tsx";
+import { Button, SeverityMark, Title } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { HealthCounts, Hello, SetFacts, Severity, TargetsSummary } from "../shared/wire.ts";
 import type { ExplorerSession } from "./session.ts";
@@ -30,7 +30,7 @@ export function Verdict({ host, hello, session }: { host: Host; hello: Hello; se
     <section class="top" aria-label="Verdict">
       <p class="verdict-set">
         <Title host={host} text={hello.title} />
-        <span class="quiet">({formOf(hello.form, facts)})</span>
+        <span class="quiet set-form">({formOf(hello.form, facts)})</span>
         <Fact
           text={`${facts.targets === null ? "at most " : ""}${counted(facts.keys, "key")}`}
           go={() => session.run(session.find(START.search))}
@@ -50,23 +50,18 @@ export function Verdict({ host, hello, session }: { host: Host; hello: Hello; se
       </p>
       <div class="verdict-more">
         {SEVERITIES.filter((severity) => Number(severities?.[severity] ?? 0) > 0).map((severity) => (
-          <button
-            type="button"
+          <Button
             key={severity}
             class={`chip ${severity}`}
             aria-label={said(severity, Number(severities![severity]))}
             onClick={() => session.showNotes(null, severity)}
           >
             <SeverityMark severity={severity} /> {count(severities![severity])}
-          </button>
+          </Button>
         ))}
         <Checks session={session} />
-        <button type="button" class="button open-details" onClick={() => session.showDetails()}>
-          Details
-        </button>
-        <button type="button" class="button" onClick={() => session.show("compare")}>
-          Compare with …
-        </button>
+        <Button text="Details" class="button open-details" onClick={() => session.showDetails()} />
+        <Button text="Compare with …" onClick={() => session.show("compare")} />
       </div>
     </section>
   );
@@ -119,12 +114,22 @@ function Said({ hello, session }: { hello: Hello; session: ExplorerSession }) {
   const wrong = page === null ? [] : troubles(page.sums);
   if (hello.notes === null) return <span class="quiet">Checking the references …</span>;
   if (found !== null && !found.good)
-    return <Line mark="✕" tone="bad" text={`${capital(found.verdict)}.`} session={session} isRepairable />;
+    return (
+      <Line
+        mark="✕"
+        tone="bad"
+        text={`${capital(found.verdict)}.`}
+        at={Number(found.at)}
+        session={session}
+        show={() => session.showDifference()}
+        isRepairable
+      />
+    );
   if (errors > 0 || wrong.length > 0) {
     const list = wrong.length > 0 ? wrong.join(", ") : counted(errors, "error");
     return <Line mark="✕" tone="bad" text={`${capital(list)}.`} session={session} isRepairable={files} />;
   }
-  if (found !== null) return <Line mark="✓" tone="good" text={`${capital(found.verdict)}.`} />;
+  if (found !== null) return <Line mark="✓" tone="good" text={`${capital(found.verdict)}.`} at={Number(found.at)} />;
   if (warnings > 0) {
     const text = `${counted(warnings, "warning")}${files ? "; the files were not compared" : ""}.`;
     return <Line mark="▲" tone="warn" text={text} session={session} />;
@@ -148,28 +153,23 @@ interface LineProps {
   mark: string;
   tone: string;
   text: string;
+  /** When that was found, in milliseconds since 1970. */
+  at?: number;
   session?: ExplorerSession;
+  show?: () => Promise<void>;
   isRepairable?: boolean;
 }
 
 /** The sentence; where something is wrong, the way to it. */
-function Line({ mark, tone, text, session, isRepairable = false }: LineProps) {
+function Line({ mark, tone, text, at, session, show = () => session!.showTrouble(), isRepairable = false }: LineProps) {
   return (
     <>
       <span class={`verdict-mark ${tone}`} aria-hidden="true">
         {mark}
       </span>{" "}
-      <b>{text}</b>{" "}
-      {session && (
-        <button type="button" class="button" onClick={() => session.run(session.showTrouble())}>
-          Show
-        </button>
-      )}{" "}
-      {session && isRepairable && (
-        <button type="button" class="button" onClick={() => session.repair()}>
-          Repair …
-        </button>
-      )}
+      <b>{text}</b> {at !== undefined && <span class="quiet">Compared {clock(at)}.</span>}
+      {session && <Button text="Show" onClick={() => session.run(show())} />}{" "}
+      {session && isRepairable && <Button text="Repair …" onClick={() => session.repair()} />}
     </>
   );
 }
@@ -196,11 +196,5 @@ function Fact({ text, go }: { text: string; go?: () => void }) {
       <b>{number}</b> {rest.join(" ")}
     </>
   );
-  return go ? (
-    <button type="button" class="fact" onClick={go}>
-      {body}
-    </button>
-  ) : (
-    <span class="fact">{body}</span>
-  );
+  return go ? <Button text={body} class="fact" onClick={go} /> : <span class="fact">{body}</span>;
 }

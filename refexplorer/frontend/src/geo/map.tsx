@@ -7,7 +7,7 @@ import { Choice } from "../maps/mapparts.tsx";
 import type { GridPicture } from "../maps/maps.ts";
 import { Failure, Question, Waited, Working } from "../shared/asking.tsx";
 import { count } from "../shared/format.ts";
-import { Blank } from "../shared/parts.tsx";
+import { Blank, Button } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import { FOOTPRINTS, type Footprints } from "./colouring.ts";
 import { EarthPicture, type ShownProps } from "./picture.tsx";
@@ -56,9 +56,11 @@ export function EarthPart({ session }: { session: ExplorerSession }) {
           <p>
             {earth.source} {earth.message}
           </p>
-          <button type="button" class="button main-button" onClick={() => store.show(earth.array, true)}>
-            {earth.estimate?.label ?? "Read the coordinates"}
-          </button>
+          <Button
+            text={earth.estimate?.label ?? "Read the coordinates"}
+            class="button main-button"
+            onClick={() => store.show(earth.array, true)}
+          />
         </div>
       )}
       {earth.state === "fetched" && mesh && <Shown key={earth.array} session={session} earth={earth} mesh={mesh} />}
@@ -109,14 +111,12 @@ function Shown({ session, earth, mesh }: ShownProps) {
           choose={(next) => session.earth.set({ footprints: next as Footprints })}
         />
         {isOffered && (
-          <button
-            type="button"
+          <Button
+            text={plan.estimate.label}
             class={drawn ? "button main-button" : "button"}
             title={`${plan.array || "/"}[${plan.slices.join(", ")}]`}
             onClick={read}
-          >
-            {plan.estimate.label}
-          </button>
+          />
         )}
         <Find
           session={session}
@@ -212,19 +212,15 @@ function Find({ session, index }: { session: ExplorerSession; index: number[] })
         value={text}
         onInput={(event) => setText(event.currentTarget.value)}
       />
-      <button type="submit" class="button">
-        Find
-      </button>
+      <Button text="Find" type="submit" />
       <span role="status">
         {found && found.key !== null ? (
-          <button
-            type="button"
+          <Button
+            text={found.sentence}
             class="link"
             onClick={() => session.showDetails()}
             title="Show the chunk in the inspector"
-          >
-            {found.sentence}
-          </button>
+          />
         ) : (
           found?.sentence
         )}

@@ -8,6 +8,7 @@ import { useAppearance } from "../maps/board.tsx";
 import { FAILED } from "../maps/cells.ts";
 import { Choice, Entries, type LegendEntry } from "../maps/mapparts.tsx";
 import type { GridPicture } from "../maps/maps.ts";
+import { Button } from "../shared/parts.tsx";
 import { inksOf, series } from "../shared/palette.ts";
 import { axesOf, type ChunkAxis } from "../preview/chunkaxis.ts";
 import { signsOf } from "../preview/colours.ts";
@@ -240,30 +241,15 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
           choose={(name) => look(reprojected(view, name as ProjectionName, start))}
         />
         <span class="zoom" role="group" aria-label="Map">
-          <button
-            type="button"
-            class="button"
+          <Button
+            text="+"
             aria-label="Zoom in"
             title="Zoom in (+, or the wheel when the map has the focus)"
             onClick={() => look(zoomedBy(view, ZOOM))}
-          >
-            +
-          </button>
-          <button
-            type="button"
-            class="button"
-            aria-label="Zoom out"
-            title="Zoom out (-)"
-            onClick={() => look(zoomedBy(view, 1 / ZOOM))}
-          >
-            −
-          </button>
-          <button type="button" class="button" title="All of the array (0)" onClick={() => store.look(null)}>
-            Whole array
-          </button>
-          <button type="button" class="button" title="Read the values in view at full resolution" onClick={wantView}>
-            Values in view
-          </button>
+          />
+          <Button text="−" aria-label="Zoom out" title="Zoom out (-)" onClick={() => look(zoomedBy(view, 1 / ZOOM))} />
+          <Button text="Whole array" title="All of the array (0)" onClick={() => store.look(null)} />
+          <Button text="Values in view" title="Read the values in view at full resolution" onClick={wantView} />
         </span>
         {drawn && by !== "state" && by !== "file" && <Bar drawn={drawn} times={reading?.times ?? false} />}
         {drawn && by !== "state" && by !== "file" && <Infinite signs={signs} />}
@@ -307,12 +293,8 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
           <span>
             Selected: <code>{item!.path}</code>
           </span>
-          <button type="button" class="link" onClick={() => session.showDetails()}>
-            Inspect its bytes
-          </button>
-          <button type="button" class="link" onClick={() => session.show("chunks")}>
-            Show in the chunk map
-          </button>
+          <Button text="Inspect its bytes" class="link" onClick={() => session.showDetails()} />
+          <Button text="Show in the chunk map" class="link" onClick={() => session.show("chunks")} />
         </p>
       )}
     </>

@@ -5,6 +5,7 @@ import { useEffect } from "preact/hooks";
 import type { ExplorerSession } from "../explorer/session.ts";
 import { targetName } from "../maps/cells.ts";
 import { STATES, TargetCheck } from "../maps/targettable.tsx";
+import { Button } from "../shared/parts.tsx";
 import { Failure, Waited } from "../shared/asking.tsx";
 import { count, counted } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
@@ -46,19 +47,14 @@ export function Files({ session }: { session: ExplorerSession }) {
     <section class="files">
       <h3>{counted(files.total, "file")}</h3>
       <p class="prose">
-        {where(files)}{" "}
-        <button type="button" class="link" onClick={() => session.showTargets(null)}>
-          Show the table of files
-        </button>
+        {where(files)} <Button text="Show the table of files" class="link" onClick={() => session.showTargets(null)} />
       </p>
       {files.lost.length > 0 && (
         <ul class="lost" aria-label="Files with problems">
           {files.lost.map(({ url, state, message }) => (
             <li key={url}>
               <span class="bad">{STATES[state]}</span>{" "}
-              <button type="button" class="link" onClick={() => session.showTarget(url)}>
-                {targetName(url)}
-              </button>{" "}
+              <Button text={targetName(url)} class="link" onClick={() => session.showTarget(url)} />{" "}
               <span class="quiet">{message}</span>
             </li>
           ))}

@@ -5,7 +5,7 @@ import { useEffect } from "preact/hooks";
 import type { ExplorerSession } from "../explorer/session.ts";
 import { Failure, Waited } from "../shared/asking.tsx";
 import { bytes, count, counted, SEVERITY_MARKS } from "../shared/format.ts";
-import { Words } from "../shared/parts.tsx";
+import { Button, Words } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Count, HealthCounts, HealthPage, HealthRow, TimeRange } from "../shared/wire.ts";
 import { STATE_NAMES, type ChunkState, type HealthSort } from "./health.ts";
@@ -91,9 +91,12 @@ export function HealthTable({ session }: { session: ExplorerSession }) {
                 />
               ))}
               <th scope="col" class="start">
-                <button type="button" title="Sort by problems" onClick={() => session.health.sortBy("trouble")}>
-                  Notes
-                </button>
+                <Button
+                  text="Notes"
+                  title="Sort by problems"
+                  onClick={() => session.health.sortBy("trouble")}
+                  class=""
+                />
               </th>
             </tr>
           </thead>
@@ -104,11 +107,7 @@ export function HealthTable({ session }: { session: ExplorerSession }) {
           </tbody>
         </table>
       </div>
-      {more > 0 && (
-        <button type="button" class="button" onClick={() => session.health.showMore()}>
-          Show more ({count(more)})
-        </button>
-      )}
+      {more > 0 && <Button text={`Show more (${count(more)})`} onClick={() => session.health.showMore()} />}
     </section>
   );
 }
@@ -126,10 +125,10 @@ function Head({ name, title, class: look, sorted, sortBy }: HeadProps) {
   const order = sorted === null ? undefined : sorted ? "descending" : "ascending";
   return (
     <th scope="col" class={look} aria-sort={order}>
-      <button type="button" title={title} onClick={sortBy}>
+      <Button title={title} onClick={sortBy} class="">
         {name}
         {order && <span aria-hidden="true"> {sorted ? "▾" : "▴"}</span>}
-      </button>
+      </Button>
     </th>
   );
 }
@@ -142,14 +141,9 @@ function Verdict({ page: { sums }, session }: { page: HealthPage; session: Explo
   return (
     <p class="verdict">
       {listed.map((state) => (
-        <button
-          type="button"
-          key={state}
-          class={`chip ${lookOf(state)}`}
-          onClick={() => session.run(session.focusOn(state, null))}
-        >
+        <Button key={state} class={`chip ${lookOf(state)}`} onClick={() => session.run(session.focusOn(state, null))}>
           <Mark state={state} /> {counted(sums[state]!, "chunk")} {STATE_NAMES[state]}
-        </button>
+        </Button>
       ))}
       {!some("rejected") && !some("absent") && !unknown && (
         <span>
@@ -205,9 +199,9 @@ function ArrayRow({ row, session, further, isTimed }: ArrayRowProps) {
   return (
     <tr>
       <th scope="row" class="start">
-        <button type="button" class="link" title="Show the array" onClick={() => session.run(session.reveal(path))}>
+        <Button class="link" title="Show the array" onClick={() => session.run(session.reveal(path))}>
           <Words text={path || "/"} />
-        </button>
+        </Button>
         <span class="quiet shape">
           {by(row.shape)} {row.dtype}
         </span>
@@ -296,14 +290,12 @@ function Number_({ state, counts, name, go }: { state: ChunkState; counts: Healt
   if (Number(found) === 0) return <span class="quiet">0</span>;
   const bad = lookOf(state) === "error" ? "bad" : "";
   return (
-    <button
-      type="button"
+    <Button
+      text={count(found)}
       class={`link ${bad}`}
       aria-label={`${counted(found, "chunk")} of ${name} ${STATE_NAMES[state]}: list them`}
       onClick={go}
-    >
-      {count(found)}
-    </button>
+    />
   );
 }
 
@@ -322,8 +314,7 @@ function NoteCounts({ row: { errors, warnings, path }, show }: { row: HealthRow;
   const found = parts.filter(([n]) => Number(n) > 0);
   if (found.length === 0) return null;
   return (
-    <button
-      type="button"
+    <Button
       class="link note-counts"
       aria-label={`Findings about ${path || "/"}: ${found.map(([n, noun]) => counted(n, noun)).join(", ")}`}
       onClick={show}
@@ -333,6 +324,6 @@ function NoteCounts({ row: { errors, warnings, path }, show }: { row: HealthRow;
           {SEVERITY_MARKS[noun]} {count(n)}
         </span>
       ))}
-    </button>
+    </Button>
   );
 }

@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { ExplorerSession } from "../explorer/session.ts";
 import { Failure, Working } from "../shared/asking.tsx";
 import { capital, count, counted } from "../shared/format.ts";
-import { Sentence } from "../shared/parts.tsx";
+import { Button, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { RepairShown } from "../shared/wire.ts";
 
@@ -54,9 +54,7 @@ function Found({ found, session }: { found: RepairShown; session: ExplorerSessio
         </b>
       </p>
       {grants.map((grant) => (
-        <button type="button" key={grant} class="button main-button" onClick={() => session.repair(grant)}>
-          Allow {grant}
-        </button>
+        <Button text={`Allow ${grant}`} key={grant} class="button main-button" onClick={() => session.repair(grant)} />
       ))}
       <Sentences title="Would be repaired" sentences={repaired} />
       <Sentences title="Not repaired" sentences={left} />
@@ -65,9 +63,9 @@ function Found({ found, session }: { found: RepairShown; session: ExplorerSessio
         <ul class="repair-changes" aria-label="Keys that would change">
           {changes.map(({ key, mark, before, after }) => (
             <li key={key}>
-              <button type="button" class="link" onClick={() => session.run(session.reveal(key))}>
+              <Button class="link" onClick={() => session.run(session.reveal(key))}>
                 <span aria-hidden="true">{mark}</span> {key}
-              </button>
+              </Button>
               <del>{before}</del>
               <ins>{after}</ins>
             </li>
@@ -113,9 +111,7 @@ function Write({ output, write }: { output: string; write(path: string): void })
       <label class="repair-path">
         New file <input value={path} onInput={(event) => setPath(event.currentTarget.value)} spellcheck={false} />
       </label>
-      <button type="submit" class="button main-button">
-        Write
-      </button>
+      <Button text="Write" type="submit" class="button main-button" />
     </form>
   );
 }

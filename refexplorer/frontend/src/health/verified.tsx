@@ -6,7 +6,7 @@ import type { ExplorerSession } from "../explorer/session.ts";
 import { targetName } from "../maps/cells.ts";
 import { Failure, Working } from "../shared/asking.tsx";
 import { count } from "../shared/format.ts";
-import { Sentence, SeverityMark } from "../shared/parts.tsx";
+import { Button, Sentence, SeverityMark } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { SetVerified, VerifiedFinding } from "../shared/wire.ts";
 
@@ -41,9 +41,10 @@ export function VerifyControls({ session }: { session: ExplorerSession }) {
     <Working progress={progress} cancel={() => verifying.stop()} />
   ) : (
     <div class="offer">
-      <button type="button" class="button" onClick={() => void session.verify()}>
-        {found === null ? "Compare with the files" : "Compare again"}
-      </button>
+      <Button
+        text={found === null ? "Compare with the files" : "Compare again"}
+        onClick={() => void session.verify()}
+      />
       <label>
         <input
           type="checkbox"
@@ -53,9 +54,12 @@ export function VerifyControls({ session }: { session: ExplorerSession }) {
         and values of ten chunks of each array
       </label>
       {found?.grants.map((grant) => (
-        <button type="button" key={grant} class="button main-button" onClick={() => void session.verify(grant)}>
-          Allow {grant}
-        </button>
+        <Button
+          text={`Allow ${grant}`}
+          key={grant}
+          class="button main-button"
+          onClick={() => void session.verify(grant)}
+        />
       ))}
     </div>
   );
@@ -83,11 +87,7 @@ function Found({ found, session }: { found: SetVerified; session: ExplorerSessio
           <Sentence text={remedy(found)!} />
         </p>
       )}
-      {found.findings.length > 0 && (
-        <button type="button" class="button" onClick={() => session.repair()}>
-          Repair …
-        </button>
-      )}
+      {found.findings.length > 0 && <Button text="Repair …" onClick={() => session.repair()} />}
       <ul class="prose quiet">
         {found.summary.map((sentence) => (
           <li key={sentence}>
@@ -118,18 +118,17 @@ function Finding({ found, session }: { found: VerifiedFinding; session: Explorer
         </span>
       </span>
       <span class="leads">
-        <button type="button" class="link" title="Show the array" onClick={() => session.run(session.reveal(array))}>
-          {array || "/"}
-        </button>
+        <Button
+          text={array || "/"}
+          class="link"
+          title="Show the array"
+          onClick={() => session.run(session.reveal(array))}
+        />
         {key !== null && key !== array && (
-          <button type="button" class="link" title="Show the key" onClick={() => session.run(session.reveal(key))}>
-            {key}
-          </button>
+          <Button text={key} class="link" title="Show the key" onClick={() => session.run(session.reveal(key))} />
         )}
         {files.map((url) => (
-          <button type="button" class="link" key={url} title={url} onClick={() => session.showTarget(url)}>
-            {targetName(url)}
-          </button>
+          <Button text={targetName(url)} class="link" key={url} title={url} onClick={() => session.showTarget(url)} />
         ))}
         {more > 0 && <span class="quiet">and {count(more)} more</span>}
       </span>

@@ -2,6 +2,7 @@
 
 import { useEffect, useId, useRef } from "preact/hooks";
 
+import { Button } from "../shared/parts.tsx";
 import { count } from "../shared/format.ts";
 import { decode } from "./decoded.ts";
 import type { Block } from "./keydetails.ts";
@@ -133,21 +134,13 @@ function Pager({ page, total, moveTo }: PagerProps) {
   };
   return (
     <form class="hex-pager" onSubmit={go}>
-      <button type="button" class="button" disabled={page === 0} onClick={() => moveTo(0)}>
-        First
-      </button>
-      <button type="button" class="button" disabled={page === 0} onClick={() => moveTo(page - PAGE)}>
-        Previous
-      </button>
+      <Button text="First" disabled={page === 0} onClick={() => moveTo(0)} />
+      <Button text="Previous" disabled={page === 0} onClick={() => moveTo(page - PAGE)} />
       <span class="quiet" role="status">
         {count(page)} to {count(Math.min(page + PAGE, total) - 1)} of {count(total)} bytes
       </span>
-      <button type="button" class="button" disabled={page >= last} onClick={() => moveTo(page + PAGE)}>
-        Next
-      </button>
-      <button type="button" class="button" disabled={page >= last} onClick={() => moveTo(last)}>
-        Last
-      </button>
+      <Button text="Next" disabled={page >= last} onClick={() => moveTo(page + PAGE)} />
+      <Button text="Last" disabled={page >= last} onClick={() => moveTo(last)} />
       <label class="index">
         Go to <input name="offset" size={11} placeholder="0x1f or 31" aria-label="Go to byte" />
       </label>

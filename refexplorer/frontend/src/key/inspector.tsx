@@ -6,7 +6,7 @@ import { useEffect } from "preact/hooks";
 import { DerivationSteps } from "../shared/derivation.tsx";
 import { isPlain } from "../shared/escaping.ts";
 import { bytes, count, less, NOT_KNOWN, pretty, TYPE_NAMES } from "../shared/format.ts";
-import { Badge, Blank, Copy, Notes } from "../shared/parts.tsx";
+import { Badge, Blank, Button, Copy, Notes } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { ArrayItem, Count, PathItem } from "../shared/wire.ts";
 import { Failure, Outcome } from "../shared/asking.tsx";
@@ -84,6 +84,12 @@ function Reference({ item, session }: { item: PathItem; session: ExplorerSession
         )}
         {item.raw !== null && item.url !== null && <Line name="reference">{item.raw}</Line>}
         {item.origin !== null && <Line name="from">{item.origin}</Line>}
+        {item.checked != null && (
+          <Line name="checked">
+            <span class={item.checked.outcome}>{{ good: "✓", bad: "✕", unknown: "○" }[item.checked.outcome]}</span>{" "}
+            {item.checked.text}
+          </Line>
+        )}
       </dl>
       {item.kind !== null && (
         <Derivation details={details} edit={hello?.has_editor ? () => session.run(session.edit(item.path)) : null} />
@@ -94,11 +100,7 @@ function Reference({ item, session }: { item: PathItem; session: ExplorerSession
 
 /** A link to where something is shown. */
 function Go({ name, go, bad = false }: { name: string; go(): void; bad?: boolean }) {
-  return (
-    <button type="button" class={`link ${bad ? "bad" : ""}`} onClick={go}>
-      {name}
-    </button>
-  );
+  return <Button text={name} class={`link ${bad ? "bad" : ""}`} onClick={go} />;
 }
 
 /** A link for what a browser can open and a reader can see to be that; text for all else. */
@@ -127,9 +129,7 @@ function Derivation({ details, edit }: { details: KeyDetails; edit: (() => void)
   if (explained === null) {
     return (
       <div class="offer">
-        <button type="button" class="button" onClick={() => details.explain()}>
-          Show derivation
-        </button>
+        <Button text="Show derivation" onClick={() => details.explain()} />
         {edit !== null && <Go name="Show in the editor" go={edit} />}
       </div>
     );
@@ -158,9 +158,7 @@ function Bytes({ item, details }: { item: PathItem; details: KeyDetails }) {
       <h3>Bytes</h3>
       {block === null ? (
         <div class="offer">
-          <button type="button" class="button" onClick={() => details.readBytes()}>
-            Show bytes
-          </button>
+          <Button text="Show bytes" onClick={() => details.readBytes()} />
           <span class="quiet">{isHere ? "They are in the set." : `${amount(item)} from the file.`}</span>
         </div>
       ) : (
@@ -195,9 +193,7 @@ function Decoding({ details }: { details: KeyDetails }) {
       <h3>Decoding</h3>
       {trace === null ? (
         <div class="offer">
-          <button type="button" class="button" onClick={() => details.trace()}>
-            Decode step by step
-          </button>
+          <Button text="Decode step by step" onClick={() => details.trace()} />
           <span class="quiet">Reads all bytes of the chunk.</span>
         </div>
       ) : (

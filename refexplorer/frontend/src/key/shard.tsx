@@ -2,6 +2,7 @@
 
 import { useRef } from "preact/hooks";
 
+import { Button } from "../shared/parts.tsx";
 import { Failure, Outcome } from "../shared/asking.tsx";
 import { bytes, count, counted, NOT_KNOWN } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
@@ -18,9 +19,7 @@ export function Shard({ details }: { details: KeyDetails }) {
       <h3>Inner chunks</h3>
       {shard === null ? (
         <div class="offer">
-          <button type="button" class="button" onClick={() => details.readShard()}>
-            Read the index of the shard
-          </button>
+          <Button text="Read the index of the shard" onClick={() => details.readShard()} />
           <span class="quiet">One request for a byte range; no inner chunk is read.</span>
         </div>
       ) : (
@@ -146,9 +145,7 @@ function Inner({ shard, inner, details }: { shard: ShardInside; inner: number; d
         )}
       </dl>
       {innerTrace === null ? (
-        <button type="button" class="button" onClick={() => details.traceInner(index)}>
-          Decode this inner chunk step by step
-        </button>
+        <Button text="Decode this inner chunk step by step" onClick={() => details.traceInner(index)} />
       ) : (
         <Outcome
           asked={innerTrace}

@@ -3,7 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 
 import { count, counted } from "../shared/format.ts";
-import { Blank } from "../shared/parts.tsx";
+import { Blank, Button } from "../shared/parts.tsx";
 import { Waited } from "../shared/asking.tsx";
 import { useStore } from "../shared/store.ts";
 import { fitting } from "./changecells.ts";
@@ -29,15 +29,12 @@ export function Chunks({ session }: { session: ExplorerSession }) {
         <div class="controls">
           <span class="zoom" role="group" aria-label="Show chunks">
             {["On the picture", "As a grid"].map((name, i) => (
-              <button
-                type="button"
+              <Button
+                text={name}
                 key={name}
-                class="button"
                 aria-pressed={asGrid === (i === 1)}
                 onClick={() => session.set({ asGrid: i === 1 })}
-              >
-                {name}
-              </button>
+              />
             ))}
           </span>
           {!asGrid && (

@@ -3,6 +3,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 
 import { useAppearance } from "./board.tsx";
+import { Button } from "../shared/parts.tsx";
 import { cross, fill, hatching, inksOf, type Ink } from "../shared/palette.ts";
 
 const SWATCH = 14;
@@ -59,15 +60,9 @@ interface ZoomProps {
 export function Zoom({ whole, zoom, reset, deepest, widest }: ZoomProps) {
   return (
     <span class="zoom" role="group" aria-label="Zoom">
-      <button type="button" class="button" aria-label="Zoom in" disabled={deepest} onClick={() => zoom(0.5)}>
-        +
-      </button>
-      <button type="button" class="button" aria-label="Zoom out" disabled={widest} onClick={() => zoom(2)}>
-        −
-      </button>
-      <button type="button" class="button" disabled={widest} onClick={reset}>
-        {whole}
-      </button>
+      <Button text="+" aria-label="Zoom in" disabled={deepest} onClick={() => zoom(0.5)} />
+      <Button text="−" aria-label="Zoom out" disabled={widest} onClick={() => zoom(2)} />
+      <Button text={whole} disabled={widest} onClick={reset} />
     </span>
   );
 }

@@ -3,7 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 
 import { count } from "../shared/format.ts";
-import { Blank } from "../shared/parts.tsx";
+import { Blank, Button } from "../shared/parts.tsx";
 import { Waited } from "../shared/asking.tsx";
 import { useStore } from "../shared/store.ts";
 import { Data } from "../preview/data.tsx";
@@ -78,23 +78,21 @@ function Target({ strip, selected, session }: { strip: Strip; selected: Span | n
       <h2 class="data-title">{targetName(url)}</h2>
       <p class="caption">{summary(strip)}</p>
       <p class="caption links">
-        <button type="button" class="link" onClick={() => session.run(session.focusOnTarget(url))}>
-          List its keys
-        </button>
-        {strip.arrays.slice(0, NAMED).map(
-          ({ path }) =>
-            path !== null && (
-              <button
-                type="button"
-                key={path}
-                class="link"
-                title="Show the array"
-                onClick={() => session.run(session.reveal(path))}
-              >
-                {path || "/"}
-              </button>
-            ),
-        )}
+        <Button text="List its keys" class="link" onClick={() => session.run(session.focusOnTarget(url))} />
+        {strip.arrays
+          .slice(0, NAMED)
+          .map(
+            ({ path }) =>
+              path !== null && (
+                <Button
+                  text={path || "/"}
+                  key={path}
+                  class="link"
+                  title="Show the array"
+                  onClick={() => session.run(session.reveal(path))}
+                />
+              ),
+          )}
         {strip.arrays.length > NAMED && <span>and {count(strip.arrays.length - NAMED)} more arrays</span>}
       </p>
       {Number(strip.unlisted) > 0 && (
@@ -107,11 +105,7 @@ function Target({ strip, selected, session }: { strip: Strip; selected: Span | n
       ) : (
         <>
           <div class="controls">
-            {selected && (
-              <button type="button" class="button" onClick={() => show(near())}>
-                Show the selected range
-              </button>
-            )}
+            {selected && <Button text="Show the selected range" onClick={() => show(near())} />}
             <span class="space" />
             <Zoom
               whole="Whole file"
@@ -155,9 +149,7 @@ function Whole({ strip, select }: { strip: Strip; select(key: string): void }) {
       {strip.whole_keys.map((key, i) => (
         <>
           {i > 0 && ", "}
-          <button type="button" key={key} class="link" onClick={() => select(key)}>
-            {key}
-          </button>
+          <Button text={key} key={key} class="link" onClick={() => select(key)} />
         </>
       ))}
       {more > 0 && ` and ${count(more)} more`}. The size is unknown until the file is read.

@@ -4,7 +4,7 @@ import { Fragment } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { bytes, count, counted, fileName, NOT_KNOWN } from "../shared/format.ts";
-import { Blank, Cut } from "../shared/parts.tsx";
+import { Blank, Button, Cut } from "../shared/parts.tsx";
 import { rowGoal, Rows, type RowsHandle } from "../shared/rows/rows.tsx";
 import { useStore } from "../shared/store.ts";
 import type { TargetFold, TargetRow } from "../shared/wire.ts";
@@ -168,10 +168,10 @@ function Columns({ maps, query, dated }: { maps: Maps; query: Query; dated: bool
       class={look}
       aria-sort={query.sort === sort ? (query.descending ? "descending" : "ascending") : undefined}
     >
-      <button type="button" class="sorter" title={`Sort by ${name.toLowerCase()}`} onClick={() => by(sort)}>
+      <Button class="sorter" title={`Sort by ${name.toLowerCase()}`} onClick={() => by(sort)}>
         {name}
         {query.sort === sort && <span aria-hidden="true"> {query.descending ? "▾" : "▴"}</span>}
-      </button>
+      </Button>
     </span>
   );
   return (
@@ -294,9 +294,7 @@ function Cells({ row, partly, dated, indented, names, reveal }: CellsProps) {
             {path === null ? (
               arrayName(null)
             ) : (
-              <button type="button" class="link" tabIndex={-1} title="Show the array" onClick={go(path)}>
-                {arrayName(path)}
-              </button>
+              <Button text={arrayName(path)} class="link" tabIndex={-1} title="Show the array" onClick={go(path)} />
             )}
           </Fragment>
         ))}
@@ -313,18 +311,14 @@ export function TargetCheck({ maps }: { maps: Maps }) {
   if (id !== null) return <Working progress={progress} cancel={() => maps.checking.stop()} />;
   return (
     <div class="offer">
-      <button type="button" class="button" onClick={() => ask(null)}>
-        {found ? "Check again" : "Check size and reachability"}
-      </button>
+      <Button text={found ? "Check again" : "Check size and reachability"} onClick={() => ask(null)} />
       {found && (
         <span class="quiet" role="status">
           {found.summary}
         </span>
       )}
       {found?.grants.map((grant) => (
-        <button type="button" key={grant} class="button main-button" onClick={() => ask(grant)}>
-          Allow {grant}
-        </button>
+        <Button text={`Allow ${grant}`} key={grant} class="button main-button" onClick={() => ask(grant)} />
       ))}
       {error !== null && <Failure sentence={error} />}
     </div>

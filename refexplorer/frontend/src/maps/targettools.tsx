@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { ExplorerSession } from "../explorer/session.ts";
 import { Failure } from "../shared/asking.tsx";
 import { count, counted, moment } from "../shared/format.ts";
-import { toClipboard } from "../shared/parts.tsx";
+import { Button, toClipboard } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Query } from "./maps.ts";
 import { Choice } from "./mapparts.tsx";
@@ -59,12 +59,8 @@ export function TargetTools({ session }: { session: ExplorerSession }) {
           choose={(fold) => maps.narrowTargets({ fold: fold as Query["fold"] & string, open: [] })}
         />
         <span class="space" />
-        <button type="button" class="button" onClick={() => void list("text")}>
-          Copy list
-        </button>
-        <button type="button" class="button" onClick={() => void list("csv")}>
-          Save as CSV
-        </button>
+        <Button text="Copy list" onClick={() => void list("text")} />
+        <Button text="Save as CSV" onClick={() => void list("csv")} />
       </div>
       <Narrowed session={session} />
       <p class="caption">
@@ -95,19 +91,18 @@ function Narrowed({ session }: { session: ExplorerSession }) {
   return (
     <div class="controls">
       {array === undefined && ofItem !== undefined && (
-        <button type="button" class="button" title={ofItem} onClick={() => maps.narrowTargets({ array: ofItem })}>
-          Only those of {ofItem || "/"}
-        </button>
+        <Button
+          text={`Only those of ${ofItem || "/"}`}
+          title={ofItem}
+          onClick={() => maps.narrowTargets({ array: ofItem })}
+        />
       )}
       {offered && (
-        <button
-          type="button"
-          class="button"
+        <Button
+          text={`Only those that ${plan.array || "/"}[${plan.slices.join(", ")}] needs`}
           title={`The part of ${plan.array || "/"} that is shown under Values`}
           onClick={() => maps.narrowTargets({ array: plan.array, slices: [...plan.slices] })}
-        >
-          Only those that {plan.array || "/"}[{plan.slices.join(", ")}] needs
-        </button>
+        />
       )}
       {array != null && (
         <>
@@ -115,9 +110,7 @@ function Narrowed({ session }: { session: ExplorerSession }) {
             Files of <b>{array || "/"}</b>
           </span>
           <Part key={array} slices={slices ?? null} choose={(part) => maps.narrowTargets({ slices: part })} />
-          <button type="button" class="button" onClick={() => maps.narrowTargets({ array: null, slices: null })}>
-            Show all files
-          </button>
+          <Button text="Show all files" onClick={() => maps.narrowTargets({ array: null, slices: null })} />
         </>
       )}
       {since != null && until != null && (
@@ -125,9 +118,7 @@ function Narrowed({ session }: { session: ExplorerSession }) {
           <span>
             from <b>{moment(since)}</b> until <b>{moment(until)}</b>
           </span>
-          <button type="button" class="button" onClick={() => maps.narrowTargets({ since: null, until: null })}>
-            Show all dates
-          </button>
+          <Button text="Show all dates" onClick={() => maps.narrowTargets({ since: null, until: null })} />
         </>
       )}
     </div>

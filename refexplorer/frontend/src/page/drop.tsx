@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
+import { Button } from "../shared/parts.tsx";
 import { bytes } from "../shared/format.ts";
 import type { Host } from "../shared/host.ts";
 import { useStore } from "../shared/store.ts";
@@ -45,9 +46,7 @@ export function Drop({ host, largest, busy }: Props) {
     >
       {file === null ? (
         <>
-          <button type="button" class="button" disabled={busy} onClick={() => input.current!.click()}>
-            Choose a file
-          </button>
+          <Button text="Choose a file" disabled={busy} onClick={() => input.current!.click()} />
           <p class="quiet">
             or drop one here, of at most {bytes(largest)}. It is kept in memory, for you only, until you leave the page.
           </p>
@@ -55,9 +54,7 @@ export function Drop({ host, largest, busy }: Props) {
       ) : (
         <>
           <progress max={file.size} value={sent} aria-label={`Sending ${file.name}`} />
-          <button type="button" class="button" onClick={() => upload.stop()}>
-            Cancel
-          </button>
+          <Button text="Cancel" onClick={() => upload.stop()} />
         </>
       )}
       {refusal !== null && (

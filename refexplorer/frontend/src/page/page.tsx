@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 
 import type { Host } from "../shared/host.ts";
 import type { ViewProps } from "../shared/mount.tsx";
-import { Sentence } from "../shared/parts.tsx";
+import { Button, Sentence } from "../shared/parts.tsx";
 import { ThemeButton } from "./themebutton.tsx";
 import { followAddress } from "./address.ts";
 import { useLost } from "./connection.ts";
@@ -26,19 +26,13 @@ export function Page({ host }: ViewProps) {
         <Navigation host={host} view={view} />
         <span class="space" />
         {view !== "start" && <Opening host={host} />}
-        {view !== "start" && (
-          <button type="button" class="button" onClick={() => ask(host, "turn", { view: "start" })}>
-            Open another set
-          </button>
-        )}
+        {view !== "start" && <Button text="Open another set" onClick={() => ask(host, "turn", { view: "start" })} />}
         <ThemeButton />
       </header>
       {useLost() && (
         <p class="lost" role="alert">
           The connection to the server was lost, so nothing that you do here takes effect.{" "}
-          <button type="button" class="button" onClick={() => location.reload()}>
-            Reload the page
-          </button>
+          <Button text="Reload the page" onClick={() => location.reload()} />
         </p>
       )}
       {notice !== "" && (
@@ -70,17 +64,15 @@ function Navigation({ host, view }: { host: Host; view: string }) {
   return (
     <nav aria-label="Views">
       {screens.map(({ name, label }) => (
-        <button
-          type="button"
+        <Button
+          text={label}
           key={name}
           class="nav"
           data-name={label}
           aria-current={view === name ? "page" : undefined}
           disabled={name === "explorer" && title === ""}
           onClick={() => ask(host, "turn", { view: name })}
-        >
-          {label}
-        </button>
+        />
       ))}
     </nav>
   );

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 
 import { bytes } from "../shared/format.ts";
 import type { Host } from "../shared/host.ts";
-import { Sentence } from "../shared/parts.tsx";
+import { Button, Sentence } from "../shared/parts.tsx";
 import { Drop } from "./drop.tsx";
 import { useShared, type OfferedSet } from "./shared.ts";
 import { ask } from "./wire.ts";
@@ -33,9 +33,7 @@ export function Start({ host }: { host: Host }) {
       <Opening host={host} />
       <Offered sets={useShared(host, "sets")} open={open} busy={busy} />
       {title !== "" && (
-        <button type="button" class="button back" onClick={() => ask(host, "turn", { view: "explorer" })}>
-          Back to {title}
-        </button>
+        <Button text={`Back to ${title}`} class="button back" onClick={() => ask(host, "turn", { view: "explorer" })} />
       )}
     </main>
   );
@@ -56,11 +54,7 @@ export function Opening({ host }: { host: Host }) {
           </span>
         </>
       )}
-      {opening !== "" && (
-        <button type="button" class="button" onClick={() => ask(host, "stop")}>
-          Cancel
-        </button>
-      )}
+      {opening !== "" && <Button text="Cancel" onClick={() => ask(host, "stop")} />}
     </div>
   );
 }
@@ -90,9 +84,7 @@ function Typed({ open, busy, typed }: ChoiceProps & { typed: string }) {
           value={source}
           onInput={(event) => setSource(event.currentTarget.value)}
         />
-        <button type="submit" class="button main-button" disabled={busy}>
-          Open
-        </button>
+        <Button text="Open" type="submit" class="button main-button" disabled={busy} />
       </div>
     </form>
   );

@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 
+import { Button } from "../shared/parts.tsx";
 import { watchTheme, type Theme } from "../shared/theme.ts";
 
 const KEPT = "refexplorer-theme";
@@ -19,9 +20,9 @@ export function ThemeButton() {
     document.documentElement.dataset["theme"] = other;
   };
   return (
-    <button type="button" class="button theme" onClick={flip} aria-label={`Use ${other} colours`}>
+    <Button class="button theme" onClick={flip} aria-label={`Use ${other} colours`}>
       {theme === "light" ? "◐" : "◑"} <span>{theme === "light" ? "Dark" : "Light"}</span>
-    </button>
+    </Button>
   );
 }
 

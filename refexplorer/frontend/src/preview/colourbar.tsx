@@ -5,6 +5,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import * as Plot from "@observablehq/plot";
 
 import { Choice } from "../maps/mapparts.tsx";
+import { Button } from "../shared/parts.tsx";
 import { moment, value } from "../shared/format.ts";
 import { useWidth } from "../shared/width.ts";
 import { counts, inverse, linearPart, placing, percentiles, SCALES, type ScaleName } from "./bars.ts";
@@ -65,9 +66,11 @@ export function ColourBar(props: Props) {
         {isSkewed && (
           <span class="quiet">
             Most values are close together:{" "}
-            <button type="button" class="link" onClick={() => setLimits(limitsOf("0.98", values, domain))}>
-              colour 98 % of them
-            </button>
+            <Button
+              text="colour 98 % of them"
+              class="link"
+              onClick={() => setLimits(limitsOf("0.98", values, domain))}
+            />
           </span>
         )}
       </div>

@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { bytes, count, counted, exact } from "../shared/format.ts";
-import { Blank, Sentence } from "../shared/parts.tsx";
+import { Blank, Button, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Coordinate, PathItem, Plan } from "../shared/wire.ts";
 import { Failure, Question, Working } from "../shared/asking.tsx";
@@ -148,9 +148,7 @@ function Part({ session, plan, wanted, want, isRead }: PartProps & { isRead: boo
       </div>
       {isRead && (
         <div class="offer">
-          <button type="button" class="button" disabled={job?.id != null} onClick={() => session.preview.read()}>
-            Read again
-          </button>
+          <Button text="Read again" disabled={job?.id != null} onClick={() => session.preview.read()} />
           <span
             class="quiet"
             title="Decoded chunks, shared by all views of the set; the least recently used are dropped"
@@ -301,14 +299,12 @@ function Offer({ plan: { estimate, chunk_count, grant }, busy, read, allow }: Of
   const label = grant === null ? estimate.label : `Allow ${grant} and read${size}`;
   return (
     <div class="offer">
-      <button
-        type="button"
+      <Button
+        text={label}
         class="button main-button"
         disabled={busy}
         onClick={grant === null ? read : () => allow(grant)}
-      >
-        {label}
-      </button>
+      />
       {cost.length > 0 && <span class="quiet">{cost.join(", ")}</span>}
     </div>
   );

@@ -3,11 +3,12 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
+import { Button } from "../shared/parts.tsx";
 import { count, exact, grouped, value } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { Flag, ReadingModel, ValuePlace } from "../shared/wire.ts";
 import { placing, type ScaleName } from "./bars.ts";
-import { TouchedLegend, touchedColours, useTouched } from "../advice/shading.tsx";
+import { TouchedLegend, touchedColours, useTouched } from "../cost/shading.tsx";
 import { Legend } from "../maps/legend.tsx";
 import { paintedBy, wishOf } from "../maps/painting.ts";
 import { inksOf } from "../shared/palette.ts";
@@ -372,27 +373,14 @@ export function Drawing({
         <span class="space" />
         {pair && (
           <span class="zoom" role="group" aria-label="Window">
-            <button
-              type="button"
-              class="button"
+            <Button
+              text="+"
               aria-label="Zoom in"
               title="Zoom in (+, or the wheel when the picture has the focus)"
               onClick={() => zoom(ZOOM)}
-            >
-              +
-            </button>
-            <button
-              type="button"
-              class="button"
-              aria-label="Zoom out"
-              title="Zoom out (-)"
-              onClick={() => zoom(1 / ZOOM)}
-            >
-              −
-            </button>
-            <button type="button" class="button" title="All of the slice (0)" onClick={whole}>
-              Whole slice
-            </button>
+            />
+            <Button text="−" aria-label="Zoom out" title="Zoom out (-)" onClick={() => zoom(1 / ZOOM)} />
+            <Button text="Whole slice" title="All of the slice (0)" onClick={whole} />
           </span>
         )}
         {width > 0 && (

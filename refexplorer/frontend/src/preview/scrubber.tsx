@@ -6,7 +6,7 @@ import { useEffect, useState } from "preact/hooks";
 import { Choice } from "../maps/mapparts.tsx";
 import { count, counted } from "../shared/format.ts";
 import { SeriesLine, seriesWords, type Series } from "./series.tsx";
-import { Sentence } from "../shared/parts.tsx";
+import { Button, Sentence } from "../shared/parts.tsx";
 import { ChunkStrip } from "../shared/strip.tsx";
 import type { AxisMark } from "../shared/wire.ts";
 
@@ -67,33 +67,14 @@ export function Scrubber(props: Props) {
         />
         <span class="quiet">of {count(size)}</span>
         <span class="zoom">
-          <button
-            type="button"
-            class="button"
-            aria-label={`Back along ${name}`}
-            disabled={at === 0}
-            onClick={() => go(at - 1)}
-          >
-            ‹
-          </button>
-          <button
-            type="button"
-            class="button"
-            aria-label={`Forward along ${name}`}
-            disabled={at === size - 1}
-            onClick={() => go(at + 1)}
-          >
-            ›
-          </button>
-          <button
-            type="button"
-            class="button"
+          <Button text="‹" aria-label={`Back along ${name}`} disabled={at === 0} onClick={() => go(at - 1)} />
+          <Button text="›" aria-label={`Forward along ${name}`} disabled={at === size - 1} onClick={() => go(at + 1)} />
+          <Button
+            text={plays ? "❚❚" : "▶"}
             aria-pressed={plays}
             aria-label={plays ? `Pause along ${name}` : `Play along ${name}`}
             onClick={() => setPlays(!plays)}
-          >
-            {plays ? "❚❚" : "▶"}
-          </button>
+          />
         </span>
         {plays && <Choice label="Pace" value={pace} options={PACES} choose={setPace} />}
       </div>

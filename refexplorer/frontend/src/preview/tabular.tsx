@@ -3,10 +3,10 @@
 import { useId, useMemo, useState } from "preact/hooks";
 
 import { count, counted, grouped, value } from "../shared/format.ts";
-import { toClipboard } from "../shared/parts.tsx";
+import { Button, toClipboard } from "../shared/parts.tsx";
 import type { ReadingModel } from "../shared/wire.ts";
 import { csvOf } from "./saving.ts";
-import { cellWords, layout, placeOf, type Axis } from "./slices.ts";
+import { cellWords, layout, placeOf, titleOf, type Axis } from "./slices.ts";
 import { cut, holds, spansOf, stepped, type Range } from "./take/range.ts";
 
 const ROWS = 200;
@@ -120,7 +120,7 @@ export function NumberTable({ reading, axes, values, text }: NumbersProps) {
         >
           <thead>
             <tr>
-              <th scope="col">{columns ? `${rows.name} \\ ${columns.name}` : rows.name}</th>
+              <th scope="col">{columns ? `${titleOf(rows)} \\ ${titleOf(columns)}` : titleOf(rows)}</th>
               {columns === null ? (
                 <th scope="col" class="number">
                   Value
@@ -237,25 +237,9 @@ function RangeCopied({ range, axes, said, copy, clear }: RangeProps) {
       <span>
         {size} cells: {where}
       </span>
-      <button
-        type="button"
-        class="button"
-        title="With coordinates, and names in the first line"
-        onClick={() => copy("csv")}
-      >
-        Copy as CSV
-      </button>
-      <button
-        type="button"
-        class="button"
-        title="Only the values, separated by tabs (Ctrl+C)"
-        onClick={() => copy("tabs")}
-      >
-        Copy the values
-      </button>
-      <button type="button" class="button" onClick={clear}>
-        Clear
-      </button>
+      <Button text="Copy as CSV" title="With coordinates, and names in the first line" onClick={() => copy("csv")} />
+      <Button text="Copy the values" title="Only the values, separated by tabs (Ctrl+C)" onClick={() => copy("tabs")} />
+      <Button text="Clear" onClick={clear} />
       <span role="status">{said}</span>
     </p>
   );
@@ -271,9 +255,7 @@ function CopyCells({ head, rows }: { head: string[]; rows(): string[][] }) {
   };
   return (
     <p class="pages quiet">
-      <button type="button" class="button" title="With coordinates, separated by tabs" onClick={() => void copy()}>
-        Copy these cells
-      </button>
+      <Button text="Copy these cells" title="With coordinates, separated by tabs" onClick={() => void copy()} />
       <span role="status">{said}</span>
     </p>
   );
@@ -346,24 +328,13 @@ function Pages({ name, start, step, size, move }: PagesProps) {
   const last = Math.min(size, start + step);
   return (
     <p class="pages quiet" role="group" aria-label={`Page of ${name}`}>
-      <button
-        type="button"
-        class="button"
+      <Button
+        text="‹"
         aria-label={`Previous ${name}`}
         disabled={start === 0}
         onClick={() => move(Math.max(0, start - step))}
-      >
-        ‹
-      </button>
-      <button
-        type="button"
-        class="button"
-        aria-label={`Next ${name}`}
-        disabled={last === size}
-        onClick={() => move(start + step)}
-      >
-        ›
-      </button>
+      />
+      <Button text="›" aria-label={`Next ${name}`} disabled={last === size} onClick={() => move(start + step)} />
       <span role="status">
         {name} {count(start + 1)} to {count(last)} of {count(size)}
       </span>

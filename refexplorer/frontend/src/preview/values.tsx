@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 
+import { Button } from "../shared/parts.tsx";
 import { count, counted, grouped } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { AxisMark, ReadingModel } from "../shared/wire.ts";
@@ -362,28 +363,24 @@ function Caption({ reading, session }: { reading: ReadingModel; session: Explore
         <>
           {" "}
           ·{" "}
-          <button
-            type="button"
+          <Button
+            text={`${counted(chunks.fill, "chunk")} without a reference`}
             class="link"
             title="List the chunks of the array without a reference"
             onClick={() => session.run(session.focusOn("absent", reading.array))}
-          >
-            {counted(chunks.fill, "chunk")} without a reference
-          </button>
+          />
         </>
       )}
       {chunks.failed > 0 && (
         <>
           {" "}
           ·{" "}
-          <button
-            type="button"
+          <Button
+            text={`✕ ${counted(chunks.failed, "chunk")} failed`}
             class="link bad"
             title="List the chunks that failed, with the cause of each"
             onClick={() => session.run(session.focusOn("failed", reading.array))}
-          >
-            ✕ {counted(chunks.failed, "chunk")} failed
-          </button>
+          />
         </>
       )}
     </p>
@@ -400,15 +397,7 @@ function Modes({ modes, chosen, choose }: ModesProps) {
   return (
     <span class="zoom" role="group" aria-label="Show as">
       {Object.entries(modes).map(([mode, name]) => (
-        <button
-          type="button"
-          key={mode}
-          class="button"
-          aria-pressed={mode === chosen}
-          onClick={() => choose(mode as Mode)}
-        >
-          {name}
-        </button>
+        <Button text={name} key={mode} aria-pressed={mode === chosen} onClick={() => choose(mode as Mode)} />
       ))}
     </span>
   );
@@ -434,11 +423,7 @@ function Axes({ plan: { drawn, stepped }, choose }: { plan: Layout; choose(dimen
           choose={(axis) => set(place, Number(axis))}
         />
       ))}
-      {drawn.length === 2 && (
-        <button type="button" class="button" onClick={() => choose(chosen.toReversed())}>
-          Transpose
-        </button>
-      )}
+      {drawn.length === 2 && <Button text="Transpose" onClick={() => choose(chosen.toReversed())} />}
     </>
   );
 }

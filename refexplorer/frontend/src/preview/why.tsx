@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 
 import type { ExplorerSession } from "../explorer/session.ts";
-import { Sentence } from "../shared/parts.tsx";
+import { Button, Sentence } from "../shared/parts.tsx";
 import type { ValueTraced } from "../shared/wire.ts";
 
 interface Props {
@@ -34,14 +34,7 @@ export function WhyValue({ session, array, index, atOnce = false }: Props) {
     <div class="why">
       {!atOnce && (
         <>
-          <button
-            type="button"
-            class="button"
-            disabled={answer !== null && "asking" in answer}
-            onClick={() => void ask()}
-          >
-            Why this value?
-          </button>{" "}
+          <Button text="Why this value?" disabled={answer !== null && "asking" in answer} onClick={() => void ask()} />{" "}
           <code>
             {array}[{index.join(", ")}]
           </code>

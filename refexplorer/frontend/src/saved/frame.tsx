@@ -2,6 +2,7 @@
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
+import { Button } from "../shared/parts.tsx";
 import type { Render } from "../shared/mount.tsx";
 import { ThemeButton } from "../page/themebutton.tsx";
 import type { SavedContent } from "./content.ts";
@@ -28,16 +29,14 @@ export function SavedPage({ content, label: main, model, show }: Props) {
         {labels.length > 1 && (
           <nav aria-label="Views">
             {labels.map((label) => (
-              <button
-                type="button"
+              <Button
+                text={label}
                 key={label}
                 class="nav"
                 data-name={label}
                 aria-current={shown === label ? "page" : undefined}
                 onClick={() => turn(label)}
-              >
-                {label}
-              </button>
+              />
             ))}
           </nav>
         )}

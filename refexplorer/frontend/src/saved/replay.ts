@@ -47,6 +47,7 @@ const NO_ITEM: Omit<PathItem, "path" | "name" | "type" | "code"> = {
   notes: null,
   array: null,
   chunk: null,
+  checked: null,
 };
 const KERNEL = "which needs Python. This is a saved page: open the set with refexplorer.";
 /** What is not here, by what asks for it. */
@@ -65,7 +66,6 @@ const ABSENT: Record<string, string> = {
   "key.trace": `This chunk was not decoded when the page was saved. It can be read from its file, ${KERNEL}`,
   "targets.check": `To check the files, each is asked for its size, ${KERNEL}`,
   "target.show": `The map of this part of the file was not drawn when the page was saved, ${KERNEL}`,
-  "cost.measure": `To measure this host, one of its files is asked for, ${KERNEL}`,
   "cost.show": `The cost of this access was not recorded, ${KERNEL}`,
   "grid.show": `This part of the map was not drawn when the page was saved, ${KERNEL}`,
   "changes.with": `To compare with another set, it is opened, ${KERNEL}`,

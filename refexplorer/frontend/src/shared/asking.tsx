@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 
-import { Sentence } from "./parts.tsx";
+import { Button, Sentence } from "./parts.tsx";
 import { useStore } from "./store.ts";
 import type { JobProgress } from "./wire.ts";
 import { measured, type Asked, type Waiting } from "./waiting.ts";
@@ -50,9 +50,7 @@ export function Question({ sentence, grant, allow }: QuestionProps) {
       <p>
         <Sentence text={sentence ?? "Access to these bytes has not been allowed yet."} />
       </p>
-      <button type="button" class="button main-button" onClick={() => allow(grant)}>
-        Allow {grant}
-      </button>
+      <Button text={`Allow ${grant}`} class="button main-button" onClick={() => allow(grant)} />
     </div>
   );
 }
@@ -62,9 +60,7 @@ export function Working({ progress, cancel }: { progress: JobProgress | null; ca
     <div class="working" role="status">
       <progress {...measured(progress)} aria-label="Reading" />
       <span>{progress?.label ?? "Reading …"}</span>
-      <button type="button" class="button" onClick={cancel}>
-        Cancel
-      </button>
+      <Button text="Cancel" onClick={cancel} />
     </div>
   );
 }

@@ -1,6 +1,7 @@
 /** The steps of a derivation, one below the other, with what each started from and what came of it. */
 
 import type { Derived } from "./wire.ts";
+import { Button } from "./parts.tsx";
 
 export interface Place {
   from: number;
@@ -32,9 +33,7 @@ function Step({ step, jump }: { step: Derived; jump: Props["jump"] }) {
           {name}
         </span>
       ) : (
-        <button type="button" class="step-name" title="Show this in the text" onClick={() => jump({ from, to })}>
-          {name}
-        </button>
+        <Button text={name} class="step-name" title="Show this in the text" onClick={() => jump({ from, to })} />
       )}
       <span class="step-body">
         <Formula step={step} />

@@ -1,12 +1,26 @@
 /** Small pieces that both views show. */
 
-import { Fragment, type ComponentChildren } from "preact";
+import { Fragment, type ButtonHTMLAttributes, type ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 
 import { grouped, placeOf, TOGETHER } from "./notes.ts";
 import { KIND_NAMES, SEVERITY_MARKS } from "./format.ts";
 import type { Host } from "./host.ts";
 import type { Kind, Note, Severity } from "./wire.ts";
+
+interface ButtonProps extends ButtonHTMLAttributes {
+  /** What stands on it, where that is no more than text. */
+  text?: ComponentChildren;
+}
+
+/** A button as it is drawn everywhere, where nothing else is said of it. */
+export function Button({ text, children, ...others }: ButtonProps) {
+  return (
+    <button type="button" class="button" {...others}>
+      {text ?? children}
+    </button>
+  );
+}
 
 /** The kind of a reference: a letter and a colour, and its name where there is room. */
 export function Badge({ kind, named = false }: { kind: Kind; named?: boolean }) {
@@ -134,11 +148,7 @@ function NoteLine({ note, go }: { note: Note; go: (() => void) | null }) {
     </>
   );
   if (go === null) return <div class="note">{body}</div>;
-  return (
-    <button type="button" class="note" title={note.pointer} onClick={go}>
-      {body}
-    </button>
-  );
+  return <Button text={body} class="note" title={note.pointer} onClick={go} />;
 }
 
 /** Puts a text on the clipboard and says so. */
@@ -149,9 +159,9 @@ export function Copy({ text, label = "Copy" }: { text: string | (() => string); 
     setTimeout(() => say(null), 1600);
   };
   return (
-    <button type="button" class="button" aria-label={said ?? label} onClick={copy} disabled={text === ""}>
+    <Button aria-label={said ?? label} onClick={copy} disabled={text === ""}>
       <span role="status">{said ?? label}</span>
-    </button>
+    </Button>
   );
 }
 
@@ -182,11 +192,7 @@ export function Blank({ sentence, retry }: { sentence: string; retry?: () => voi
       <p>
         <Sentence text={sentence} />
       </p>
-      {retry && (
-        <button type="button" class="button" onClick={retry}>
-          Try again
-        </button>
-      )}
+      {retry && <Button text="Try again" onClick={retry} />}
     </div>
   );
 }

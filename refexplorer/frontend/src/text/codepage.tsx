@@ -1,6 +1,6 @@
 /** The page of a diagnostic code: what readers do, how it comes about, what to do, the smallest example. */
 
-import { Sentence } from "../shared/parts.tsx";
+import { Button, Sentence } from "../shared/parts.tsx";
 import type { CodePage } from "../shared/wire.ts";
 
 interface Props {
@@ -39,9 +39,7 @@ export function PageOfCode({ page, write, cite }: Props) {
               <Sentence text={page.rule.sentence} />{" "}
               {cite && (
                 <>
-                  <button type="button" class="button" onClick={() => cite(page.rule!.name)}>
-                    Show the rule
-                  </button>{" "}
+                  <Button text="Show the rule" onClick={() => cite(page.rule!.name)} />{" "}
                 </>
               )}
               <a href={page.rule.link} target="_blank" rel="noreferrer">
@@ -61,11 +59,7 @@ export function PageOfCode({ page, write, cite }: Props) {
           </>
         )}
       </dl>
-      {write && page.live && (
-        <button type="button" class="button" onClick={() => write(page.example)}>
-          Insert into the editor
-        </button>
-      )}
+      {write && page.live && <Button text="Insert into the editor" onClick={() => write(page.example)} />}
     </>
   );
 }

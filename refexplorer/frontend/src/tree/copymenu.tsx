@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { toClipboard } from "../shared/parts.tsx";
+import { Button, toClipboard } from "../shared/parts.tsx";
 import type { PathItem } from "../shared/wire.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 
@@ -71,15 +71,14 @@ export function CopyMenu({ session, place, path, close }: Props) {
       {CHOICES.map(({ name, text }) => {
         const found = item && text(item);
         return (
-          <button
-            type="button"
+          <Button
+            text={name}
             key={name}
             role="menuitem"
             aria-disabled={!found}
             onClick={() => found && session.run(copy(found))}
-          >
-            {name}
-          </button>
+            class=""
+          />
         );
       })}
     </div>

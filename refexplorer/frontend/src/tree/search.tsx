@@ -2,7 +2,7 @@
 
 import { count, counted, KIND_NAMES, KINDS } from "../shared/format.ts";
 import { targetName } from "../maps/cells.ts";
-import { Badge } from "../shared/parts.tsx";
+import { Badge, Button } from "../shared/parts.tsx";
 import { Waited } from "../shared/asking.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Count, Kind } from "../shared/wire.ts";
@@ -41,8 +41,7 @@ export function SearchBox({ session, kinds }: Props) {
       />
       <div class="find-line">
         {KINDS.filter((kind) => kinds === null || Number(kinds[kind]) > 0).map((kind) => (
-          <button
-            type="button"
+          <Button
             key={kind}
             class="filter"
             aria-pressed={search.kinds.includes(kind)}
@@ -50,12 +49,11 @@ export function SearchBox({ session, kinds }: Props) {
             onClick={() => toggle(kind)}
           >
             <Badge kind={kind} /> <span class="filter-count">{kinds === null ? "" : count(kinds[kind])}</span>
-          </button>
+          </Button>
         ))}
         <StateFilter session={session} state="absent" name="absent chunks" />
         {(only === "trouble" || isTroubled(session)) && (
-          <button
-            type="button"
+          <Button
             class="filter plain"
             aria-pressed={only === "trouble"}
             title="Only chunks that are rejected, failed, missing, overlapping or different from their file, and keys with errors or warnings"
@@ -65,18 +63,17 @@ export function SearchBox({ session, kinds }: Props) {
               ✕
             </span>{" "}
             Problems only
-          </button>
+          </Button>
         )}
         {(only === "changes" || session.comparing.isOn) && (
-          <button
-            type="button"
+          <Button
             class="filter plain"
             aria-pressed={only === "changes"}
             title="Only keys that differ from the other set, including removed keys"
             onClick={() => session.run(session.showOnly(only === "changes" ? null : "changes"))}
           >
             <span aria-hidden="true">±</span> Changes only
-          </button>
+          </Button>
         )}
         <span class={wrong ? "find-said bad" : "find-said"} role="status">
           {wrong ?? (focus === null && searching ? found(session.rows.total, capped, inTargets) : "")}
@@ -87,9 +84,7 @@ export function SearchBox({ session, kinds }: Props) {
           <span role="status">
             <Focused focus={focus} total={searching ? session.rows.total : null} />
           </span>
-          <button type="button" class="button" onClick={() => session.find(START.search)}>
-            Show all keys
-          </button>
+          <Button text="Show all keys" onClick={() => session.find(START.search)} />
           <Waited waiting={session.narrowing} />
         </div>
       )}
@@ -113,15 +108,14 @@ function StateFilter({ session, state, name }: { session: ExplorerSession; state
   if (number === null || Number(number) === 0) return null;
   const pressed = focus?.by === "state" && focus.state === state && focus.array === null;
   return (
-    <button
-      type="button"
+    <Button
       class="filter plain"
       aria-pressed={pressed}
       title={`Only the chunks ${STATE_NAMES[state]}`}
       onClick={() => session.run(pressed ? session.find(START.search) : session.focusOn(state, null))}
     >
       <Mark state={state} /> {name} <span class="filter-count">{count(number)}</span>
-    </button>
+    </Button>
   );
 }
 

@@ -1,5 +1,6 @@
 /** Branches, tags and snapshots to choose from: to open one, and to compare any two. */
 
+import { Button } from "../shared/parts.tsx";
 import { Failure, Waited } from "../shared/asking.tsx";
 import { useStore } from "../shared/store.ts";
 import type { VersionList } from "../shared/wire.ts";
@@ -15,9 +16,7 @@ export function Versions({ picker }: { picker: VersionPicker }) {
       <h3>Versions</h3>
       {versions === null ? (
         <div class="offer">
-          <button type="button" class="button" onClick={() => void picker.list()}>
-            List branches, tags and snapshots
-          </button>
+          <Button text="List branches, tags and snapshots" onClick={() => void picker.list()} />
           <span class="quiet">Reads the history of the repository; no reference.</span>
         </div>
       ) : (
@@ -28,23 +27,18 @@ export function Versions({ picker }: { picker: VersionPicker }) {
             chosen={after}
             choose={(next) => picker.set({ after: next, changes: null })}
           />
-          <button
-            type="button"
-            class="button"
+          <Button
+            text="Open this version"
             disabled={after === versions.shown}
             onClick={() => void picker.open(after)}
-          >
-            Open this version
-          </button>
+          />
           <Choice
             name="compared with"
             versions={versions}
             chosen={before}
             choose={(next) => picker.set({ before: next, changes: null })}
           />
-          <button type="button" class="button" disabled={before === after} onClick={() => void picker.compare()}>
-            What changed since
-          </button>
+          <Button text="What changed since" disabled={before === after} onClick={() => void picker.compare()} />
           {versions.more && <p class="quiet">There are older snapshots; `refexplorer.history` lists them all.</p>}
         </>
       )}

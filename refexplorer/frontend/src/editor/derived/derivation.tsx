@@ -2,7 +2,7 @@
 
 import { count } from "../../shared/format.ts";
 import { DerivationSteps, type Place } from "../../shared/derivation.tsx";
-import { Blank } from "../../shared/parts.tsx";
+import { Blank, Button } from "../../shared/parts.tsx";
 import { useStore } from "../../shared/store.ts";
 import type { Derivation } from "../../shared/wire.ts";
 import type { Tracing } from "./tracing.ts";
@@ -23,9 +23,7 @@ export function DerivationPanel({ tracing, jump, explore }: Props) {
       ) : (
         <Steps derivation={derivation} jump={jump} explore={explore} />
       )}
-      <button type="button" class="button close" aria-label="Close" onClick={() => tracing.close()}>
-        ✕
-      </button>
+      <Button text="✕" class="button close" aria-label="Close" onClick={() => tracing.close()} />
     </section>
   );
 }
@@ -39,9 +37,7 @@ function Steps({ derivation, jump, explore }: { derivation: Derivation } & Pick<
         <span class="quiet">
           comes from <code>{origin}</code>; key number {count(number)}, from 0
         </span>{" "}
-        <button type="button" class="link" onClick={() => explore(key)}>
-          Show in the explorer
-        </button>
+        <Button text="Show in the explorer" class="link" onClick={() => explore(key)} />
       </p>
       <DerivationSteps steps={steps} jump={jump} />
     </>

@@ -3,7 +3,7 @@
 import { useEffect } from "preact/hooks";
 
 import { count, counted } from "../../shared/format.ts";
-import { Blank } from "../../shared/parts.tsx";
+import { Blank, Button } from "../../shared/parts.tsx";
 import { useStore } from "../../shared/store.ts";
 import { measured } from "../../shared/waiting.ts";
 import type { Shorter } from "../../shared/wire.ts";
@@ -21,9 +21,7 @@ export function ShorterPanel({ shortening }: { shortening: Shortening }) {
         <p class="shorter-line" role="status">
           <progress {...measured(progress)} aria-label="Searching" />
           <span>{progress?.label ?? "Looking for templates and regular sequences …"}</span>
-          <button type="button" class="button" onClick={() => shortening.cancel()}>
-            Cancel
-          </button>
+          <Button text="Cancel" onClick={() => shortening.cancel()} />
         </p>
       )}
       {trouble !== null && <Blank sentence={trouble} retry={() => void shortening.find()} />}
@@ -32,15 +30,11 @@ export function ShorterPanel({ shortening }: { shortening: Shortening }) {
         <p class="shorter-line">
           {taken ? (
             <>
-              <button type="button" class="button" onClick={() => shortening.put(false)}>
-                Restore the old text
-              </button>
+              <Button text="Restore the old text" onClick={() => shortening.put(false)} />
               <span role="status">Replaced by a shorter text with the same references.</span>
             </>
           ) : (
-            <button type="button" class="button main-button" onClick={() => shortening.put(true)}>
-              Replace the text
-            </button>
+            <Button text="Replace the text" class="button main-button" onClick={() => shortening.put(true)} />
           )}
         </p>
       )}

@@ -3,7 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 
 import { count } from "../../shared/format.ts";
-import { Blank, Sentence } from "../../shared/parts.tsx";
+import { Blank, Button, Sentence } from "../../shared/parts.tsx";
 import { useStore } from "../../shared/store.ts";
 import type { RuleFollowed, TaughtRule } from "../../shared/wire.ts";
 import type { Specification } from "./specification.ts";
@@ -26,9 +26,7 @@ export function SpecificationRules({ specification, write, train }: Props) {
   const sections = [...new Set(rules?.map((rule) => rule.section))];
   return (
     <section class="rules" aria-label="Rules of the specification" ref={pane}>
-      <button type="button" class="button close" aria-label="Close" onClick={() => specification.close()}>
-        ✕
-      </button>
+      <Button text="✕" class="button close" aria-label="Close" onClick={() => specification.close()} />
       {rules === null && <Blank sentence={trouble ?? "Loading the rules …"} />}
       {sections.map((section) => {
         const own = rules!.filter((rule) => rule.section === section);
@@ -43,15 +41,14 @@ export function SpecificationRules({ specification, write, train }: Props) {
             <ul>
               {own.map((rule) => (
                 <li key={rule.name} data-rule={rule.name} class={lit.includes(rule.name) ? "rule lit" : "rule"}>
-                  <button
-                    type="button"
+                  <Button
                     class="rule-said"
                     aria-expanded={rule.name === chosen}
                     onClick={() => specification.choose(rule.name === chosen ? null : rule.name)}
                   >
                     <Sentence text={rule.sentence} />
                     {lit.includes(rule.name) && <span class="unseen"> (at the cursor)</span>}
-                  </button>
+                  </Button>
                   {rule.name === chosen && (
                     <Chosen rule={rule} followed={followed} trouble={trouble} write={write} train={train} />
                   )}
@@ -83,15 +80,9 @@ function Chosen({ rule: { name, example, exercises }, followed, trouble, write, 
         </pre>
       )}
       <p class="rule-ways">
-        {write && example !== null && (
-          <button type="button" class="button" onClick={() => write(example)}>
-            Insert into the editor
-          </button>
-        )}
+        {write && example !== null && <Button text="Insert into the editor" onClick={() => write(example)} />}
         {exercises.map((one) => (
-          <button type="button" class="button" key={one.name} onClick={() => train(one.name)}>
-            {one.title}
-          </button>
+          <Button text={one.title} key={one.name} onClick={() => train(one.name)} />
         ))}
       </p>
     </div>

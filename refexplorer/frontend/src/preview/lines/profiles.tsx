@@ -2,6 +2,7 @@
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 
+import { Button } from "../../shared/parts.tsx";
 import { counted } from "../../shared/format.ts";
 import { useWidth } from "../../shared/width.ts";
 import { lines, type Look } from "../plot.ts";
@@ -58,23 +59,20 @@ export function Profiles({ axes, profiles, values, stepped, steps, all, shape, l
           <li key={name}>
             <span class="swatch" style={{ background: colour }} /> {name}{" "}
             {own !== null && (
-              <button
-                type="button"
+              <Button
+                text="remove"
                 class="link"
                 aria-label={`Remove the profile at ${name}`}
                 onClick={() => remove(own)}
-              >
-                remove
-              </button>
+              />
             )}
           </li>
         ))}
       </ul>
       <p class="pages">
         {isNew && (
-          <button
-            type="button"
-            class="button"
+          <Button
+            text="Keep this profile"
             disabled={kept.length >= MOST_KEPT}
             title={
               kept.length >= MOST_KEPT
@@ -82,15 +80,9 @@ export function Profiles({ axes, profiles, values, stepped, steps, all, shape, l
                 : "Compare it with others, in this slice and the next ones (p)"
             }
             onClick={keep}
-          >
-            Keep this profile
-          </button>
+          />
         )}
-        {kept.length > 1 && (
-          <button type="button" class="button" onClick={() => remove(null)}>
-            Remove all
-          </button>
-        )}
+        {kept.length > 1 && <Button text="Remove all" onClick={() => remove(null)} />}
         <span class="quiet" role="status">
           {kept.length > 0 && `${counted(kept.length, "profile")} kept, drawn for the current slice`}
         </span>

@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 
 import type { ExplorerSession } from "../../explorer/session.ts";
+import { Button } from "../../shared/parts.tsx";
 import type { ReadingModel } from "../../shared/wire.ts";
 import { Menu } from "../../shared/menu.tsx";
 import { pngOf, save, svgOf, type Caption } from "../saving.ts";
@@ -58,9 +59,9 @@ export function Take({ session, reading, axes, steps, figure, caption }: Props) 
     <Menu label="Save as">
       <div class="menu-list">
         {files.map(([label, title, make]) => (
-          <button type="button" key={label} class="menu-item" aria-label={label} onClick={() => void run(make)}>
+          <Button key={label} class="menu-item" aria-label={label} onClick={() => void run(make)}>
             <b>{label}</b> <span class="quiet">{title}</span>
-          </button>
+          </Button>
         ))}
       </div>
       {said !== null && (

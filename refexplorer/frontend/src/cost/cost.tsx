@@ -6,9 +6,9 @@ import type { ExplorerSession } from "../explorer/session.ts";
 import { TELLING } from "../maps/cells.ts";
 import { Choice } from "../maps/mapparts.tsx";
 import { Data } from "../preview/data.tsx";
-import { Failure, Question, Waited, Working } from "../shared/asking.tsx";
+import { Failure, Waited } from "../shared/asking.tsx";
 import { bytes, count, counted } from "../shared/format.ts";
-import { Blank, Sentence, Unknown } from "../shared/parts.tsx";
+import { Blank, Button, Sentence, Unknown } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { AccessCost, Connection, ReadingCosts } from "../shared/wire.ts";
 import { duration, GIVEN, placed, secondsOf, shaded, wasteOf, type Costs, type CostsState } from "./costs.ts";
@@ -52,9 +52,7 @@ export function Cost({ session }: { session: ExplorerSession }) {
       <p class="caption">
         {cost.array !== null && <b>{cost.array || "/"}</b>} From {state.place}: {duration(place.latency)} latency,{" "}
         {bytes(Math.round(place.bandwidth))}/s, as {state.reader} reads.{" "}
-        <button type="button" class="link" onClick={() => session.set({ isAside: true })}>
-          Change
-        </button>
+        <Button text="Change" class="link" onClick={() => session.set({ isAside: true })} />
       </p>
       <Bars costs={costs} state={state} cost={cost} place={place} />
     </>
@@ -72,7 +70,7 @@ export function CostDetails({ session }: { session: ExplorerSession }) {
       <h3>Cost of reading</h3>
       <p class="caption">
         This reads no files. Requests and bytes are computed from the set, and times from the latency and bandwidth
-        below, which are assumed or measured.
+        below.
       </p>
       <Controls costs={costs} state={state} cost={cost} place={placed(state)!} />
       <Findings cost={cost} />
@@ -107,7 +105,7 @@ function Controls({ costs, state, cost, place }: Drawn) {
           label="Place"
           value={state.place}
           options={cost.places.map(({ name }) => [name, name])}
-          choose={(name) => costs.change({ place: name, latency: null, bandwidth: null, stream: null })}
+          choose={(name) => costs.change({ place: name, latency: null, bandwidth: null })}
         />
         {readers.length > 1 && (
           <Choice
@@ -130,42 +128,10 @@ function Controls({ costs, state, cost, place }: Drawn) {
         value={place.bandwidth}
         range={BANDWIDTHS}
         text={`${bytes(Math.round(place.bandwidth))}/s`}
-        move={(bandwidth) => costs.change({ bandwidth, stream: null })}
+        move={(bandwidth) => costs.change({ bandwidth })}
       />
-      <Measured costs={costs} state={state} />
-      {cost.array !== null && <Given costs={costs} state={state} dimensions={cost.dimensions} />}
+      {cost.array !== null && <Given costs={costs} state={state} />}
     </>
-  );
-}
-
-/** The place of the targets itself, by a few requests that were allowed. */
-function Measured({ costs, state: { measured, measuredError } }: { costs: Costs; state: CostsState }) {
-  const { progress } = useStore(costs.measuring);
-  const grant = measured?.place === null ? measured.grant : null;
-  return (
-    <div class="cost-measured">
-      {progress !== null ? (
-        <Working progress={progress} cancel={() => costs.measuring.cancel()} />
-      ) : (
-        <button
-          type="button"
-          class="button"
-          title="At most 15 requests to one file of the set"
-          onClick={() => void costs.measure(null)}
-        >
-          Measure this host
-        </button>
-      )}
-      {measuredError !== null && <Failure sentence={measuredError} />}
-      {grant !== null && measuredError === null && (
-        <Question sentence={measured!.asked} grant={grant} allow={(name) => void costs.measure(name)} />
-      )}
-      {grant === null && measured !== null && (
-        <p class="quiet" role="status">
-          <Sentence text={measured.asked} />
-        </p>
-      )}
-    </div>
   );
 }
 
@@ -196,11 +162,10 @@ function Slider({ label, value, range, text, move }: SliderProps) {
   );
 }
 
-/** A part of the array, or chunks of tasks, beside the standard accesses. */
-function Given({ costs, state, dimensions }: { costs: Costs; state: CostsState; dimensions: string[] }) {
+/** A part of the array, beside the standard accesses. */
+function Given({ costs, state }: { costs: Costs; state: CostsState }) {
   const [text, setText] = useState(state.given);
   useEffect(() => setText(state.given), [state.given]);
-  const name = dimensions[0] ?? "time";
   return (
     <form
       class="cost-given"
@@ -215,13 +180,11 @@ function Given({ costs, state, dimensions }: { costs: Costs; state: CostsState; 
           type="text"
           value={text}
           spellcheck={false}
-          placeholder={`0, 10:20 or ${name}=10`}
+          placeholder="0, 10:20"
           onInput={(event) => setText(event.currentTarget.value)}
         />
       </label>
-      <button type="submit" class="button">
-        Show its cost
-      </button>
+      <Button text="Show its cost" type="submit" />
     </form>
   );
 }
@@ -280,6 +243,7 @@ function Access({ bar, costs, shaded }: { bar: AccessCost; costs: Costs; shaded:
       : `${counted(bar.chunks, "chunk")}${bar.files === null ? "" : ` from ${counted(bar.files, "file")}`}`,
     Number(bar.held) > 0 ? `${count(bar.held!)} stored in the set` : "",
     Number(bar.absent) > 0 ? `${count(bar.absent!)} without a reference` : "",
+    Number(bar.rejected) > 0 ? `${count(bar.rejected!)} rejected` : "",
     ...bar.unknown,
   ];
   return (
@@ -287,15 +251,13 @@ function Access({ bar, costs, shaded }: { bar: AccessCost; costs: Costs; shaded:
       {bar.name === "open" ? (
         <>Opening {bar.path || "the set"}</>
       ) : (
-        <button
-          type="button"
+        <Button
+          text={bar.name}
           class="link"
           aria-pressed={shaded}
           title="Shade the chunks by this access"
           onClick={() => costs.shade(bar.name)}
-        >
-          {bar.name}
-        </button>
+        />
       )}{" "}
       <code>{bar.selection}</code>
       <span class="quiet shape">{parts.filter(Boolean).join(", ")}</span>

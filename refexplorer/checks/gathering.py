@@ -267,7 +267,6 @@ class ReportBuilder:
             if not len(free):
                 continue
             found = FileDifference.of_chunks("no-reference", self._arrays[path].meta, free)
-            found.message = f"such as {found.keys[0]}"
             self._groups.note(path, number, self._urls[number], found)
 
     def _fill(self, path: str, start: list[int], shape: list[int], is_alike: bool) -> None:
@@ -311,8 +310,7 @@ class ReportBuilder:
                     self._ledger.objects.add(name, ObjectState.NOT_TAKEN, _OF_ANOTHER)
                     continue
                 self._ledger.objects.add(name, ObjectState.LACKING)
-                such = f"such as {keys[0]}" if keys else None
-                found = FileDifference("lacking-object", None, None, such, 0, keys)
+                found = FileDifference("lacking-object", None, None, None, 0, keys)
                 self._groups.note(path, number, self._urls[number], found)
 
     def _holes(self, path: str) -> tuple[list[str], bool]:
@@ -387,8 +385,8 @@ class ReportBuilder:
             meta, numbers = self._arrays[path].meta, sorted(reasons)
             keys = tuple(map(meta.key_at, numbers[:NAMED_KEYS]))
             what = counted(len(numbers), "inline chunk")
-            message = f"{array_text(path)}: {what} cannot be decoded, such as {keys[0]}"
-            message += f" ({reasons[numbers[0]].rstrip('.')})"
+            message = f"{array_text(path)}: {what} cannot be decoded"
+            message += f" ({keys[0]}: {reasons[numbers[0]].rstrip('.')})"
             code = "undecodable-inline"
             yield Finding(
                 code, CODES[code].severity, self._base + pointer(keys[0]), message, key=keys[0],

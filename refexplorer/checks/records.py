@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.checks.states import FileState, ObjectState
-from refexplorer.core.text import array_text, counted, escape, file_text, masks_repr
+from refexplorer.core.text import ADVICE, array_text, counted, escape, file_text, masks_repr
+from refexplorer.io.access import shown
 from refexplorer.spec.codes import CODES
 from refexplorer.spec.findings import Finding, pointer
 from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -320,12 +321,13 @@ def _range_text(key: CauseKey, group: FindingGroup) -> str:
 
 def _text(key: CauseKey, group: FindingGroup, of: int) -> str:
     """Return the sentence on what files say."""
-    said, files, count = group.message, group.files, group.file_count
+    files, count = group.files, group.file_count
+    said = without_advice(group.message or "", files)
     if key.theirs is not None:
         said = f"{key.code.replace('-', ' ')} {key.theirs}, the set says {key.ours}"
-    if group.keys and not any(name in (said or "") for name in group.keys):
-        first = f"such as {group.keys[0]}"
-        said = f"{said.rstrip('.')}, {first}" if said else first
+    if group.keys and not any(name in said for name in group.keys):
+        first = group.keys[0] if group.references == 1 else f"such as {group.keys[0]}"
+        said = f"{first}: {said}" if said else first
     verb, _, rest = CODES[key.code].predicate.partition(" ")
     which = counted(count, "file") if of <= 1 else f"{count:,} of {counted(of, 'file')}"
     verb = _SINGULAR.get(verb, verb + "s") if count == 1 else verb
@@ -335,6 +337,14 @@ def _text(key: CauseKey, group: FindingGroup, of: int) -> str:
     where = "Keys of no array" if key.path is None else array_text(key.path)
     found = f"{where}: {which} {verb} {rest}{inside}"
     return f"{found}: {names}{more}" if names else found
+
+
+def without_advice(message: str, files: Sequence[str] = ()) -> str:
+    """Return why a file cannot be read, without its name and without what to do."""
+    reason = message.partition(ADVICE)[0].rstrip(".")
+    for url in files[:1]:
+        reason = reason.removeprefix(f"The metadata could not be read from {shown(url)}: ")
+    return reason
 
 
 class Reasons:

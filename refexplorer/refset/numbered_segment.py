@@ -145,9 +145,15 @@ class SegmentPart(ABC):
     def columns(self) -> Columns:
         """The references, `count` rows; those that cannot be used are `FAILED`."""
 
-    @abstractmethod
     def release(self) -> None:
-        """Forget the references; when they are read again, nothing is noted twice."""
+        """Forget the references, less their counts; when read again, nothing is noted twice."""
+        if self.is_read:
+            self._tally = Tally.of(self.columns)
+            self._forget()
+
+    @abstractmethod
+    def _forget(self) -> None:
+        """Forget the references that were read."""
 
     @abstractmethod
     def counted(self) -> TargetTally | None:

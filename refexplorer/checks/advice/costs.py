@@ -19,6 +19,7 @@ from refexplorer.checks.advice.requests import (
     following,
 )
 from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.text import counted
 from refexplorer.io.decode.sizes import place_count
 from refexplorer.io.reading.selection import places_along
 from refexplorer.refset.chunk_grid import ChunkColumns, ChunkReferences, chunk_counts
@@ -123,7 +124,10 @@ def part_of(array: ArrayMeta, part: Access) -> PartOfArray:
     rank = len(array.shape)
     if len(part) > rank:
         name = array.path or "the root array"
-        raise RefexplorerError(f"{name} has {rank} dimensions, not {len(part)}.")
+        raise RefexplorerError(
+            f"{name} has {counted(rank, 'dimension')}, not {len(part)}; give an index or a slice "
+            "for each."
+        )
     parts = [*part, *[slice(None)] * (rank - len(part))]
     places = tuple(map(places_along, parts, array.shape))
     return PartOfArray(array, places, f"[{', '.join(map(_index_text, parts))}]")

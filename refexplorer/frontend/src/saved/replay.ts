@@ -47,6 +47,7 @@ const NO_ITEM: Omit<PathItem, "path" | "name" | "type" | "code"> = {
   notes: null,
   array: null,
   chunk: null,
+  checked: null,
 };
 const KERNEL = "which needs Python. This is a saved page: open the set with refexplorer.";
 /** What is not here, by what asks for it. */

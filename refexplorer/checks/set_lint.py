@@ -341,7 +341,7 @@ def note_rejected(ledger: Ledger, opened: OpenedSet, findings: Findings, later: 
     stores = [part.store for part in opened.parts if isinstance(part, ParquetRecords)]
     files = frozenset[str]().union(*(store.files for store in stores))
     errors = (found for found in findings if found.severity is Severity.ERROR)
-    # what record files reject was counted when they were read once more
+    # what record files reject was counted when they were read again
     ledger.keys.counts[KeyState.REJECTED] = later + sum(
         found.count for found in errors if found.pointer not in files
     )
@@ -374,7 +374,7 @@ def set_findings(
     lint_metadata(opened, KeyFindings(base, found))
     graves = [each for each in found if each.severity is Severity.ERROR or each.code in _GRAVE]
     lost = Findings()
-    if not is_full:  # else counting would read all record files once more
+    if not is_full:  # else counting would read all record files again
         lint_lost_places(opened, KeyFindings(base, lost))
     groups: dict[tuple[str, str, str], list[Finding]] = {}
     for each in (*rejected, *graves, *lost):

@@ -21,7 +21,7 @@ from refexplorer.core.text import masked_text, shorten
 
 
 class PickledByFields:
-    """A data class whose `cached_property` values stay behind and are computed anew.
+    """A data class whose `cached_property` values stay behind and are computed again.
 
     They are larger than the fields, and some hold closures or numbers of this process alone.
     """

@@ -75,7 +75,7 @@ _FROM_WORD = [(re.compile(pattern), sentence) for pattern, sentence in _WORDS]
 
 
 def slip(text: str, at: int, said: str) -> Slip | None:
-    """Say what was meant where a text is no JSON; None where nothing usual is there."""
+    """Return what was meant where a text is no JSON; None where nothing usual is there."""
     if said.startswith("Invalid control character"):
         return Slip(at, _control(text[at]))
     if said.startswith("Invalid \\"):
@@ -124,7 +124,7 @@ def _named(text: str, at: int, said: str) -> Slip | None:
 
 
 def _structural(text: str, at: int, said: str) -> Slip | None:
-    """Say what is missing or too much."""
+    """Return what is missing or too much."""
     here = text[at : at + 1]
     if said.startswith("Extra data"):
         if here in ("{", "[", '"'):
@@ -313,7 +313,7 @@ def _check_depth(text: str, limits: Limits) -> None:
 
 
 def is_deep(values: Iterable[object], levels: int) -> bool:
-    """Say whether a value is nested deeper than some levels."""
+    """Return whether a value is nested deeper than some levels."""
     level = [value for value in values if isinstance(value, dict | list)]
     for _ in range(levels):
         inner = (one.values() if isinstance(one, dict) else one for one in level)

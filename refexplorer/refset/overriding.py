@@ -63,7 +63,7 @@ def apply_overrides(
 
 
 def may_generate(made: Generated, keys: pa.LargeStringArray) -> np.ndarray:
-    """Say which keys look as if an item could make them, shape ``(n,)`` bool."""
+    """Return which keys look as if an item could make them, shape ``(n,)`` bool."""
     inverter = made.item.inverter
     if inverter is not None:
         return flags_of(pc.match_substring_regex(keys, f"(?s)^(?:{inverter.pattern})$"))
@@ -71,7 +71,7 @@ def may_generate(made: Generated, keys: pa.LargeStringArray) -> np.ndarray:
 
 
 def is_within(path: str, folder: str) -> bool:
-    """Say whether a path is a folder or inside it."""
+    """Return whether a path is a folder or inside it."""
     return prefix(path).startswith(prefix(folder))
 
 
@@ -309,7 +309,7 @@ def _blocks(parts: Iterable[Segment]) -> Iterator[Table]:
 
 
 def _may_repeat(parts: Iterable[Segment]) -> bool:
-    """Say whether there are gen items whose keys were not all compared when they were opened."""
+    """Return whether there are gen items whose keys were not all compared when they were opened."""
     made = [part for part in parts if isinstance(part, Generated)]
     large = [part.folder for part in made if part.count > COMPARED_KEYS]
     return not all(part.item.certain for part in made) or any(

@@ -374,7 +374,7 @@ class TargetIndex:
         return [segments[part].key_at(row) for part, row in positions]
 
     def is_key(self, key: str, parts: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Say which rows of segments are the one of a key, shape ``(n,)`` bool."""
+        """Return which rows of segments are the one of a key, shape ``(n,)`` bool."""
         found = self._opened.find(key)
         if found is None:
             return np.zeros(len(rows), np.bool_)

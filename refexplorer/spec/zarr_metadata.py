@@ -110,7 +110,7 @@ _HEX = re.compile(r"0x[0-9a-fA-F]+")
 
 
 def wrong_fill_value(dtype: np.dtype[np.generic], value: object, zarr_format: int) -> str:
-    """Say what a fill value must be instead, as the end of a sentence; ``""`` if it is one."""
+    """Return what a fill value must be instead, as the end of a sentence; ``""`` if it is one."""
     rule = _RULES.get(dtype.kind)
     return "" if value is None or rule is None else rule(dtype, value, zarr_format)
 
@@ -179,7 +179,7 @@ METADATA_NAMES = frozenset({".zarray", ".zgroup", ".zattrs", ".zmetadata", "zarr
 
 
 def is_metadata(key: str) -> bool:
-    """Say whether a key holds Zarr metadata, which is JSON."""
+    """Return whether a key holds Zarr metadata, which is JSON."""
     return key.rpartition("/")[2] in METADATA_NAMES
 
 
@@ -204,7 +204,7 @@ _ADDED = {
     "crc32c": 4,
     "adler32": 4,
 }
-"""Codecs that add so many bytes to what they are given, whatever it is."""
+"""Codecs that add that many bytes to what they are given, whatever it is."""
 _RANK = 64
 """Dimensions that NumPy's arrays have at most."""
 

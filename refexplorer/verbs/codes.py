@@ -94,7 +94,7 @@ def explain_code(code: str) -> CodeExplanation:
 
 
 def _reader_texts(example: str) -> list[str]:
-    """Say what readers make of an example; those of whom the same is said, together.
+    """Return what readers make of an example; those of whom the same is said, together.
 
     Only readers of both versions: others refuse an example because it is so small.
     """

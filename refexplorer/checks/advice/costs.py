@@ -123,7 +123,7 @@ class ArrayCosts:
         self.is_uniform = bool(are_alike) and all(are_alike)
 
     def _is_alike(self, chunks: ChunkColumns) -> bool:
-        """Say whether some chunks are byte ranges of uncompressed, whole chunks."""
+        """Return whether some chunks are byte ranges of uncompressed, whole chunks."""
         if (size := self.array.encoded_size) is None:
             return False
         return bool((chunks.offsets >= 0).all()) and bool((chunks.lengths == size).all())
@@ -153,7 +153,7 @@ def _record_parts(opened: OpenedSet, array: ArrayMeta) -> Iterator[SegmentPart]:
 
 
 def _is_long(part: PartOfArray | TasksOfArray) -> bool:
-    """Say whether the chunks of tasks are too many to be made out one by one."""
+    """Return whether the chunks of tasks are too many to be made out one by one."""
     return isinstance(part, TasksOfArray) and part.chunk_count > READ_CHUNKS
 
 
@@ -393,5 +393,5 @@ def metadata_elsewhere(opened: OpenedSet) -> int:
 
 
 def has_consolidated(opened: OpenedSet, group: str) -> bool:
-    """Say whether a group of Zarr v2 has consolidated metadata."""
+    """Return whether a group of Zarr v2 has consolidated metadata."""
     return f"{prefix(group)}.zmetadata" in opened.table.metadata

@@ -163,7 +163,7 @@ def _reads_along(axis: ChunkAxis, length: int) -> int:
     """Return how many times chunks of a dimension are read by tasks, together."""
     if not axis.extent:
         return 0
-    # a border between tasks inside a chunk has it read once more
+    # a border between tasks inside a chunk has it read again
     borders = (axis.extent - 1) // length
     ends = (*axis.firsts[1:], axis.count)
     runs = zip(axis.firsts, axis.begins, ends, axis.lengths, strict=True)
@@ -182,7 +182,7 @@ def _multiples(begin: int, step: int, count: int, length: int) -> int:
 
 
 def is_countable(array: ArrayMeta) -> bool:
-    """Say whether the values of an array's chunks can be counted in columns."""
+    """Return whether the values of an array's chunks can be counted in columns."""
     return max(array.shape, default=0) < _COUNTED and math.prod(array.chunks) < _COUNTED
 
 

@@ -1,4 +1,4 @@
-"""Where the arrays of a file lie in those of the set, and what references to them should be."""
+"""Where the arrays of a file are in those of the set, and what references to them should be."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Origins:
         return found
 
     def knows_values(self, dimension: SetDimension) -> bool:
-        """Say whether the set holds a coordinate of which the file has a part."""
+        """Return whether the set holds a coordinate of which the file has a part."""
         path = prefix(dimension[0]) + dimension[1]
         held, native = self._matched.held.arrays.get(path), self._matched.native(path)
         if held is None or native is None or len(native.shape) != 1:
@@ -130,7 +130,7 @@ class Origins:
         return starts[0] if len(starts) == 1 else None
 
     def _holds(self, dimension: SetDimension, start: int) -> bool:
-        """Say whether the coordinate that the set holds begins there as in the file."""
+        """Return whether the coordinate that the set holds begins there as in the file."""
         matched = self._matched
         path = prefix(dimension[0]) + dimension[1]
         held, native = matched.held.arrays.get(path), matched.native(path)

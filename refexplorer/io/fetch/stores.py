@@ -94,7 +94,7 @@ class RemoteReader:
     async def _ask(self, place: Place, ask: Callable[[Any], Awaitable[Answer]]) -> Answer:
         """Ask a filesystem.
 
-        One whose connection broke is replaced, and asked once more if it had answered before.
+        One whose connection broke is replaced, and asked again if it had answered before.
         """
         with follow_allowed(self._policy):
             while True:
@@ -267,7 +267,7 @@ async def in_thread(call: Callable[..., Answer], *given: Any, **named: Any) -> A
 
 
 def is_s3(filesystem: Any) -> bool:
-    """Say whether a filesystem reads S3."""
+    """Return whether a filesystem reads S3."""
     return hasattr(filesystem, "_call_s3")
 
 

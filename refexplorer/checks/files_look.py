@@ -96,19 +96,7 @@ class FilesLook:
         found = builder.finish(run.is_complete, is_joined)
         if run.is_complete and is_joined is None:
             run.ledger.followed = builder.followed
-        return found, run.counts(
-            forms=dict(builder.forms),
-            files={path: builder.file_count(path) for path in self._arrays},
-            reasons=builder.reasons.ordered,
-            unchecked=tuple((path, what, n) for (path, what), n in builder.unchecked.items()),
-            failures=builder.reasons.failures,
-            changed=builder.changed,
-            grants=tuple(builder.reasons.grants),
-            values=builder.values,
-            largest=None if builder.largest is None else builder.largest[0],
-            largest_at=None if builder.largest is None else builder.largest[1],
-            false_nan=builder.false_nan,
-        )
+        return found, builder.counts
 
 
 class SharedCoordinates:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -420,26 +421,28 @@ class CheckedArray:
         return ", ".join(found) or "no chunks"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Counts:
     """What was counted besides the ledger."""
 
-    references: int  # All of the set
-    unfinished: tuple[str, ...]  # A sentence for each part that was given up
-    stopped: bool  # Whether it was stopped before the end
-    lost: LostFiles  # Record files of a parquet store that are missing or cannot be read
-    forms: Mapping[str, int] = field(default_factory=dict)  # Files by format
+    references: int = 0  # All of the set
+    unfinished: tuple[str, ...] = ()  # A sentence for each part that was given up
+    stopped: bool = False  # Whether it was stopped before the end
+    # Record files of a parquet store that are missing or cannot be read
+    lost: LostFiles = field(default_factory=LostFiles)
+    forms: dict[str, int] = field(default_factory=dict)  # Files by format
     # How many files each array was compared with, by path
-    files: Mapping[str, int] = field(default_factory=dict)
+    files: dict[str, int] = field(default_factory=dict)
     # Why references were not looked at: array, reason, how many
     reasons: tuple[tuple[str | None, str, int], ...] = ()
     # What of the metadata was not compared: array, what, in how many files
     unchecked: tuple[tuple[str, str, int], ...] = ()
     # The first files that could not be read, and why
-    failures: Mapping[str, str] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
     # What is different of targets that changed, by their URLs as people may see them
-    changed: Mapping[str, str] = field(default_factory=dict)
+    changed: dict[str, str] = field(default_factory=dict)
     grants: tuple[str, ...] = ()  # What `allow` needs for what was not asked
+    at: float = field(default_factory=time.time)  # When, in seconds since 1970
     # values, largest, largest_at, false_nan: Values that were compared, the largest difference and
     # its key, and how many values of the files the set reads as missing
     values: int = 0
@@ -449,5 +452,5 @@ class Counts:
     axes: tuple[CheckedAxis, ...] = ()  # The coordinates that were looked at
     since: str = ""  # What was compared with a lock
     # The shares whose results are of earlier runs, and when the oldest of each were written
-    shares: Mapping[int, str] = field(default_factory=dict)
+    shares: dict[int, str] = field(default_factory=dict)
     unknown: tuple[str, ...] = ()  # What else was asked for and is not known

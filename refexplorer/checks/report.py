@@ -14,18 +14,24 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from refexplorer.checks.axes import IN_FILES, NO_VALUES
-from refexplorer.checks.headlines import Headline, coverage, coverage_text, headline, unknowns
+from refexplorer.checks.headlines import (
+    Headline,
+    coverage,
+    coverage_text,
+    headline,
+    split,
+    unknowns,
+)
 from refexplorer.checks.ledger import CheckedArray, Counts, Ledger
 from refexplorer.checks.look.coordinates import AxesLook
 from refexplorer.checks.look.targets import RESULTS as REFERENCES
 from refexplorer.checks.look.targets import ROW_COLUMNS, target_table
 from refexplorer.checks.records import RESULTS, without_advice
-from refexplorer.checks.report_html import ReportHtml, of_rows, of_targets, write_report
+from refexplorer.checks.report_html import document, of_rows, of_targets, summary, write_report
 from refexplorer.checks.results import PARQUET as RANGES_PARQUET
 from refexplorer.checks.results import ResultStore, seen_table
 from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT
 from refexplorer.checks.terms import CheckLook, CheckTerms
-from refexplorer.checks.waivers import split
 from refexplorer.core.files import write_blocks, writing
 from refexplorer.core.text import ADVICE, KEYS, array_text, counted, escape, file_text, masked
 from refexplorer.spec.codes import Severity
@@ -245,7 +251,7 @@ class Report:
         counts = {
             name: value
             for name, value in asdict(self.counts).items()
-            if name not in ("files", "stopped")
+            if name not in ("at", "files", "stopped")
         }
         said: dict[str, Any] = {
             "schema": SCHEMA,
@@ -297,7 +303,7 @@ class Report:
         """
         targets = None if self.terms.asks(CheckLook.FILES) else self.files()
         strip = of_rows(self.tables()) if targets is None else of_targets(targets)
-        write_report(path, self._html.document(self.tables(), targets, strip))
+        write_report(path, document(self, self.tables(), targets, strip))
 
     def __repr__(self) -> str:
         return f"<Report on {self.source!r}: {self.headline.text}>"
@@ -345,13 +351,7 @@ class Report:
                 yield f"  … {more:,} more"
 
     def _repr_html_(self) -> str:
-        return self._html.summary()
-
-    @property
-    def _html(self) -> ReportHtml:
-        return ReportHtml(
-            self.source, self.headline, self.summary, self.findings, self.arrays, self.counts
-        )
+        return summary(self)
 
     def _sentences(self) -> Iterator[str]:
         counts = self.counts

@@ -7,17 +7,17 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
-from refexplorer.checks.waivers import Waiver
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.limits import Limits
-from refexplorer.core.text import escape
+from refexplorer.core.text import array_text, escape
 from refexplorer.formats.icechunk.history import Recorded
 from refexplorer.formats.source import LeftOut, Source
 from refexplorer.io.access import AccessPolicy
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.spec.codes import Severity
+from refexplorer.spec.codes import CODES, Severity
+from refexplorer.spec.findings import Finding, suggest
 
 
 class CheckLook(StrEnum):
@@ -83,6 +83,45 @@ def seconds_of(text: str | float) -> float:
 
 _TIME = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|)")
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+
+
+class Waiver(NamedTuple):
+    """Findings of one code that do not fail a run: of one array, or of all."""
+
+    code: str
+    array: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Waiver:
+        """Read ``"axis-gap"`` or ``"axis-gap:time"``.
+
+        Raises
+        ------
+        RefexplorerError
+            If there is no such code.
+        """
+        code, colon, array = text.partition(":")
+        if code not in CODES:
+            near = suggest(code, CODES, len(CODES))
+            raise RefexplorerError(
+                f"{escape(code, 100)!r} is no code that a check has.{near} "
+                "Write CODE or CODE:ARRAY, such as no-reference:sst."
+            )
+        return cls(code, array.strip("/") if colon else None)
+
+    def __str__(self) -> str:
+        return self.code if self.array is None else f"{self.code} of {array_text(self.array)}"
+
+    def has(self, finding: Finding) -> bool:
+        """Return whether a finding is accepted."""
+        return finding.code == self.code and self.array in (None, array_of(finding))
+
+
+def array_of(finding: Finding) -> str:
+    """Return the array that a finding is about, empty if it is about the set or several."""
+    if finding.array or finding.is_spread:
+        return finding.array
+    return (finding.key or "").rpartition("/")[0]
 
 
 @dataclass(frozen=True)

@@ -157,10 +157,6 @@ class LeftOutWarning(UserWarning):
     """Readers will treat some keys of a set as missing, such as rejected ones."""
 
 
-class FormWarning(UserWarning):
-    """A form that another package registered cannot be used; sources are opened without it."""
-
-
 class SecretsWarning(UserWarning):
     """A file that is written is about addresses that give access to everybody who has them."""
 

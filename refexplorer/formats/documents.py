@@ -263,29 +263,17 @@ class Noting:
 def _places_of(wanted: set[int], document: object) -> dict[int, str]:
     """Return the pointers to some values inside a document, by their identity."""
     found: dict[int, str] = {}
-    waiting: list[tuple[object, _Way | None]] = [(document, None)]
+    waiting: list[tuple[object, tuple[str | int, ...]]] = [(document, ())]
     while waiting and len(found) < len(wanted) and isinstance(document, dict):
         value, way = waiting.pop()
         if id(value) in wanted:
-            found[id(value)] = _pointer_along(way)
+            found[id(value)] = pointer(*way)
         if isinstance(value, dict | list):
             inner = value.items() if isinstance(value, dict) else enumerate(value)
             waiting += [
-                (one, (way, step)) for step, one in inner if isinstance(one, dict | list | float)
+                (one, (*way, at)) for at, one in inner if isinstance(one, dict | list | float)
             ]
     return found
-
-
-_Way = tuple[Any, str | int]
-"""The way to what holds a value, and the step from there."""
-
-
-def _pointer_along(way: _Way | None) -> str:
-    steps: list[str | int] = []
-    while way is not None:
-        way, step = way
-        steps.append(step)
-    return pointer(*reversed(steps))
 
 
 def _place_of(key: str, document: object) -> str:
@@ -480,10 +468,5 @@ def placed(error: SpecError, source: Source) -> SpecError:
         if found is not None:
             line, column = found
             message = f"{message.rstrip('.')} (line {line}:{column})."
-    return SpecError(
-        f"{source.name}: {message}",
-        code=error.code,
-        pointer=error.pointer,
-        line=line,
-        column=column,
-    )
+    known: Any = {"code": error.code, "pointer": error.pointer, "line": line, "column": column}
+    return SpecError(f"{source.name}: {message}", **known)

@@ -68,8 +68,7 @@ class Source:
     """A source that was found and, unless it is a parquet store, read."""
 
     name: str  # Short, for titles and messages
-    # ``"V0"``, ``"V1"``, ``"parquet"``, ``"Icechunk"``, ``"VirtualiZarr"`` or the name of a form
-    # that another package registered; ``"JSON"`` before a document is read
+    # ``"V0"``, ``"V1"`` or the name of another form; ``"JSON"`` before a document is read
     form: str
     # The absolute folder or URL that relative targets resolve against; None for a source that was
     # given as a value
@@ -227,10 +226,6 @@ class OpeningTerms:
         """Return the terms of one file of several, whose progress counts files."""
         return replace(self, progress=of_file(self.progress, number, count))
 
-    def may_ask(self, form: SourceForm) -> bool:
-        """Say whether a form may be asked: what a visitor of a page chose, only a guarded one."""
-        return form.guarded or not self.files.guarded
-
     def options_of(self, url: str) -> Mapping[str, Any]:
         """Return the options for fsspec that are meant for a URL: of its place or protocol."""
         return options_for(url, self.options)
@@ -332,14 +327,15 @@ class SourceFile:
 
 
 class SourceForm:
-    """A way to hold a reference set; each method knows nothing until a subclass overrides it."""
+    """A way to hold a reference set; each method knows nothing until a subclass overrides it.
+
+    A visitor of a page may choose any file, so it opens files through `OpeningTerms.files`,
+    `SourceFile.open` and `SourceFile.content` alone.
+    """
 
     name: ClassVar[str]  # What `Source.form` is
     # Whether a name such as ``folder@v1`` means one version of a folder
     versioned: ClassVar[bool] = False
-    # Whether it opens files through `OpeningTerms.files`, `SourceFile.open` and
-    # `SourceFile.content` alone. Any other form is not asked about what a visitor of a page chose.
-    guarded: ClassVar[bool] = False
 
     def of_object(self, given: object, terms: OpeningTerms) -> Source | None:
         """Read an object; it is neither text, bytes nor a path."""

@@ -72,6 +72,13 @@ FAILED = 255
 """In place of a kind: a row that was counted and cannot be used; no key is found there."""
 
 
+def failed_rows(count: int) -> Columns:
+    """Return rows none of which can be used."""
+    numbers = np.zeros(count, np.int64)
+    codes = np.full(count, -1, np.int32)
+    return Columns(np.full(count, FAILED, np.uint8), codes, UrlColumn(), numbers, numbers, [])
+
+
 @dataclass(frozen=True, slots=True)
 class FilledRows:
     """The rows of a part that hold a reference: chunks, counted from the first one of the part."""
@@ -145,9 +152,15 @@ class SegmentPart(ABC):
     def columns(self) -> Columns:
         """The references, `count` rows; those that cannot be used are `FAILED`."""
 
-    @abstractmethod
     def release(self) -> None:
-        """Forget the references; when they are read again, nothing is noted twice."""
+        """Forget the references, less their counts; when read again, nothing is noted twice."""
+        if self.is_read:
+            self._tally = Tally.of(self.columns)
+            self._forget()
+
+    @abstractmethod
+    def _forget(self) -> None:
+        """Forget the references that were read."""
 
     @abstractmethod
     def counted(self) -> TargetTally | None:
@@ -243,6 +256,11 @@ class Records(PickledByFields):
     def count(self) -> int:
         """How many chunks have a reference."""
         return self._starts[-1]
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether nothing is read to count its references, and its chunks by state."""
+        return "_starts" in self.__dict__ and self.is_tallied
 
     @property
     def bound(self) -> int:
@@ -386,7 +404,7 @@ class Records(PickledByFields):
 
     def key_at(self, row: int) -> str:
         """Return a key by its row."""
-        return self.array.chunk_key(self.array.index_at(self.chunk_number(row)))
+        return self.array.key_at(self.chunk_number(row))
 
     def reference_at(self, row: int) -> Reference | None:
         """Return a reference by its row; None if it cannot be used."""

@@ -131,7 +131,7 @@ class Summary:
     Attributes
     ----------
     keys, arrays, groups
-        Counts.
+        Counts; of an outline that does not know ``missing``, no fewer keys than there are.
     kinds
         Keys of each kind; empty in an outline, which does not count them.
     bytes
@@ -183,24 +183,18 @@ class Summary:
 
 def facts_text(summary: Summary) -> str:
     """Return the counts of a summary in one line."""
-    if summary.targets is None:
-        return (
-            f"at most {counted(summary.keys, 'key')}, {counted(summary.arrays, 'array')}; targets "
-            "and bytes are not counted yet"
-        )
-    parts = [
-        counted(summary.keys, "key"),
-        counted(summary.arrays, "array"),
-        counted(summary.targets, "target"),
-        bytes_text(summary),
-    ]
-    if summary.missing is None:
-        parts.append("chunks without a reference not counted")
-    elif summary.missing:
+    is_outline = summary.targets is None
+    most = "at most " if is_outline and summary.missing is None else ""
+    parts = [f"{most}{counted(summary.keys, 'key')}", counted(summary.arrays, "array")]
+    if summary.targets is not None:
+        parts += [counted(summary.targets, "target"), bytes_text(summary)]
+    if summary.missing:
         parts.append(f"{counted(summary.missing, 'chunk')} without a reference")
+    elif summary.missing is None and not is_outline:
+        parts.append("chunks without a reference not counted")
     if summary.left_out:
         parts.append(f"{counted(summary.left_out, 'chunk')} rejected by errors")
-    return ", ".join(parts)
+    return f"{', '.join(parts)}{'; targets and bytes are not counted yet' * is_outline}"
 
 
 def bytes_text(summary: Summary) -> str:
@@ -260,13 +254,19 @@ class _Totals:
 def outline(opened: OpenedSet, path: str) -> Summary:
     """Return what is known of what is below a path without reading its references.
 
-    Keys are no fewer than there are.
+    Keys are no fewer than there are. Where record files or manifests need not be read to count
+    them, they and the chunks without a reference are exact.
     """
     folder = _folder(opened, path)
     segments = opened.tree.segments_below(folder)
     keys = len(opened.tree.rows_below(folder)) + sum(segment.bound for segment in segments)
-    arrays = len(opened.arrays.below(folder))
-    return Summary(path, keys, arrays, _groups(opened, folder), {}, None, None, None, None)
+    arrays, missing, rejected = opened.arrays.below(folder), None, None
+    if all(segment.is_counted for segment in segments if isinstance(segment, Records)):
+        opened.arrays.count(arrays)
+        counts = summed([chunk_counts(opened, array) for array in arrays])
+        missing, rejected = counts.absent, counts.rejected
+    groups = _groups(opened, folder)
+    return Summary(path, keys, len(arrays), groups, {}, None, None, missing, rejected)
 
 
 def seconds(opened: OpenedSet, path: str) -> float:

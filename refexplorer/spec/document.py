@@ -25,7 +25,6 @@ from refexplorer.spec.references import (
     is_speakable,
     read_reference,
 )
-from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.syntax import TemplateProblem, Value
 from refexplorer.spec.templates.template import (
     Expression,
@@ -90,15 +89,15 @@ class EntryNotes:
     document: Document
     key: str
 
-    def add(self, code: str, message: str, hint: Hint = "", line: int | None = None) -> None:
+    def add(self, code: str, message: str, hint: Hint = "") -> None:
         """Note one finding of this entry."""
         where = self.document.base + pointer(self.key)
-        self.document.findings.add(code, where, message, hint, key=self.key, line=line)
+        self.document.findings.add(code, where, message, hint, key=self.key)
 
     def refuse(self, bad: BadReference) -> Reason:
         """Note why this entry is rejected, and return it."""
         reason = Reason.of(bad)
-        self.add(reason.code, reason.message, reason.hint, reason.line)
+        self.add(reason.code, reason.message, reason.hint)
         return reason
 
 
@@ -278,7 +277,7 @@ def _broken(name: str) -> Template:
     def evaluate(scope: Scope) -> Value:
         raise TemplateProblem("bad-template", f"The template `{name}` is not valid.")
 
-    part = Expression(syntax.Opaque(), evaluate, frozenset())
+    part = Expression(None, evaluate, frozenset())
     return Template("", (part,), frozenset(), recipe=(_broken, name))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields, replace
 from hashlib import sha256
 from itertools import islice
+from typing import Any
 
 from refexplorer.core.errors import PickledError
 from refexplorer.core.text import masked_text, shorten
@@ -32,11 +33,10 @@ Locator = Callable[[str], tuple[int, int] | None]
 class Problem(PickledError):
     """The error that keeps one value from being read; it becomes a finding."""
 
-    def __init__(self, code: str, message: str, hint: Hint = "", line: int | None = None) -> None:
+    def __init__(self, code: str, message: str, hint: Hint = "") -> None:
         super().__init__(message)
         self.code = code
         self.late_hint = hint
-        self.line = line
 
     @property
     def hint(self) -> str:
@@ -59,7 +59,7 @@ class Finding:
     message, hint
         One sentence each; `hint` says what to write instead and may be empty.
     line, column
-        Counted from 1; None if no text was given. Rows of a table have no column.
+        Counted from 1; None where no text was given.
     count
         The number of findings of this code that this one represents; `pointer` is the first.
     key
@@ -145,18 +145,17 @@ class Reason:
     code: str
     message: str
     hint: Hint = ""  # The same, or what finds it out
-    line: int | None = None  # Of the row of a table, from 1
 
     @classmethod
     def of(cls, problem: Problem) -> Reason:
         """Keep what a problem says, without what its traceback holds."""
-        return cls(problem.code, str(problem), problem.late_hint, problem.line)
+        return cls(problem.code, str(problem), problem.late_hint)
 
     def finding(self, pointer: str, key: str) -> Finding:
         """Return the finding for a key whose value is at a pointer."""
         hint = self.hint if isinstance(self.hint, str) else self.hint()
         severity = CODES[self.code].severity
-        return Finding(self.code, severity, pointer, self.message, hint, self.line, key=key)
+        return Finding(self.code, severity, pointer, self.message, hint, key=key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +213,6 @@ class Findings:
         count: int = 1,
         is_error: bool = False,
         together: bool = False,
-        line: int | None = None,
     ) -> None:
         """Note one finding; `code` must be in the catalogue, which gives its severity.
 
@@ -241,34 +239,18 @@ class Findings:
         if not isinstance(hint, str):
             hint = hint() if self._kept[code] <= HINTS_PER_CODE else ""
         severity = Severity.ERROR if is_error else CODES[code].severity
-        self._found[identity] = Finding(
-            code,
-            severity,
-            pointer,
-            message,
-            hint,
-            line,
-            count=count,
-            key=key,
-            is_spread=is_spread,
-            array=array,
-        )
+        known: Any = {"count": count, "key": key, "is_spread": is_spread, "array": array}
+        self._found[identity] = Finding(code, severity, pointer, message, hint, **known)
 
     def extend(self, others: Findings) -> None:
         """Take over what others found."""
         for found in others:
+            is_error, known = found.severity is Severity.ERROR, (found.pointer, found.message)
             self.add(
-                found.code,
-                found.pointer,
-                found.message,
-                found.hint,
-                key=found.key,
-                array=found.array,
-                count=found.count,
-                is_error=found.severity is Severity.ERROR,
-                together=found.is_spread,
-                line=found.line,
-            )
+                found.code, *known, found.hint,
+                count=found.count, is_error=is_error, together=found.is_spread,
+                key=found.key, array=found.array,
+            )  # fmt: skip
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self._found.values())
@@ -276,9 +258,7 @@ class Findings:
     def freeze(self, locate: Locator | None = None) -> tuple[Finding, ...]:
         """Return the findings, errors first, with line and column where they can be told."""
         found = in_order(self)
-        if locate is None:
-            return found
-        return tuple(placed(diagnostic, locate) for diagnostic in found)
+        return found if locate is None else tuple(placed(each, locate) for each in found)
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -299,10 +279,8 @@ def _folder_of(pointer: str, key: str | None) -> str:
 
 def placed(diagnostic: Finding, locate: Locator) -> Finding:
     """Return a finding with line and column, where they can be told."""
-    line_and_column = locate(diagnostic.pointer)
-    if line_and_column is None:
-        return diagnostic
-    return replace(diagnostic, line=line_and_column[0], column=line_and_column[1])
+    line, column = locate(diagnostic.pointer) or (None, None)
+    return diagnostic if line is None else replace(diagnostic, line=line, column=column)
 
 
 def pointer(*parts: str | int) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 
 from refexplorer.core.limits import MOST_BYTES, Limits
 from refexplorer.core.text import masks_repr
-from refexplorer.spec.findings import Problem, Reason
+from refexplorer.spec.findings import Problem
 
 RESERVED = frozenset({"self"})
 """Names that jinja2 cannot be given, written in an expression or not."""
@@ -322,8 +322,6 @@ def read_reference(value: object, url_of: Callable[[str], str], note: TakeNote) 
         return _read_text(value, note)
     if isinstance(value, Mapping):
         return Inline(_json_text(value))
-    if isinstance(value, Reason):  # why a form could not read it
-        raise BadReference(value.code, value.message, value.hint, value.line)
     data = _bytes_of(value)
     if data is not None:
         reference = read_inline(data)

@@ -279,7 +279,7 @@ def set_of(
     """Make the set of what a form read: a parquet store, columns, or a document."""
     if read.store is not None:
         return _open_parquet(read, limits, storage_options)
-    findings = Findings()
+    findings = Findings() if read.manifests is None else read.manifests.findings
     long = read_long(read, templates, limits, findings, progress)
     document, entries = long or (read_whole(read, templates, limits, findings)[1], None)
     form = DOCUMENTS[document.version] if read.is_document else read.form

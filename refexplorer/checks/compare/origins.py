@@ -104,25 +104,19 @@ class Origins:
 
     def knows_values(self, dimension: SetDimension) -> bool:
         """Return whether the set holds a coordinate of which the file has a part."""
-        path = prefix(dimension[0]) + dimension[1]
-        held, native = self._matched.held.arrays.get(path), self._matched.native(path)
-        if held is None or native is None or len(native.shape) != 1:
+        sides = self._sides(dimension)
+        if sides is None or sides[0].meta.dimensions != (dimension[1],):
             return False
-        is_own = self._matched.arrays[path].meta.dimensions == (dimension[1],)
-        filed = self._matched.whole(native) if is_own else None
-        return filed is not None and 0 < filed.size < held.values.size
+        return 0 < sides[3].size < sides[1].size
 
     def start_by_values(self, dimension: SetDimension) -> int | None:
         """Return the only place where the coordinate that the set holds has the file's values."""
-        path = prefix(dimension[0]) + dimension[1]
-        matched = self._matched
-        ours, native, held = matched.arrays[path], matched.native(path), matched.held.arrays[path]
-        filed = None if native is None else matched.whole(native)
-        if native is None or filed is None:
+        if (sides := self._sides(dimension)) is None:
             return None
-        first = np.full(held.values.shape, filed[0])
+        ours, held, native, filed = sides
+        first = np.full(held.shape, filed[0])
         try:
-            same = ~compared(ours, held.values, native, first, marked(ours, native)).differs
+            same = ~compared(ours, held, native, first, marked(ours, native)).differs
         except Unread:
             return None
         starts = np.flatnonzero(same)[:_CANDIDATES].tolist()
@@ -131,20 +125,27 @@ class Origins:
 
     def _holds(self, dimension: SetDimension, start: int) -> bool:
         """Return whether the coordinate that the set holds begins there as in the file."""
-        matched = self._matched
-        path = prefix(dimension[0]) + dimension[1]
-        held, native = matched.held.arrays.get(path), matched.native(path)
-        if held is None or native is None or len(native.shape) != 1 or held.values.ndim != 1:
+        if (sides := self._sides(dimension)) is None:
             return False
-        mine = held.values[start : start + native.shape[0]]
-        filed = matched.whole(native)
-        if filed is None or mine.shape != filed.shape:
+        ours, held, native, filed = sides
+        mine = held[start : start + len(filed)]
+        if mine.shape != filed.shape:
             return False
-        ours = matched.arrays[path]
         try:
             return not compared(ours, mine, native, filed, marked(ours, native)).differs.any()
         except Unread:
             return False
+
+    def _sides(
+        self, dimension: SetDimension
+    ) -> tuple[SetArray, np.ndarray, FileArray, np.ndarray] | None:
+        """Return the coordinate of the set with its values, and that of the file, of one axis."""
+        path, matched = prefix(dimension[0]) + dimension[1], self._matched
+        held, native = matched.held.arrays.get(path), matched.native(path)
+        if held is None or native is None or len(native.shape) != 1 or held.values.ndim != 1:
+            return None
+        filed = matched.whole(native)
+        return None if filed is None else (matched.arrays[path], held.values, native, filed)
 
 
 def dimensions_of(ours: SetArray) -> Iterator[tuple[int, SetDimension]]:

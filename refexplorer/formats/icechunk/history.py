@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from refexplorer.core.errors import SourceError
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted, escape
 from refexplorer.formats.columns.references import numbers_of
@@ -219,7 +220,10 @@ def _of_array(
     """Return the columns of an array; those without any version are left out."""
     found: list[_VersionColumns] = []
     for file in files:
-        blocks = list(versions_in(file, node.id, limits, opening))
+        try:
+            blocks = list(versions_in(file, node.id, limits, opening))
+        except SourceError:  # a lost manifest is a finding of its array
+            continue
         if not any(map(_tells, blocks)):
             continue
         chunks = chunks_of(file, node.id, limits, opening, version.containers)

@@ -85,7 +85,8 @@ class KindCounts(Struct, frozen=True):
 class SetFacts(Struct, frozen=True):
     """The set in numbers; targets and kinds are null of a large set, until they are counted."""
 
-    keys: Count  # At most, as long as that is so
+    keys: Count
+    is_bound: bool  # Whether there may be fewer keys, until they are counted
     arrays: Count
     targets: Count | None
     # Of what is in the set and of byte ranges; null where it is not known. Whole files are beside
@@ -287,6 +288,7 @@ class ExplorerController:
         kinds = {kind: summary.kinds.get(kind, 0) for kind in Kind}
         return SetFacts(
             summary.keys,
+            summary.targets is None and summary.missing is None,
             summary.arrays,
             summary.targets,
             summary.bytes,

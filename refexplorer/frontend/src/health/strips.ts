@@ -2,7 +2,9 @@
 
 import { Newest } from "../shared/newest.ts";
 import { Store } from "../shared/store.ts";
-import type { AxisMark, ExplorerWire } from "../shared/wire.ts";
+import type { AxisMark, ExplorerOperations, ExplorerWire } from "../shared/wire.ts";
+
+export type StripColour = NonNullable<ExplorerOperations["tree.strips"]["asks"]["by"]>;
 
 interface Known {
   array: string | null;
@@ -14,7 +16,7 @@ export class Strips extends Store<Known> {
   private readonly wire: ExplorerWire;
   private readonly asking = new Newest<string>((array) => this.ask(array));
 
-  private readonly colour: () => "state" | "kind" | "target";
+  private readonly colour: () => { by: StripColour; access: string };
 
   constructor(wire: ExplorerWire, colour: Strips["colour"]) {
     super({ array: null, strips: [], marks: [] });
@@ -42,7 +44,7 @@ export class Strips extends Store<Known> {
 
   private async ask(array: string): Promise<void> {
     try {
-      const { strips, marks } = await this.wire.request("tree.strips", { array, by: this.colour() });
+      const { strips, marks } = await this.wire.request("tree.strips", { array, ...this.colour() });
       if (array === this.state.array) this.set({ strips, marks });
     } catch {
       // A picture without a strip is one all the same.

@@ -47,6 +47,7 @@ const NO_ITEM: Omit<PathItem, "path" | "name" | "type" | "code"> = {
   notes: null,
   array: null,
   chunk: null,
+  checked: null,
 };
 const KERNEL = "Open the set with refexplorer, which needs Python.";
 /** What is not here, by what asks for it. */
@@ -65,7 +66,6 @@ const ABSENT: Record<string, string> = {
   "key.trace": `This chunk was not decoded when the page was saved. ${KERNEL}`,
   "targets.check": `This saved page cannot check the files. ${KERNEL}`,
   "target.show": `This part of the file was not drawn when the page was saved. ${KERNEL}`,
-  "cost.measure": `This saved page cannot measure the host. ${KERNEL}`,
   "cost.show": `The cost of this access was not saved with the page. ${KERNEL}`,
   "grid.show": `This part of the map was not drawn when the page was saved. ${KERNEL}`,
   "changes.with": `This saved page cannot open another set. ${KERNEL}`,

@@ -40,32 +40,21 @@ def advise(
     access: Annotated[
         list[str] | None, typer.Option(help="A part of an array, such as 'sst[0,10:20]'.")
     ] = None,
-    chunks: Annotated[
-        list[str] | None,
-        typer.Option(help="All of an array in Dask's chunks, such as sst:time=10,lat=90."),
-    ] = None,
     place: Annotated[
         str,
         typer.Option(
             help="Where the targets are: object-store, far-object-store, http-server, lustre."
         ),
     ] = "object-store",
-    measure: Annotated[
-        bool,
-        typer.Option("--measure", help="Measure the place by at most 15 requests to a target."),
-    ] = False,
-    allow: Allow = None,
     as_json: AsJson = False,
 ) -> int:
     """Estimate what opening and reading cost, and what would help.
 
-    No file is read, except with --measure. Requests and bytes are exact; times come from a model
-    of the place, with typical numbers unless they are measured.
+    No file is read. Requests and bytes are exact; times come from a model of the place.
     """
-    accesses = [*map(_part, access or ()), *map(_chunks, chunks or ())]
     refs = open_set(source)
     with naming_missing(refs):
-        advice = refs.allowing(*allow or ()).advise(accesses, place=place, measure=measure)
+        advice = refs.advise([*map(_part, access or ())], place=place)
     output.write_answer(advice, advice.to_dict(), as_json)
     return status_of(refs)
 
@@ -76,16 +65,6 @@ def _part(text: str) -> tuple[str, str]:
     if match is None:
         raise typer.BadParameter(f"{text!r} is not a part of an array such as 'sst[0,10:20]'.")
     return match[1], match[2]
-
-
-def _chunks(text: str) -> tuple[str, str]:
-    """Return an array and lengths of chunks; ``"sst:time=10"``."""
-    path, _, lengths = text.rpartition(":")
-    if "=" not in lengths:
-        raise typer.BadParameter(
-            f"{text!r} does not name an array and lengths such as sst:time=10,lat=90."
-        )
-    return path, lengths
 
 
 _WHOLE = " as a whole; a * before and after it also finds it inside keys"

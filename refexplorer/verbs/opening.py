@@ -88,7 +88,7 @@ def guarded_history(
 
 @contextmanager
 def owned_history(place: str, options: Mapping[str, Any]) -> Iterator[RepositoryHistory]:
-    """Lend the history of a repository that who runs this process opened."""
+    """Lend the history of a repository that the user of this process opened."""
     yield history(place, storage_options=options)
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def obstacle(left: ReadingModel, right: ReadingModel) -> str | None:
-    """Say why two readings have no difference; None if they have one."""
+    """Return why two readings have no difference; None if they have one."""
     for side, reading in (("left", left), ("right", right)):
         if reading.state == "fill":
             return f"No difference: the {side} part has no reference."
@@ -170,7 +170,7 @@ class BesideController:
 
     @job("beside.plan", in_turn=True)
     def plan(self, left: BesidePart, right: BesidePart) -> BesidePlanned:
-        """Say what reading two parts takes."""
+        """Return what reading two parts takes."""
         other = self._comparison.other
         others = () if other is None else other.arrays()[:500]
         return BesidePlanned(self._planned(left), self._planned(right), others)

@@ -84,7 +84,7 @@ class Repairing:
         )
 
     def _proposed(self) -> str:
-        """Return a path that does not exist, beside the set where that lies on this machine."""
+        """Return a path that does not exist, beside the set where that is on this machine."""
         location, name = self._refs.source.location, Path(self._refs.source.name)
         folder = Path(location) if location and Path(location).is_dir() else Path.cwd()
         suffix = name.suffix if name.suffix in _WRITTEN else ".json"

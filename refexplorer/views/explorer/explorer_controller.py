@@ -326,7 +326,7 @@ class ExplorerController:
 
     @request("notes.code")
     def explain_code(self, code: str) -> NoteExplained:
-        """Tell what there is to know about the code of a note."""
+        """Return what there is to know about the code of a note."""
         return NoteExplained(code_page(code))
 
     @request("source.show")

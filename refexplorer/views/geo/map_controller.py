@@ -254,7 +254,7 @@ class MapController:
         window: tuple[tuple[int, int], tuple[int, int]] | None = None,
         read: bool = False,  # Whether coordinates may be fetched that are not here
     ) -> tuple[EarthShown, Buffers]:
-        """Say where on earth an array is."""
+        """Return where on earth an array is."""
         path = next(iter(self.listed), None) if array is None else array
         if path is None:
             sentence = "This set has no georeferenced arrays."

@@ -35,7 +35,7 @@ class Packer:
         return self._size
 
     def place(self, buffer: bytes) -> tuple[int, int]:
-        """Keep a buffer, once, and return where it lies: start and length."""
+        """Keep a buffer, once, and return where it is: start and length."""
         kept = bytes(buffer)
         if kept not in self._buffers:
             self._buffers[kept] = self._size, len(kept)
@@ -237,7 +237,7 @@ _EXPLAINED = 20
 
 
 def record_exercise(exercise: Exercise, facts: Message) -> str:
-    """Judge the texts that an exercise has, and pack what is said of each."""
+    """Judge the texts that an exercise has, and pack the text about each."""
     packer = Packer()
     texts = (
         exercise.start,
@@ -260,7 +260,7 @@ def record_exercise(exercise: Exercise, facts: Message) -> str:
 
 
 def _judged(exercise: Exercise, text: str, packer: Packer) -> Message:
-    """Return what is said of one text, at each stage of help."""
+    """Return the text about one text, at each stage of help."""
     recorder = Recorder(_controller(exercise), packer)
     recorder.keep("hello")
     reply, _ = recorder.ask("edit", document=text)
@@ -280,7 +280,7 @@ def _judged(exercise: Exercise, text: str, packer: Packer) -> Message:
 
 
 def _uncounted(exercise: Exercise) -> str:
-    """Return what is said of a right answer once the solution was shown."""
+    """Return the text about a right answer once the solution was shown."""
     controller = _controller(exercise)
     recorder = Recorder(controller, Packer())
     recorder.ask("solution")

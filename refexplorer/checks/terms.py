@@ -104,7 +104,7 @@ class Waiver(NamedTuple):
         if code not in CODES:
             near = suggest(code, CODES, len(CODES))
             raise RefexplorerError(
-                f"{escape(code, 100)!r} is no code that a check has.{near} "
+                f"{escape(code, 100)!r} is not a code of a check.{near} "
                 "Write CODE or CODE:ARRAY, such as no-reference:sst."
             )
         return cls(code, array.strip("/") if colon else None)

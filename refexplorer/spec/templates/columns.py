@@ -288,7 +288,9 @@ class Scopes:
         """Render one expression of a template, as `texts`."""
         texts = join(self._expression(part.form, part.evaluate, part.names))
         if self.failures:
-            raise TemplateProblem("bad-template", "This expression has no value everywhere.")
+            raise TemplateProblem(
+                "bad-template", "This expression has no value for some combinations."
+            )
         return texts
 
     def integers(self, template: Template) -> np.ndarray | None:

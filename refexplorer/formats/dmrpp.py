@@ -122,7 +122,7 @@ class _LimitedBuilder(TreeBuilder):
 
     def doctype(self, *_: object) -> None:
         raise SpecError(
-            f"{self._name} declares a document type, which DMR++ has no use for and which can make "
+            f"{self._name} declares a document type, which DMR++ does not use and which can make "
             "a small file expand without end; it is not read.",
             code="not-json",
         )
@@ -173,22 +173,18 @@ class DmrppFile(DataFile):
         self.declared = len(self._variables)
 
     def objects(self) -> Iterator[FileObject]:
-        """Yield all variables."""
         return (FileObject(name, "array") for name in self._variables)
 
     def groups(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return the attributes of all groups."""
         found = {path: _attributes(group) for path, group in self._groups.items()}
         for attributes in found.values():
             attributes |= attributes.pop(_UNWRAPPED, {})
         return found
 
     def names(self) -> tuple[str, ...]:
-        """Return the paths of all variables."""
         return tuple(self._variables)
 
     def array(self, name: str) -> FileArray:
-        """Return the metadata of a variable."""
         variable = self._variables[name]
         element = variable.element
         if not _name(element):
@@ -218,7 +214,6 @@ class DmrppFile(DataFile):
         )
 
     def held(self, name: str) -> bytes | None:
-        """Return values that the document has, as the filters of their array encode them."""
         storage = _storage(self._variables[name].element)
         if storage.tag not in ("dmrpp:compact", "dmrpp:missingdata"):
             return None
@@ -230,7 +225,6 @@ class DmrppFile(DataFile):
         return data
 
     def chunks(self, name: str) -> FileChunks:
-        """Return the chunks that are in the file."""
         storage, array = _storage(self._variables[name].element), self.array(name)
         parts = [storage] if storage.tag == "dmrpp:chunk" else _of(storage, "dmrpp:chunk")
         parts = [each for each in parts if not _is_filled(each)]
@@ -247,7 +241,6 @@ class DmrppFile(DataFile):
         )
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
-        """Return texts that the document has; it has no other values."""
         storage, array = _storage(self._variables[name].element), self.array(name)
         if not array.dtype.hasobject:
             raise _unknown(
@@ -327,7 +320,7 @@ def _chunk_shape(storage: Element, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _is_filled(part: Element) -> bool:
-    """Say whether a chunk is nowhere in the file, and has the fill value alone."""
+    """Return whether a chunk is nowhere in the file, and has the fill value alone."""
     return "fillValue" in part.attrib and "offset" not in part.attrib
 
 
@@ -380,7 +373,7 @@ def _texts(storage: Element, count: int) -> list[str]:
 def _whole_numbers(texts: Any) -> tuple[int, ...]:
     found = list(texts)
     if not all(isinstance(text, str) and text.isdecimal() and len(text) < 20 for text in found):
-        raise _unknown("It has an offset or a length that is no whole number.")
+        raise _unknown("It has an offset or a length that is not a whole number.")
     numbers = tuple(map(int, found))
     if max(numbers, default=0) > LARGEST:
         raise _unknown("It has an offset or a length of more than 63 bits.")

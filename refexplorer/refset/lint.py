@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -10,14 +11,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from refexplorer.core.text import counted
-from refexplorer.formats.columns.references import RANGE, Columns, flags_of, numbers_of, text_column
-from refexplorer.formats.columns.table import Table
+from refexplorer.formats.columns.references import (
+    RANGE,
+    Columns,
+    distinct,
+    flags_of,
+    numbers_of,
+    text_column,
+)
 from refexplorer.formats.columns.texts import BLOCK
+from refexplorer.refset.arrays import FEW_KEYS
+from refexplorer.refset.generated import Generated
 from refexplorer.refset.lint_absent import lint_absent, lint_groups
 from refexplorer.refset.lint_arrays import lint_arrays, lint_chunks, lint_generated, lint_metadata
 from refexplorer.refset.numbered_segment import Records
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.segments import Generated, Segment
+from refexplorer.refset.segments import Segment
 from refexplorer.spec.findings import Findings, pointer
 from refexplorer.spec.lint import (
     ODD_KEY,
@@ -30,6 +39,8 @@ from refexplorer.spec.lint import (
 )
 from refexplorer.spec.references import LONGEST_SEGMENT, Range, Url
 
+ColumnLook = Callable[[Segment, Columns], None]
+"""Looks at the references of a segment."""
 _ENDS_NEEDED = 3  # such ranges in one target; fewer may be chance
 _ALL_BUT_LAST, _REST = slice(None, -1), slice(1, None)
 
@@ -43,16 +54,15 @@ class _Sorted(NamedTuple):
     rows: np.ndarray
 
 
-def lint_ranges(opened: OpenedSet, notes: KeyFindings) -> None:
-    """Note ranges of explicit references and of parquet stores that cannot be meant."""
-    for part, columns in opened.columns():
-        rows, overlaps, ends, same = _in_order(columns)
-        for _, first, count in _by_target(columns, rows, overlaps):
-            _note_overlap(part, columns, rows[first : first + 2].tolist(), count, notes)
-        for target, first, count in _by_target(columns, rows, ends):
-            if count >= _ENDS_NEEDED:
-                _note_ends(part, columns.urls[target], int(rows[first]), count, notes)
-        _lint_repeats(opened, part, columns, rows, same, notes)
+def _lint_ranges(opened: OpenedSet, part: Segment, columns: Columns, notes: KeyFindings) -> None:
+    """Note ranges of a segment that cannot be meant."""
+    rows, overlaps, ends, same = _in_order(columns)
+    for _, first, count in _by_target(columns, rows, overlaps):
+        _note_overlap(part, columns, rows[first : first + 2].tolist(), count, notes)
+    for target, first, count in _by_target(columns, rows, ends):
+        if count >= _ENDS_NEEDED:
+            _note_ends(part, columns.urls[target], int(rows[first]), count, notes)
+    _lint_repeats(opened, part, columns, rows, same, notes)
 
 
 def _in_order(columns: Columns) -> tuple[np.ndarray, ...]:
@@ -109,14 +119,14 @@ def _out_of_order(one: _Sorted, two: _Sorted) -> np.ndarray:
 
 
 def _overlap(one: _Sorted, two: _Sorted) -> np.ndarray:
-    """Say which share bytes without being the same range."""
+    """Return which share bytes without being the same range."""
     shared = one.lengths > two.offsets - one.offsets
     differ = (one.offsets != two.offsets) | (one.lengths != two.lengths)
     return (one.targets == two.targets) & shared & differ
 
 
 def _look_like_ends(one: _Sorted, two: _Sorted) -> np.ndarray:
-    """Say where a length is the offset of the next range, as an end would be."""
+    """Return where a length is the offset of the next range, as an end would be."""
     found: np.ndarray = (one.targets == two.targets) & (one.lengths == two.offsets)
     return found & (one.offsets > 0)
 
@@ -134,10 +144,7 @@ def _lint_repeats(
     same: np.ndarray,
     notes: KeyFindings,
 ) -> None:
-    """Note the chunks of one array that have the range of another; `rows` are in order.
-
-    `same` are the indices into `rows` where the next range is the same.
-    """
+    """Note the chunks of one array that have the range of another; `rows` are in order."""
     if not len(same):
         return
     paths, arrays = _arrays_of(opened, part)
@@ -167,7 +174,7 @@ def _by_array(
 def _arrays_of(opened: OpenedSet, part: Segment) -> tuple[tuple[str, ...], np.ndarray]:
     """Return paths of arrays, and the position there of the array of each row; -1 for none."""
     if isinstance(part, Records):
-        return (part.array.path,), np.zeros(len(part.columns.kinds), np.int32)
+        return (part.array.path,), np.zeros(part.count, np.int32)
     paths = opened.arrays.paths
     positions = np.full(opened.table.count, -1, np.int32)
     for position, path in enumerate(paths):
@@ -245,13 +252,6 @@ class _Odd(NamedTuple):
     usual: np.ndarray
 
 
-def lint_neighbours(opened: OpenedSet, notes: KeyFindings) -> None:
-    """Note URLs that differ by one letter from those of the other chunks of an array."""
-    for part, columns in opened.columns():
-        for odd in _unusual_urls(columns):
-            _note(opened, part, columns, odd, notes)
-
-
 def _unusual_urls(columns: Columns) -> Iterator[_Odd]:
     """Yield the URLs whose spelling, numbers aside, is one letter from that of many others."""
     counts = np.bincount(columns.targets[columns.targets >= 0], minlength=len(columns.urls))
@@ -277,7 +277,7 @@ def _texts(column: pa.Array) -> list[str]:
 
 
 def _is_one_letter(one: str, other: str) -> bool:
-    """Say whether texts differ by one letter: another, one more, one less, or two exchanged."""
+    """Return whether texts differ by one letter: another, one more, one less, or two exchanged."""
     while one and other and one[0] == other[0]:
         one, other = one[1:], other[1:]
     while one and other and one[-1] == other[-1]:
@@ -321,11 +321,10 @@ def _nearest(rows: np.ndarray, row: int) -> list[int]:
     return sorted(near, key=lambda other: abs(other - row))
 
 
-def lint_urls(opened: OpenedSet, version: int | None, notes: KeyFindings) -> None:
-    """Note what is odd about each distinct URL, and of how many protocols they are."""
-    starts: list[str | None] = []
-    for part, columns in opened.columns():
-        starts += _lint_column(part, columns, version, notes)
+def _lint_generated_urls(
+    opened: OpenedSet, version: int | None, starts: list[str | None], notes: KeyFindings
+) -> None:
+    """Note what is odd about generated URLs, and of how many protocols they and others are."""
     for segment in opened.segments:
         if isinstance(segment, Generated):
             starts += _lint_first_url(segment, version, notes.findings)
@@ -360,30 +359,55 @@ def _lint_column(
     return [start for start, positions in by_start if np.isin(positions, used).any()]
 
 
-def lint(opened: OpenedSet, version: int | None, base: str, findings: Findings) -> None:
-    """Note what is odd about a set as a whole."""
-    notes = KeyFindings(base, findings)
-    _lint_keys(opened.table, version, notes)
+def lint(
+    opened: OpenedSet, version: int | None, base: str, looks: Iterable[ColumnLook] = ()
+) -> Findings:
+    """Return what is odd about a set as a whole; each record file is read once for all rules."""
+    notes, urls, odd, chunks, ranges = (KeyFindings(base, Findings()) for _ in range(5))
+    starts: list[str | None] = []
+    for part, columns in opened.columns():
+        starts += _lint_column(part, columns, version, urls)
+        for unusual in _unusual_urls(columns):
+            _note(opened, part, columns, unusual, odd)
+        lint_chunks(opened, part, columns, chunks)
+        _lint_ranges(opened, part, columns, ranges)
+        for look in looks:
+            look(part, columns)
+        del part, columns  # before those of the next array are read
+    opened.note_strays()
+    _lint_generated_urls(opened, version, starts, urls)
+    _lint_keys(opened, version, notes)
     _lint_folders(opened, notes)
     lint_metadata(opened, notes)
-    lint_urls(opened, version, notes)
-    lint_neighbours(opened, notes)
+    notes.findings.extend(urls.findings)
+    notes.findings.extend(odd.findings)
     lint_groups(opened, notes)
     lint_absent(opened, notes)
     lint_arrays(opened, notes)
     lint_generated(opened, notes.findings)
-    lint_chunks(opened, notes)
-    lint_ranges(opened, notes)
+    notes.findings.extend(chunks.findings)
+    notes.findings.extend(ranges.findings)
+    return notes.findings
 
 
-def _unusual_keys(table: Table) -> list[int]:
-    odd = flags_of(pc.match_substring_regex(table.keys, ODD_KEY))
-    long = numbers_of(pc.binary_length(table.keys)) > LONGEST_SEGMENT
-    return np.flatnonzero(odd | long).tolist()
+def _unusual_keys(opened: OpenedSet) -> list[int]:
+    """Return the rows of keys to look at; no chunk and no metadata of a plain path is odd."""
+    table, may_be_odd = opened.table, np.ones(opened.table.count, np.bool_)
+    for path in opened.arrays.paths:
+        array, folder = opened.arrays.get(path), opened.tree.folder(path)
+        rows = () if folder is None else opened.tree.rows_below(folder)
+        is_plain = not path or re.search(ODD_KEY, path) is None
+        if array is not None and len(rows) > FEW_KEYS and is_plain and opened.arrays.is_tidy(array):
+            may_be_odd[rows] = False
+    rows = np.flatnonzero(may_be_odd)
+    odd = rows[flags_of(pc.match_substring_regex(table.keys_at(rows), ODD_KEY))]
+    long = np.flatnonzero(numbers_of(pc.binary_length(table.keys)) > LONGEST_SEGMENT)
+    return distinct(np.concatenate([odd, long])).tolist()
 
 
-def _lint_keys(table: Table, version: int | None, notes: KeyFindings) -> None:
-    for row in _unusual_keys(table):
+def _lint_keys(opened: OpenedSet, version: int | None, notes: KeyFindings) -> None:
+    table = opened.table
+    for row in _unusual_keys(opened):
         key = table.key_at(row)
         notes.add_all(key, lint_key(key, version))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
@@ -17,20 +16,19 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from refexplorer.checks.advice.advising import best_record_size
-from refexplorer.checks.advice.connections import DEFAULT_PLACE, connection_of
 from refexplorer.checks.advice.costs import groups_of, opening_cost
-from refexplorer.core.errors import HarmError, LeftOutWarning, RefexplorerError, SourceError
+from refexplorer.checks.advice.requests import DEFAULT_PLACE, connection_of
+from refexplorer.core.errors import HarmError, LeftOutWarning, RefexplorerError, SourceError, warn
 from refexplorer.core.files import OwnFiles, Progress, check_free, write_blocks, writing
 from refexplorer.core.limits import check_expandable
 from refexplorer.core.text import escape, size_text
 from refexplorer.formats.columns.table import Table, build_table
-from refexplorer.formats.parquet.store import RECORD_SIZE
-from refexplorer.formats.source import OpeningTerms
+from refexplorer.formats.source import RECORD_SIZE, OpeningTerms
 from refexplorer.io.access import allowed_names, resolve
 from refexplorer.refset.arrays import arrays_of
 from refexplorer.refset.inference.infer import infer_table
 from refexplorer.refset.opened_set import OpenedSet, internals
-from refexplorer.refset.overriding import BLOCK, concatenated, tables
+from refexplorer.refset.segments import BLOCK, concatenated, tables
 from refexplorer.refset.writing.comparing import Spool
 from refexplorer.refset.writing.icechunk import write_icechunk
 from refexplorer.refset.writing.json import (
@@ -81,7 +79,7 @@ def values_of(
         array = refs.array(path)
         if not can_hold(array):
             message = f"{path} stays as it is: values of data type {array.dtype} vary in size."
-            warnings.warn(message, stacklevel=2)
+            warn(message)
             continue
         size = math.prod(array.shape) * (array.itemsize or 0)
         if size > _MOST_BYTES:
@@ -422,7 +420,7 @@ class _Converter:
                     f"{self._form} cannot say that {prefix} is at {url}: its readers need "
                     f"`endpoint_url`, or they ask the bucket of AWS."
                 )
-                warnings.warn(message, LeftOutWarning, stacklevel=4)
+                warn(message, LeftOutWarning)
         if self._form == "parquet":
             write_parquet(
                 self._changed_blocks("Writing"),
@@ -511,7 +509,7 @@ class _Converter:
         return concatenated(list(self._changed_blocks("Reading")))
 
     def _same_blocks(self) -> Iterator[Table]:
-        """Yield the same once more; what was read is not read again."""
+        """Yield the same again; what was read is not read again."""
         changes = [] if self._inlining is None else [self._inlining.again]
         if self._outline is None:
             return self._blocks("Checking", changes, None)

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.core.errors import SourceError
-from refexplorer.verbs.set_entries import SetEntries
 
 if TYPE_CHECKING:
     from refexplorer.checks.advice.advising import Advice
-    from refexplorer.checks.advice.connections import Connection
-    from refexplorer.checks.advice.selections import Access
+    from refexplorer.checks.advice.costs import Access
+    from refexplorer.checks.advice.requests import Connection
     from refexplorer.checks.engine import AuditWatch, PartsLook
     from refexplorer.checks.locks import Lock
     from refexplorer.checks.look.coordinates import AxesLook
@@ -25,6 +24,9 @@ if TYPE_CHECKING:
     from refexplorer.io.fetch.targets import Targets
     from refexplorer.io.reading.selection import ArrayReading, Estimate, SelectionPart
     from refexplorer.verbs.logins import Login
+    from refexplorer.verbs.referenceset import SetEntries
+else:
+    SetEntries = object  # `ReferenceSet` is both
 
 
 class SetChecks(SetEntries):
@@ -87,7 +89,7 @@ class SetChecks(SetEntries):
             plain_path,
         )
         from refexplorer.checks.expected_values import value_range
-        from refexplorer.checks.look.coordinates import Expected, look_at_coordinates
+        from refexplorer.checks.look.coordinates import look_at_coordinates
 
         location, terms = self.source.location, self._reading
         facts = partial(
@@ -99,9 +101,9 @@ class SetChecks(SetEntries):
             targets=lambda: (plain_path(each.url, location) for each in self.targets() if each.url),
             listing=lambda pattern: files_fitting(pattern, location, self.storage_options),
         )
-        expected = None if expect is None else Expected(Expectations.read(Path(expect)), facts)
+        expected = None if expect is None else Expectations.read(Path(expect))
         read = partial(self.read, failed="keep") if read_coordinates else None
-        return look_at_coordinates(self._opened, self.limits, terms.base, read, expected)
+        return look_at_coordinates(self._opened, self.limits, terms.base, read, expected, facts)
 
     def logins(self) -> tuple[Login, ...]:
         """Request one file of each bucket and host: without credentials, then with the options.
@@ -365,7 +367,7 @@ class SetChecks(SetEntries):
         Raises
         ------
         AccessError
-            If its target may not be read yet.
+            If its target is not allowed yet.
         RefexplorerError
             If the array has no such part, or a chunk failed.
         """
@@ -420,11 +422,10 @@ class SetChecks(SetEntries):
         access: Mapping[str, Access] | Iterable[tuple[str, Access]] = (),
         *,
         place: str | Connection = "object-store",
-        measure: bool = False,
     ) -> Advice:
         """Estimate the cost of opening and reading, and list what would make them cheaper.
 
-        Nothing is read, unless `measure` is set.
+        Nothing is read.
 
         For each array one map (the first index of time), one time series (all times at one point)
         and all of it. Where the first dimension is not time, one slice (its first index) and all
@@ -434,15 +435,11 @@ class SetChecks(SetEntries):
         ----------
         access
             Further accesses by array: an integer or slice for each dimension, as in
-            ``{"sst": [0, slice(10, 20)]}``, or lengths of Dask's chunks by the names of dimensions,
-            as in ``{"sst": {"time": 10}}``. Both may be texts: ``"0, 10:20"``, ``"time=10"``.
+            ``{"sst": [0, slice(10, 20)]}``, or as text: ``"0, 10:20"``.
         place
             Where the targets are, for the times: ``"object-store"`` (in the same region),
             ``"far-object-store"``, ``"http-server"``, ``"lustre"``, or a `Connection` with your own
             numbers.
-        measure
-            Measure latency and bandwidth with at most 15 requests to a target of the set;
-            `Advice.asked` lists them. If ranges are short, the bandwidth of `place` is used.
 
         Returns
         -------
@@ -452,17 +449,12 @@ class SetChecks(SetEntries):
         Raises
         ------
         RefexplorerError
-            If an array has no such part, there is no such place, or it cannot be measured.
+            If an array has no such part, or there is no such place.
         """
         from refexplorer.checks.advice.advising import advise
-        from refexplorer.checks.advice.connections import connection_of, measure_connection
 
         accesses = tuple(access.items() if isinstance(access, Mapping) else access)
-        if not measure:
-            return advise(self.source, self._opened, accesses, place)
-        policy = self._targets.policy
-        place, asked = measure_connection(self, policy, self.storage_options, connection_of(place))
-        return replace(advise(self.source, self._opened, accesses, place), asked=asked)
+        return advise(self.source, self._opened, accesses, place)
 
 
 @dataclass(slots=True)

@@ -150,7 +150,7 @@ def test_trouble_is_seen_in_the_tree_and_can_be_all_of_it(broken: Locator) -> No
     sst = tree.get_by_role("row").filter(has=broken.page.get_by_role("gridcell", name="sst"))
     expect(sst).to_contain_text("4 chunks rejected, ")
     expect(sst).to_contain_text("1 chunk without a reference")
-    expect(sst).to_contain_text("2 chunks sharing bytes with another reference")
+    expect(sst).to_contain_text("2 chunks that share bytes with another reference")
     broken.get_by_role("button", name="Problems only").click()
     expect(tree).to_have_attribute("aria-rowcount", "3")  # with that of the headings
     sst.click()

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 INLINE_ELEMENTS = 2**21
 """Elements of one array that are held; of all twice as many, since they go along with each part."""
 _RELATIVE, _NEAR_ZERO = 1e-6, 1e-12
-"""How much values may differ that were decoded and encoded anew: a single has 24 bits."""
+"""How much values may differ that were decoded and encoded again: a single has 24 bits."""
 _TIME_NEAR = 1e3
 """Microseconds that times may differ: a double of days since 1900 has some tens."""
 
@@ -224,8 +224,7 @@ def compare_inline(
     lie = aligned(ours, native)
     if lie is None:
         return False
-    for each in dimension_differences(ours, native):
-        record.findings.append(FileDifference(each.cause, each.ours, each.theirs))
+    record.findings += dimension_differences(ours, native)
     origin = origins.of(ours, lie)
     filed = None if origin is None else matched.whole(native)
     if origin is None or filed is None:
@@ -249,9 +248,8 @@ def compare_inline(
     found = found._replace(differs=found.differs & known)
     if found.differs.any():
         record.findings.append(_values_difference(ours, native, held, lie, origin, found))
-        # of values that were encoded anew the packing may differ, and mean the same
-        why = packing_differences(ours, native)
-        record.findings += (FileDifference(each.cause, each.ours, each.theirs) for each in why)
+        # of values that were encoded again the packing may differ, and mean the same
+        record.findings += packing_differences(ours, native)
     return True
 
 

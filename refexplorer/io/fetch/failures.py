@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from refexplorer.core.errors import FetchError, InternalError, LimitError, RefexplorerError
 from refexplorer.core.limits import is_out_of_memory
-from refexplorer.core.text import EXTRAS, PACKAGES, missing_package
+from refexplorer.core.text import ADVICE, EXTRAS, PACKAGES, missing_package
 from refexplorer.io.access import Place, protocol_of, shown
 from refexplorer.io.fetch.background import Stopped
 
@@ -123,13 +123,7 @@ def cause(error: BaseException, place: Place, url: str = "") -> str:
 
 
 def require_packages(places: Iterable[str]) -> None:
-    """Refuse buckets that are allowed, and that no installed package reads.
-
-    Raises
-    ------
-    FetchError
-        If a package is missing: once, and not for each of the files there.
-    """
+    """Refuse buckets that are allowed, and that no installed package reads."""
     for name in places:
         protocol = protocol_of(name) or ""
         if protocol in EXTRAS and find_spec(PACKAGES[protocol]) is None:
@@ -137,16 +131,13 @@ def require_packages(places: Iterable[str]) -> None:
 
 
 def _rename_advice(place: Place, url: str) -> str:
-    """Say where a relative URL was looked for, and how the set is told of another folder."""
+    """Return where a relative URL was looked for, and how to name another folder."""
     if not url or protocol_of(url) is not None or url.startswith("/"):
         return ""
     start = url.rpartition("/")[0] + "/" if "/" in url else url
     new = "FOLDER/" if "/" in url else f"FOLDER/{url}"
     where = "" if place.is_hidden else f" in {shown(place.url.rpartition('/')[0])}"
-    return (
-        f"{where}; if its files are in another folder, convert the set with "
-        f"--rename {shown(start)}={shown(new)}"
-    )
+    return f"{where}{ADVICE}convert the set with --rename {shown(start)}={shown(new)}"
 
 
 def _plain(error: BaseException) -> str:
@@ -169,7 +160,7 @@ def _connection(error: BaseException, place: Place) -> str | None:
     if isinstance(error, socket.gaierror | aiohttp.ClientConnectorDNSError):
         return f"the host {place.host} cannot be found"
     if isinstance(error, UnicodeError | aiohttp.InvalidURL):
-        return f"{place.host} is no name that a host can have"
+        return f"{place.host} is not a valid host name"
     if isinstance(error, aiohttp.ClientSSLError | ssl.SSLError):
         return f"no secure connection to {place.authority} could be made ({_tls(error)})"
     if isinstance(error, TimeoutError):
@@ -177,9 +168,9 @@ def _connection(error: BaseException, place: Place) -> str | None:
     if isinstance(error, aiohttp.ClientConnectorError | ConnectionRefusedError):
         return f"no connection to {place.authority or place.path} could be made"
     if isinstance(error, aiohttp.ClientPayloadError | aiohttp.ClientConnectionError):
-        return "the connection ended before all bytes came"
+        return "the connection ended before all bytes arrived"
     if isinstance(error, EOFError) or (isinstance(error, ConnectionError) and error.errno):
-        return "the connection ended before all bytes came"
+        return "the connection ended before all bytes arrived"
     if isinstance(error, aiohttp.ClientResponseError):
         return "the server sent an answer that is not valid HTTP"
     return None
@@ -193,7 +184,7 @@ def _tls(error: BaseException) -> str:
 
 
 def _advice(place: Place) -> str:
-    """Say which option would help, where there is one."""
+    """Return which option would help, where there is one."""
     options = _CREDENTIALS.get(place.protocol)
     if options is None:
         return ""
@@ -247,7 +238,7 @@ def as_internal_error(what: str) -> Iterator[None]:
 
 
 def internal_error(what: str, error: Exception) -> InternalError:
-    """Return what is said of an error that only a bug can raise."""
+    """Return the text about an error that only a bug can raise."""
     cause = f"{type(error).__name__}: {error}"
     return InternalError(
         f"Reading {what} failed inside refexplorer ({cause}); this is a bug, please report it."
@@ -284,7 +275,7 @@ class ReadTime:
             await self._timeout.__aexit__(kind, error, trace)
         except TimeoutError:
             late = TooLate(
-                f"no complete answer came within {self._seconds:,g} seconds, retries included "
+                f"there was no complete answer within {self._seconds:,g} seconds, retries included "
                 "(limits: read_seconds)"
             )
             late.count = self._count

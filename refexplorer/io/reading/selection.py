@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from refexplorer.core.errors import DecodeError, LimitError, RefexplorerError
-from refexplorer.core.text import counted, masks_repr, size_text
+from refexplorer.core.text import counted, escape, masks_repr, size_text
 from refexplorer.io.access import Place, protocol_of
 from refexplorer.io.decode.sizes import Index, overlap, place_count
 from refexplorer.io.fetch.many import Advance
@@ -33,7 +33,7 @@ _NAMED_TARGETS = 20  # targets that an estimate names; the rest are counted
 @masks_repr
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The cost of a read, known without a request.
+    """The cost of a read, computed without a request.
 
     Attributes
     ----------
@@ -65,7 +65,8 @@ def estimate_selection(
     name = array.path or "the root array"
     if len(selection) > len(array.shape):
         raise RefexplorerError(
-            f"{name} has {counted(len(array.shape), 'dimension')}, not {len(selection)}."
+            f"{name} has {counted(len(array.shape), 'dimension')}, not {len(selection)}; give an "
+            "index or a slice for each."
         )
     parts = [*selection, *[slice(None)] * (len(array.shape) - len(selection))]
     places = tuple(map(places_along, parts, array.shape))
@@ -134,7 +135,7 @@ SelectionPart = int | slice | EllipsisType
 
 @dataclass(frozen=True, slots=True)
 class ArrayReading:
-    """The values of a part of an array, and what became of each chunk that it touches.
+    """The values of a part of an array, and the state of each of its chunks.
 
     Attributes
     ----------
@@ -142,11 +143,11 @@ class ArrayReading:
         As Zarr decodes them; a chunk without a reference is the fill value, one that failed is
         zeros. `numpy.asarray` of the whole gives them, too.
     states
-        What became of each chunk, by its index.
+        The state of each chunk, by its index.
     failures
         Why chunks failed, by key.
     fill
-        The fill value of the array, as Zarr decodes it.
+        The fill value of the array, as decoded by Zarr.
     """
 
     values: ArrayValues
@@ -174,7 +175,7 @@ class ArrayReading:
         return sum(found is ChunkState(state) for found in self.states.values())
 
     def mask(self, state: ChunkState | str) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Return which of the values are of chunks in a state."""
+        """Return a mask of the values whose chunks are in a state."""
         found = np.zeros(tuple(map(place_count, self._places)), bool)
         for index, each in self.states.items():
             if each is ChunkState(state):
@@ -225,12 +226,18 @@ def _parts(
     array: ArrayMeta, selection: SelectionPart | Sequence[SelectionPart]
 ) -> list[int | slice]:
     """Return an index or a slice for each dimension."""
+    if isinstance(selection, str):
+        raise RefexplorerError(
+            "A selection is an index or a slice for each dimension, such as (0, slice(0, 10)), "
+            f"not the text {escape(selection, 100)!r}."
+        )
     given = list(selection) if isinstance(selection, Sequence) else [selection]
     missing = len(array.shape) - sum(part is not Ellipsis for part in given)
     if missing < 0 or sum(part is Ellipsis for part in given) > 1:
         name = array.path or "the root array"
         raise RefexplorerError(
-            f"{name} has {counted(len(array.shape), 'dimension')}, not {len(given)}."
+            f"{name} has {counted(len(array.shape), 'dimension')}, not {len(given)}; give an index "
+            "or a slice for each."
         )
     at = next((i for i, part in enumerate(given) if part is Ellipsis), len(given))
     full = [*given[:at], *[slice(None)] * missing, *given[at + 1 :]]

@@ -16,6 +16,7 @@ from concurrent.futures import Future
 from contextvars import ContextVar, copy_context
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 import zarr
 from zarr.abc.store import (
@@ -115,7 +116,7 @@ class SelectionPlan:
             error: BaseException = Stopped()
             try:
                 fetch_many(self._store.targets, references, lambda progress: is_wanted(), arrived)
-            except BaseException as raised:  # it is for who waits
+            except BaseException as raised:  # it is for the caller who waits
                 error = raised
             for future in waiting.values():
                 future.set_exception(error)
@@ -171,6 +172,7 @@ class ReferenceStore(Store):
         self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None
     ) -> Buffer | None:
         """Return the bytes of a key, those of a chunk together with the rest of its selection."""
+        _be_quiet(asyncio.get_running_loop())
         if byte_range is None and (plan := current_plan.get()) is not None:
             with as_internal_error(key):
                 plan.begin(key)
@@ -204,7 +206,7 @@ class ReferenceStore(Store):
             raise _first(ours) from None
 
     async def exists(self, key: str) -> bool:
-        """Say whether the set has a key."""
+        """Return whether the set has a key."""
         return key in self.references
 
     async def list(self) -> AsyncIterator[str]:
@@ -286,6 +288,23 @@ class ReferenceStore(Store):
         except (LimitError, DecodeError) as error:
             raise undecodable(self.references, key, str(error), type(error)) from None
         return data
+
+
+def _be_quiet(loop: asyncio.AbstractEventLoop) -> None:
+    """Keep asyncio from printing our errors of tasks that Zarr abandons when another one fails."""
+    if loop in _quiet:
+        return
+    before = loop.get_exception_handler() or type(loop).default_exception_handler
+
+    def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        if not isinstance(context.get("exception"), RefexplorerError):
+            before(loop, context)
+
+    loop.set_exception_handler(handle)
+    _quiet.add(loop)
+
+
+_quiet: WeakSet[asyncio.AbstractEventLoop] = WeakSet()
 
 
 def _bounds(part: ByteRequest | None) -> tuple[int | None, int | None]:
@@ -372,7 +391,7 @@ class MergingPipeline(BatchedCodecPipeline):
 
 
 def _is_whole(selection: Iterable[object], shape: Iterable[int]) -> bool:
-    """Say whether a selection in a chunk is all of it."""
+    """Return whether a selection in a chunk is all of it."""
     return all(part == slice(0, size, 1) for part, size in zip(selection, shape, strict=False))
 
 

@@ -26,6 +26,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from jinja2 import nodes
+
 from refexplorer.spec.gen.dimensions import Dimension
 from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.template import Expression, Template
@@ -57,7 +59,7 @@ def by_weight(terms: Terms, dimensions: Dimensions) -> list[Digit]:
 
 
 def is_positional(terms: Terms, dimensions: Dimensions) -> bool:
-    """Say whether a sum can be split in one way only, as the decimal digits of a number can."""
+    """Return whether a sum can be split in one way only, as the decimal digits of a number can."""
     reach = 0
     for digit in by_weight(terms, dimensions):
         # as in decimal digits: all smaller ones together must stay below one step of the next
@@ -316,14 +318,14 @@ def _most_digits(linear: Linear, dimensions: Mapping[str, Dimension]) -> int:
 def _linear(form: syntax.Form, dimensions: Mapping[str, Dimension]) -> Linear | None:
     """Read an expression as a sum of digits with whole coefficients."""
     match form:
-        case syntax.Literal(value) if type(value) is int:
+        case nodes.Const(value=value) if type(value) is int:
             return {}, value
-        case syntax.Name(name) if name in dimensions:
+        case nodes.Name(name=name) if name in dimensions:
             return {(name, 1, None): 1}, 0
-        case syntax.Unary("-" | "+" as operator, operand):
+        case nodes.Neg(node=operand) | nodes.Pos(node=operand):
             inner = _linear(operand, dimensions)
-            return _scaled(inner, -1 if operator == "-" else 1) if inner else None
-        case syntax.Binary(operator, left, right):
+            return _scaled(inner, -1 if form.operator == "-" else 1) if inner else None
+        case nodes.BinExpr(operator=operator, left=left, right=right):
             sides = _linear(left, dimensions), _linear(right, dimensions)
             return _combine(operator, *sides, dimensions)
     return None

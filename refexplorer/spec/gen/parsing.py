@@ -5,14 +5,13 @@ Source: reference specification, "Version 1", ``gen``.
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeGuard
-from weakref import WeakValueDictionary
+from typing import Any, TypeGuard
 
 import numpy as np
+from jinja2 import nodes
 
 from refexplorer.core.limits import MOST_BYTES, Limits
 from refexplorer.spec.findings import Findings, pointer
@@ -23,6 +22,7 @@ from refexplorer.spec.templates.columns import (
     COMPARISONS,
     IntegerBounds,
     Scopes,
+    all_fit,
     bounds_of,
     fit,
     formatted_integers,
@@ -47,7 +47,7 @@ def extents_of(item: GenItem) -> Extents:
 
 
 def cannot_fail(item: GenItem) -> bool:
-    """Say whether all keys of an item are sure to be made; it has one at least."""
+    """Return whether all keys of an item are sure to be made; it has one at least."""
     known = extents_of(item)
     texts, sizes = (item.key, item.url), (item.offset, item.length)
     return all(map(known.makes_texts, texts)) and all(map(known.makes_sizes, sizes))
@@ -65,7 +65,7 @@ class Extents:
     texts: Mapping[str, int] = field(default_factory=dict)
 
     def makes_texts(self, template: Template) -> bool:
-        """Say whether a template is sure to make a text that a file can hold."""
+        """Return whether a template is sure to make a text that a file can hold."""
         if not self._is_bounded(template):
             return False
         try:
@@ -75,7 +75,7 @@ class Extents:
         return chars is not None and chars <= self.limits.template_chars
 
     def makes_sizes(self, template: Template | None) -> bool:
-        """Say whether a template is sure to make a whole number of bytes."""
+        """Return whether a template is sure to make a whole number of bytes."""
         if template is None:
             return True
         if len(template.parts) != 1 or not self._is_bounded(template):
@@ -104,24 +104,25 @@ class Extents:
         if self.bounds(form) is not None:
             return _DIGITS
         match form:
-            case syntax.Literal(str(text)):
+            case nodes.Const(value=str(text)):
                 return _chars_in(text)
-            case syntax.Name(name) if name not in self.templates:
+            case nodes.Name(name=name) if name not in self.templates:
                 return self.texts.get(name)
-            case syntax.Name(name):
-                return self._called(self.templates[name], {})
-            case syntax.Call(name, arguments) if name in self.templates:
-                return self._called(self.templates[name], dict(arguments))
-            case syntax.Concat(parts):
+            case nodes.Name(name=name):
+                return self._called(self.templates[name], [])
+            case nodes.Call(node=nodes.Name(name=name)) if name in self.templates:
+                return self._called(self.templates[name], form.kwargs)
+            case nodes.Concat(nodes=parts):
                 return _sum(map(self._chars, parts))
-            case syntax.Printf(pattern, number) if pattern.isascii() and self.bounds(number):
-                written = formatted_integers(pattern, np.empty(0, np.int64))
-                return None if written is None else longest(written)
-        return None
+        pattern, number = syntax.as_printf(form)
+        if not pattern.isascii() or not self.bounds(number):
+            return None
+        written = formatted_integers(pattern, np.empty(0, np.int64))
+        return None if written is None else longest(written)
 
-    def _called(self, template: Template, arguments: Mapping[str, syntax.Form]) -> int | None:
-        numbers = {name: self.bounds(form) for name, form in arguments.items()}
-        texts = {name: self._chars(form) for name, form in arguments.items()}
+    def _called(self, template: Template, arguments: list[nodes.Keyword]) -> int | None:
+        numbers = {pair.key: self.bounds(pair.value) for pair in arguments}
+        texts = {pair.key: self._chars(pair.value) for pair in arguments}
         inner = Extents(
             {name: found for name, found in numbers.items() if found is not None},
             {},
@@ -131,36 +132,39 @@ class Extents:
         return inner._chars_of(template) if len(inner.texts) == len(arguments) else None
 
     def bounds(self, form: syntax.Form) -> IntegerBounds | None:
-        """Return the least and the greatest value; None if it may fail or is no whole number."""
+        """Return the least and the greatest value; None if it may fail or is not a whole number."""
         found = self._bounds(form)
         return found if found is not None and fit(found) else None
 
     def _bounds(self, form: syntax.Form) -> IntegerBounds | None:
         match form:
-            case syntax.Literal(value):
+            case nodes.Const(value=value):
                 return (value, value) if type(value) is int else None
-            case syntax.Name(name):
+            case nodes.Name(name=name):
                 return self.numbers.get(name)
-            case syntax.Unary("-" | "+" as operator, operand):
+            case nodes.Neg(node=operand) | nodes.Pos(node=operand):
                 inner = self.bounds(operand)
-                return inner if inner is None or operator == "+" else (-inner[1], -inner[0])
-            case syntax.Binary(operator, left, right):
+                is_same = inner is None or form.operator == "+"
+                return inner if inner is None or is_same else (-inner[1], -inner[0])
+            case nodes.BinExpr(operator=operator, left=left, right=right):
                 return _arithmetic(operator, self.bounds(left), self.bounds(right))
-            case syntax.Conditional(syntax.Compare() as test, then, other) if other is not None:
+            case nodes.CondExpr(test=nodes.Compare() as test, expr1=then, expr2=other) if other:
                 return self._choice(test, then, other)
-            case syntax.Item(syntax.Sequence(_, items), index):
-                return _listed([self.bounds(item) for item in items], self.bounds(index))
+            case nodes.Getitem(node=nodes.Const(value=syntax.FixedItems(items=items)), arg=index):
+                return _listed(items, self.bounds(index))
         return None
 
     def _choice(
-        self, test: syntax.Compare, then: syntax.Form, otherwise: syntax.Form
+        self, test: nodes.Compare, then: syntax.Form, otherwise: syntax.Form
     ) -> IntegerBounds | None:
-        if not all(operator in COMPARISONS for operator, _ in test.rest):
+        if not all(operand.op in COMPARISONS for operand in test.ops):
             return None
-        compared = (test.first, *(operand for _, operand in test.rest))
+        compared = (test.expr, *(operand.expr for operand in test.ops))
         if None in map(self.bounds, compared):
             return None
-        return _span([self.bounds(then), self.bounds(otherwise)])
+        sides = self.bounds(then), self.bounds(otherwise)
+        low, high = zip(*filter(None, sides), strict=True) if None not in sides else ((), ())
+        return (min(low), max(high)) if low else None
 
 
 def _arithmetic(
@@ -179,20 +183,10 @@ def _arithmetic(
     return (min(ends), max(ends)) if operator == "//" else None
 
 
-def _listed(
-    items: list[IntegerBounds | None], positions: IntegerBounds | None
-) -> IntegerBounds | None:
+def _listed(items: Sequence[Any], positions: IntegerBounds | None) -> IntegerBounds | None:
     if positions is None or not -len(items) <= positions[0] <= positions[1] < len(items):
         return None
-    return _span(items)
-
-
-def _span(every: list[IntegerBounds | None]) -> IntegerBounds | None:
-    """Return bounds around several; None if one of them is not known."""
-    known = [bounds for bounds in every if bounds is not None]
-    if len(known) < len(every):
-        return None
-    return min(low for low, _ in known), max(high for _, high in known)
+    return (min(items), max(items)) if all_fit(items) else None
 
 
 def _sum(every: Iterable[int | None]) -> int | None:
@@ -219,7 +213,7 @@ _TRUSTED_STEPS = 20  # steps that are assumed of a template that jinja2 renders
 class KeyCheckBudget:
     """The budget left for checking the items of a document."""
 
-    steps: float = field(default_factory=lambda: TRIED_STEPS)  # Of evaluation, for trying keys
+    steps: float = TRIED_STEPS  # Of evaluation, for trying keys
     listed: int = LISTED_BY_COLUMNS  # Keys to be written out
 
 
@@ -282,12 +276,8 @@ def _steps(template: Template | None, templates: Mapping[str, Template]) -> floa
     return steps if math.isfinite(steps) else _TRUSTED_STEPS
 
 
-_READ: WeakValueDictionary[Hashable, GenItem] = WeakValueDictionary()
-"""Items that an open set has: of a text that is being typed, all but one were read before."""
-
-
 @dataclass(frozen=True, slots=True)
-class _GenContext:
+class GenContext:
     """The context of all items of a document, and the budget left for checking their keys."""
 
     templates: Mapping[str, Template]
@@ -296,47 +286,10 @@ class _GenContext:
     rejected: list[GenItem]
 
 
-def read_gen(
-    source: object,
-    templates: Mapping[str, Template],
-    limits: Limits,
-    findings: Findings,
-    rejected: list[GenItem] | None = None,
-) -> tuple[GenItem, ...]:
-    """Read the ``gen`` section; items that are rejected are left out and noted.
-
-    Those whose templates can be read, but fail, are added to `rejected`.
-    """
-    if not isinstance(source, Sequence) or isinstance(source, str):
-        findings.add("bad-section", "/gen", "`gen` must be a list of objects.")
-        return ()
-    context = _GenContext(templates, limits, KeyCheckBudget(), [] if rejected is None else rejected)
-    items = (_known_item(number, item, context, findings) for number, item in enumerate(source))
-    return tuple(item for item in items if item is not None)
-
-
-def _known_item(
-    number: int, source: object, context: _GenContext, findings: Findings
+def read_item(
+    number: int, source: object, context: GenContext, findings: Findings
 ) -> GenItem | None:
-    """Return the item as it was read before, if nothing that it depends on has changed."""
-    try:
-        text = json.dumps(source, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        return _read_item(number, source, context, findings)
-    named = tuple((name, template) for name, template in context.templates.items() if name in text)
-    seen = (number, text, named, context.limits)
-    item, noted = _READ.get(seen), Findings()
-    if item is None:
-        item = _read_item(number, source, context, noted)
-        if item is not None:
-            _READ[seen] = item
-    findings.extend(noted if item is None else item.findings)
-    return item
-
-
-def _read_item(
-    number: int, source: object, context: _GenContext, findings: Findings
-) -> GenItem | None:
+    """Read an item; None if it is rejected."""
     at = pointer("gen", number)
     if not isinstance(source, Mapping):
         findings.add("gen-bad-item", at, f"gen[{number}] must be an object.")

@@ -145,7 +145,7 @@ def _access_letters(
 ) -> list[str]:
     """Return how often an access reads the chunks of each part, by its name or as it is written."""
     from refexplorer.checks.advice import advising
-    from refexplorer.checks.advice.selections import parse_access
+    from refexplorer.checks.advice.costs import part_of
 
     standard = advising.standard_accesses(internals(refs).opened, array)
     if not standard:
@@ -156,11 +156,8 @@ def _access_letters(
     place = 0 if access in first else 1 if is_second else 2
     name = [*standard][min(place, len(standard) - 1)]
     try:
-        part = (
-            standard[name]
-            if access in {"", advising.WHOLE, *first, *second}
-            else parse_access(array, access)
-        )
+        named = {"", advising.WHOLE, *first, *second}
+        part = standard[name] if access in named else part_of(array, access)
     except RefexplorerError:  # it is written for another array
         return [_PLAIN] * length
     count = array.grid[axis]

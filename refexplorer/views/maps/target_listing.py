@@ -171,7 +171,7 @@ class TargetListing:
     def _target(self, code: int) -> TargetRow:
         index = self._index
         url = index.urls[code]
-        summary = index.layout(url).summary()
+        summary = index.summary(code)
         known = self._known().get(url, UNKNOWN)
         date, facts = self._dates.find().dates[code], self._refs.source.repository
         return TargetRow(
@@ -341,7 +341,7 @@ class _Ordered:
 
 
 def _matches(names: pa.Array, text: str) -> np.ndarray:
-    """Say which names have a text in them, or match it where it has wildcards."""
+    """Return which names have a text in them, or match it where it has wildcards."""
     if GLOB_MARKS.search(text) is None:
         return flags_of(pc.match_substring(names, text, ignore_case=True))
     return Matcher(f"*{text}*", "glob").matches(names)

@@ -24,7 +24,7 @@ def test_a_good_set(demo: Path, tmp_path: Path) -> None:
     ran = run("audit", demo / "sst.v0.json", "--decode", "all", "--html", tmp_path / "page.html")
     assert (ran.status, ran.err) == (0, "")
     assert "sst.v0.json: all 38 ranges are inside their files; 42 chunks decode\n" in ran.out
-    assert "Asked: 4 of 4 files. Inside their files: 38 of 42 chunks. Decoded: 42." in ran.out
+    assert "Found: 4 of 4 files. Inside their files: 38 of 42 chunks. Decoded: 42." in ran.out
     assert "good" not in ran.out
     assert "18 decoded</td>" in (tmp_path / "page.html").read_text()
 
@@ -45,7 +45,7 @@ def test_nothing_is_asked_before_it_is_allowed(server: RangeServer, tmp_path: Pa
     path = written(tmp_path, server, 2)
     ran = run("audit", path)
     assert (ran.status, server.requests) == (2, [])
-    assert "not known: 2 files may not be read yet" in ran.out
+    assert "not known: 2 files are not allowed yet" in ran.out
     assert f"Use --allow {server.url} to check the rest." in ran.out
     assert run("audit", path, "--allow", server.url).status == 0
 

@@ -9,7 +9,6 @@ import type {
   ChunkTouches,
   Connection,
   ExplorerWire,
-  MeasuredPlace,
   MergeRules,
   ReaderCost,
   ReadingCosts,
@@ -31,22 +30,17 @@ export interface CostsState {
   /** Where the sliders stand; null: as the place has it. */
   latency: number | null;
   bandwidth: number | null;
-  /** Of one request, as it was measured; null: as much less than all together as the place has it. */
-  stream: number | null;
-  /** A part or chunks of tasks, as they were last asked for. */
+  /** A part, as it was last asked for. */
   given: string;
   reader: string;
   /** The access whose chunks are shaded, as it was chosen. */
   access: string;
   touched: TouchedChunks | null;
   touchedError: string | null;
-  /** What was measured last, or has to be allowed before. */
-  measured: MeasuredPlace | null;
-  measuredError: string | null;
 }
 
 const TEXTS = ["array", "place", "given", "reader", "access"] as const;
-const NUMBERS = ["latency", "bandwidth", "stream"] as const;
+const NUMBERS = ["latency", "bandwidth"] as const;
 export const GIVEN = "as given";
 const START: CostsState = {
   cost: null,
@@ -55,21 +49,16 @@ const START: CostsState = {
   place: "object-store",
   latency: null,
   bandwidth: null,
-  stream: null,
   given: "",
   reader: "zarr",
   access: "",
   touched: null,
   touchedError: null,
-  measured: null,
-  measuredError: null,
 };
 
 export class Costs extends Store<CostsState> {
   readonly counting: Waiting;
-  readonly measuring: Waiting;
   private readonly shading: Waiting;
-  private readonly wire: ExplorerWire;
   private readonly asking = new Newest<void>(() => this.ask());
   /** Whether anything was asked for: an address that is read before counts nothing. */
   private begun = false;
@@ -78,15 +67,12 @@ export class Costs extends Store<CostsState> {
 
   constructor(wire: ExplorerWire) {
     super(START);
-    this.wire = wire;
-    this.measuring = new Waiting(wire);
     this.counting = new Waiting(wire);
     this.shading = new Waiting(wire);
   }
 
   close(): void {
     this.counting.close();
-    this.measuring.close();
     this.shading.close();
   }
 
@@ -103,22 +89,6 @@ export class Costs extends Store<CostsState> {
     this.set(part);
     void this.asking.ask();
     if ("array" in part || "access" in part || "given" in part) void this.drawing.ask();
-  }
-
-  /** Measures a target of the set; those of `grant` may be read from now on. */
-  async measure(grant: string | null): Promise<void> {
-    this.set({ measuredError: null });
-    try {
-      if (grant !== null) await this.wire.request("allow", { grant });
-      const { message } = await this.measuring.ask("cost.measure", { place: this.state.place });
-      this.set({ measured: message });
-      if (message.place !== null) {
-        const { latency, bandwidth, stream } = message.place;
-        this.change({ latency, bandwidth, stream });
-      }
-    } catch (error) {
-      this.set({ measuredError: (error as Error).message });
-    }
   }
 
   /** What an address says of it; what is as it is at first is left out. */
@@ -162,9 +132,9 @@ export class Costs extends Store<CostsState> {
   }
 
   private async ask(): Promise<void> {
-    const { array, place, latency, bandwidth, stream, given } = this.state;
+    const { array, place, latency, bandwidth, given } = this.state;
     try {
-      const { message } = await this.counting.ask("cost.show", { array, place, latency, bandwidth, stream, given });
+      const { message } = await this.counting.ask("cost.show", { array, place, latency, bandwidth, given });
       const before = this.state.cost;
       this.set({ cost: message, error: null });
       if (before?.array !== message.array) void this.drawing.ask();
@@ -202,9 +172,9 @@ export function shaded({ cost, array, access, given }: CostsState): string | nul
   return names[names.length > 2 ? 1 : 0] ?? null;
 }
 
-/** A place with the numbers of the sliders; one request is as much faster as all together, if it was not measured. */
+/** A place with the numbers of the sliders; one request is as much faster as all together. */
 export function placed(state: CostsState): Connection | null {
-  const { cost, latency, bandwidth, stream } = state;
+  const { cost, latency, bandwidth } = state;
   const place = cost?.places.find((each) => each.name === state.place);
   if (!place) return null;
   const all = bandwidth ?? place.bandwidth;
@@ -212,7 +182,7 @@ export function placed(state: CostsState): Connection | null {
     ...place,
     latency: latency ?? place.latency,
     bandwidth: all,
-    stream: stream ?? place.stream * (all / place.bandwidth),
+    stream: place.stream * (all / place.bandwidth),
   };
 }
 

@@ -72,7 +72,7 @@ export function Export({ session, isTask, isOnPage }: ExportProps) {
       <span class="quiet" role="status">
         {said !== null && <Sentence text={said} />}
       </span>
-      {asked !== null && <Button text={`${asked} all the same`} onClick={() => take(asked, true)} />}
+      {asked !== null && <Button text={`${asked} anyway`} onClick={() => take(asked, true)} />}
       <Menu
         label="Export"
         choices={[

@@ -91,7 +91,7 @@ function Alone({ session, hello }: ShownProps) {
   const shown = Shown ? (
     <Shown session={session} hello={hello} alone />
   ) : (
-    <Blank sentence={`This front end has no view \`${part}\`.`} />
+    <Blank sentence={`This version of refexplorer has no view \`${part}\`.`} />
   );
   return (
     <section class={`view part ${part}`} aria-label={`${session.titleOf(part)} of ${hello.title}`}>

@@ -32,7 +32,7 @@ export function Verdict({ host, hello, session }: { host: Host; hello: Hello; se
         <Title host={host} text={hello.title} />
         <span class="quiet set-form">({formOf(hello.form, facts)})</span>
         <Fact
-          text={`${facts.targets === null ? "at most " : ""}${counted(facts.keys, "key")}`}
+          text={`${facts.is_bound ? "at most " : ""}${counted(facts.keys, "key")}`}
           go={() => session.run(session.find(START.search))}
         />
         <Fact text={counted(facts.arrays, "array")} go={() => session.run(session.select(""))} />

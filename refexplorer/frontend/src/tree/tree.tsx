@@ -228,7 +228,13 @@ function TreeRow({
         <span class={branch ? "twisty" : "twisty none"} aria-hidden="true" onClick={branch ? onTwisty : undefined}>
           {branch ? (row.open ? "▾" : "▸") : ""}
         </span>
-        {row.label ? <b>{shown}</b> : <Cut text={shown} />}
+        {row.label ? (
+          <b>
+            <Cut text={shown} />
+          </b>
+        ) : (
+          <Cut text={shown} />
+        )}
         {row.label && <span class="row-label">{row.label}</span>}
       </span>
       {troubled && (

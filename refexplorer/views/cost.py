@@ -28,7 +28,7 @@ from refexplorer.refset.chunk_grid import Windows
 from refexplorer.refset.opened_set import internals
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.code.cells import code_of_measure
-from refexplorer.views.wire.context import ViewContext
+from refexplorer.views.wire.context import ExplorerPart, Keep, ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.requests import Buffers, Count, floats, job
 
@@ -141,7 +141,7 @@ class CostView:
         self._did = context.did
         self._advice: Advice | None = None
 
-    @job("cost.show", in_turn=True)
+    @job("cost.show", unsaved="The cost of this access was not recorded", in_turn=True)
     def show(
         self,
         report: JobReport,
@@ -178,7 +178,9 @@ class CostView:
             advice.notes,
         )
 
-    @job("cost.measure", in_turn=True)
+    @job(
+        "cost.measure", unsaved="To measure this host, one of its files is asked for", in_turn=True
+    )
     def measure(self, report: JobReport, place: str = DEFAULT_PLACE) -> MeasuredPlace:
         """Measure latency and bandwidth of a target of the set, by at most 15 requests.
 
@@ -265,3 +267,22 @@ def adjusted_connection(
 def _names(array: ArrayMeta) -> tuple[str, ...]:
     names: Sequence[str] = array.dimensions or ("",) * len(array.shape)
     return tuple(name or f"axis {axis}" for axis, name in enumerate(names))
+
+
+_RECORDED = 50
+"""Arrays of which a saved page has the cost."""
+
+
+def _record(keep: Keep, arrays: Sequence[str]) -> None:
+    """Keep what reading costs; the page computes times of other places."""
+    for path in (None, *arrays[:_RECORDED]):
+        found, _ = keep("cost.show", array=path)
+        for bar in found.get("bars", ()):
+            if bar["path"] == found["array"] and bar["name"] != "open":
+                keep("cost.touches", array=bar["path"], access=bar["name"])
+
+
+PART = ExplorerPart(
+    "cost", "Cost", "Cost of reading", (CostView,), place=6, alone=False, paints="access",
+    address=("cost",), recorded=("cost.show",), record=_record,
+)  # fmt: skip

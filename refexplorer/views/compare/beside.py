@@ -21,7 +21,7 @@ from refexplorer.views.preview.values import (
     load_array_libraries,
     subtract_integers,
 )
-from refexplorer.views.wire.context import ViewContext
+from refexplorer.views.wire.context import ExplorerPart, ViewContext
 from refexplorer.views.wire.jobs import JobReport
 from refexplorer.views.wire.requests import Buffers, job
 
@@ -237,3 +237,9 @@ def _array(refs: ReferenceSet, path: str) -> ArrayMeta:
         return refs.array(path)
     except KeyError:
         raise RefexplorerError(f"There is no array at {path!r}.") from None
+
+
+PART = ExplorerPart(
+    "beside", "Side by side", "Side by side", (BesideController,), place=3, alone=False,
+    under="data", address=("beside",),
+)  # fmt: skip

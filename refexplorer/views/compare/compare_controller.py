@@ -19,7 +19,7 @@ from refexplorer.views.compare.chunk_values import (
 )
 from refexplorer.views.maps.chunk_map import ChangeKind, kinds_of
 from refexplorer.views.preview.values import DecodedChunks, load_array_libraries
-from refexplorer.views.wire.context import ViewContext
+from refexplorer.views.wire.context import ExplorerPart, ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.requests import Buffers, Count, job
 
@@ -101,7 +101,7 @@ class CompareController:
         self._chunks = DecodedChunks(self._refs, context.targets, context.failure_log)
         self._others = OtherChunks(context)
 
-    @job("compare.with", in_turn=True)
+    @job("compare.with", unsaved="To compare with another set, it is opened", in_turn=True)
     def compare(
         self,
         report: JobReport,
@@ -229,3 +229,9 @@ def change_row(change: KeyChange) -> ChangeRow:
 
 def _cut(reference: Reference | None) -> str:
     return reference_text(reference)[:_TEXT]
+
+
+PART = ExplorerPart(
+    "compare", "Compare", "Comparison", (CompareController,), place=7, under="",
+    recorded=("compare.summary",),
+)  # fmt: skip

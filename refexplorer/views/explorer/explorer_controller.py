@@ -332,7 +332,7 @@ class ExplorerController:
         """Show the source around a note."""
         return SourceLines(surroundings(self.references, pointer))
 
-    @request("allow")
+    @request("allow", unsaved="To read from a file, it is fetched")
     def allow(self, grant: str) -> None:
         """Allow reading from a place."""
         self.policy.grant(grant)

@@ -39,7 +39,7 @@ from refexplorer.views.preview.regions import (
     whole,
 )
 from refexplorer.views.preview.values import DecodedChunks, Decoding, load_array_libraries, physical
-from refexplorer.views.wire.context import ViewContext
+from refexplorer.views.wire.context import ExplorerPart, ViewContext
 from refexplorer.views.wire.jobs import JobReport
 from refexplorer.views.wire.requests import Buffers, Count, floats, job
 
@@ -242,6 +242,8 @@ class MapController:
 
     @job(
         "earth.show",
+        unsaved="The coordinates of this array were not read when the page was saved. They can be "
+        "read from their files",
         in_turn=True,
         buffers="If `fetched`: the rows and the columns of a mesh, which are places in the array "
         "between its values, and longitude and latitude of each pair, NaN off the earth; float64.",
@@ -288,7 +290,11 @@ class MapController:
         columns = (mesh.rows, mesh.columns, mesh.longitude, mesh.latitude)
         return EarthShown(shown), [floats(each) for each in columns]
 
-    @job("earth.find", in_turn=True)
+    @job(
+        "earth.find",
+        unsaved="To find the value at a place, all coordinates are searched",
+        in_turn=True,
+    )
     def find(
         self,
         report: JobReport,
@@ -330,7 +336,12 @@ class MapController:
         latitude, longitude = point or (None, None)
         return PointFound(latitude, longitude, tuple(places), key, others, sentence)
 
-    @job("earth.land", in_turn=True, buffers="TopoJSON of world-atlas.")
+    @job(
+        "earth.land",
+        unsaved="Finer coastlines are not in this page",
+        in_turn=True,
+        buffers="TopoJSON of world-atlas.",
+    )
     def land(self, detail: Detail) -> tuple[LandShown, Buffers]:
         """Get the land of Natural Earth, generalised for a scale of 1 to 110 or 50 million."""
         return LandShown(detail), [land(detail)]
@@ -371,3 +382,9 @@ def _inside(
     if rows[0] >= rows[1] or columns[0] >= columns[1]:
         raise RefexplorerError("The window has no values.")
     return rows, columns
+
+
+PART = ExplorerPart(
+    "map", "Map", "Map of the earth", (MapController,), place=2, alone=False, under="data",
+    address=("earth",),
+)  # fmt: skip

@@ -21,7 +21,7 @@ from refexplorer.views.code.cells import PictureLook, cell
 from refexplorer.views.editor.editor_rows import Derived, steps_of
 from refexplorer.views.preview.regions import parse
 from refexplorer.views.preview.values import load_array_libraries
-from refexplorer.views.wire.context import ViewContext
+from refexplorer.views.wire.context import ExplorerPart, ViewContext
 from refexplorer.views.wire.jobs import JobReport
 from refexplorer.views.wire.requests import Buffers, Count, ReadOutcome, Real, floats, job, request
 
@@ -176,7 +176,11 @@ class KeyDetails:
             text = text.replace(folder + os.sep, "").replace(folder, ".")
         return text
 
-    @job("key.bytes", buffers="The bytes, if they were fetched.")
+    @job(
+        "key.bytes",
+        unsaved="These bytes were not read when the page was saved. They can be read from the file",
+        buffers="The bytes, if they were fetched.",
+    )
     def read_bytes(
         self, report: JobReport, path: str, start: int, n: int
     ) -> tuple[BytesPage, Buffers]:
@@ -216,7 +220,10 @@ class KeyDetails:
             )
         return size
 
-    @job("key.trace")
+    @job(
+        "key.trace",
+        unsaved="This chunk was not decoded when the page was saved. It can be read from its file",
+    )
     def trace(
         self,
         report: JobReport,
@@ -298,3 +305,6 @@ def _traced(found: Trace) -> TraceReply:
     flat = [] if found.values is None else found.values.reshape(-1)[:_VALUES_SHOWN].tolist()
     values = tuple(str(value)[:_VALUE_CHARS] for value in flat)
     return TraceReply(str(found.state), steps, found.message, None, values)
+
+
+PART = ExplorerPart("key", "Key", "One key", (KeyDetails,), place=9, look=False)

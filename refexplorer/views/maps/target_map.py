@@ -22,7 +22,7 @@ from refexplorer.views.code.cells import code_of_check
 from refexplorer.views.health.health_controller import WORKERS, reading_of
 from refexplorer.views.maps.target_dates import TargetDates
 from refexplorer.views.maps.target_listing import Known, TargetListing, TargetQuery, TargetRow
-from refexplorer.views.wire.context import ViewContext
+from refexplorer.views.wire.context import ExplorerPart, ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.requests import Buffers, Count, floats, job
 
@@ -204,7 +204,7 @@ class TargetMapView:
             self._all_known = {**self._audit[1], **self._checked}
         return self._all_known
 
-    @job("targets.check")
+    @job("targets.check", unsaved="To check the files, each is asked for its size")
     def check(self, report: JobReport) -> TargetsChecked:
         """Ask each target for its size; then `targets.rows` knows sizes and states."""
         self._did(code_of_check(self._targets.policy.granted))
@@ -248,6 +248,7 @@ class TargetMapView:
 
     @job(
         "target.show",
+        unsaved="The map of this part of the file was not drawn when the page was saved",
         in_turn=True,
         buffers="float64: edges of n bins (n + 1); then for each bin the bytes covered, those "
         "covered twice, ranges that begin there, and the array of most bytes (place in `arrays`, "
@@ -328,3 +329,8 @@ def _window(window: tuple[int, int] | None, end: int) -> tuple[int, int]:
     if not 0 <= start < stop:
         raise RefexplorerError(f"There are no bytes from {start:,} to {stop:,}.")
     return start, stop
+
+
+PART = ExplorerPart(
+    "targets", "Files", "Files", (TargetMapView,), place=5, paints="target", address=("files",)
+)

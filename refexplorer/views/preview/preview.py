@@ -58,7 +58,7 @@ from refexplorer.views.preview.values import (
     thinning,
     value_text,
 )
-from refexplorer.views.wire.context import ViewContext
+from refexplorer.views.wire.context import ExplorerPart, ViewContext
 from refexplorer.views.wire.jobs import JobReport, unheard
 from refexplorer.views.wire.requests import Buffers, Count, Event, Real, job, request
 
@@ -298,7 +298,10 @@ class PreviewReader:
         self.chunks = DecodedChunks(self._refs, context.targets, context.failure_log)
         self.last: tuple[ReadingModel, bytes | None] | None = None
 
-    @request("slice.plan")
+    @request(
+        "slice.plan",
+        unsaved="This part was not read when the page was saved. It can be read from its file",
+    )
     def plan(
         self,
         array: str,
@@ -358,6 +361,8 @@ class PreviewReader:
 
     @job(
         "chunk.read",
+        unsaved="These values were not read when the page was saved. They can be read from their "
+        "files",
         buffers="The values, float64 in C order; none of text and structured values. Where float64 "
         "cannot express them all, a second buffer has them as 64-bit integers: unsigned for "
         "``uint64``, ticks of the unit for times.",
@@ -423,7 +428,11 @@ class PreviewReader:
             return True
         return self._targets.range_of(key, reference).place.protocol == "file"
 
-    @job("chunk.ahead")
+    @job(
+        "chunk.ahead",
+        unsaved="What comes next was not read when the page was saved. It can be read from its "
+        "file",
+    )
     def read_ahead(
         self,
         report: JobReport,
@@ -447,7 +456,11 @@ class PreviewReader:
             done += 1
         return WasReadAhead(self.chunks.cache.size, done)
 
-    @job("slice.save", buffers="The bytes of the file.")
+    @job(
+        "slice.save",
+        unsaved="A file of values is written by Python",
+        buffers="The bytes of the file.",
+    )
     def save(
         self,
         report: JobReport,
@@ -476,7 +489,7 @@ class PreviewReader:
         write = cells.csv if form == "csv" else cells.npy
         return PartSaved(f"{name}.{form}"), [write(self.chunks, report)]
 
-    @job("value.read")
+    @job("value.read", unsaved="Single values of these cells were not read when the page was saved")
     def read_value(
         self,
         report: JobReport,
@@ -500,7 +513,7 @@ class PreviewReader:
         is_masked = is_missing and np.asarray(value).dtype.kind in "iub"
         return ValueText("NaN" if is_masked else value_text(value))
 
-    @request("value.place")
+    @request("value.place", unsaved="Where this value is was not recorded when the page was saved")
     def find(
         self,
         array: str,
@@ -526,7 +539,7 @@ class PreviewReader:
             raise RefexplorerError(f"{array.path} has no place {list(index)}.")
         return array.chunk_at(index)
 
-    @job("value.why")
+    @job("value.why", unsaved="To tell why a value is what it is, its chunk is read")
     def explain(
         self,
         array: str,
@@ -557,3 +570,6 @@ class PreviewReader:
             return places_of(text, names_of(array)[axis], labels)
 
         return parse(array, texts, named)
+
+
+PART = ExplorerPart("data", "Values", "Values", (PreviewReader,), place=1)

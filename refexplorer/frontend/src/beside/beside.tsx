@@ -3,6 +3,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { ExplorerSession } from "../explorer/session.ts";
+import type { ExplorerView } from "../explorer/view.ts";
 import { Choice } from "../maps/mapparts.tsx";
 import { placing } from "../preview/bars.ts";
 import { tableOf, type Scheme } from "../preview/colours.ts";
@@ -16,7 +17,8 @@ import { Button, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import { useWidth } from "../shared/width.ts";
 import type { BesideRead, Plan, ReadingModel } from "../shared/wire.ts";
-import { ALL, type Part, type Shares, type Sides } from "./besides.ts";
+import style from "./beside.css";
+import { ALL, Besides, besideSides, besideText, type Part, type Shares, type Sides } from "./besides.ts";
 
 /** The least width of a picture, and what is between two; without room they stand below each other; px. */
 const [LEAST, GAP] = [240, 12];
@@ -26,8 +28,27 @@ const ZOOM = 1.5;
 const FIELD = 7;
 const NAMES = ["Left", "Right"] as const;
 
-export function Beside({ session }: { session: ExplorerSession }) {
-  const { beside, comparing } = session;
+export const VIEW: ExplorerView = {
+  name: "beside",
+  Shown: Beside,
+  style,
+  address: {
+    beside: {
+      text: (session) => (session.state.look === "beside" ? besideText(session.of(Besides).state) : ""),
+      show(session, text) {
+        const { sides, window } = besideSides(text) ?? {};
+        if (!sides || !window) return;
+        session.of(Besides).set({ window });
+        session.of(Besides).show(sides, true);
+      },
+      isLate: true,
+    },
+  },
+};
+
+function Beside({ session }: { session: ExplorerSession }) {
+  const { comparing } = session;
+  const beside = session.of(Besides);
   const { hello, item } = useStore(session);
   const { sides, planned, read, error, linked } = useStore(beside);
   const { compared } = useStore(comparing);
@@ -191,7 +212,7 @@ interface Drawn {
 }
 
 function Pictures({ session, read }: { session: ExplorerSession; read: BesideRead }) {
-  const { beside } = session;
+  const beside = session.of(Besides);
   const { values, integers, window } = useStore(beside);
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);

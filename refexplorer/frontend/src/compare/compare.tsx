@@ -2,8 +2,8 @@
 
 import { useEffect, useState } from "preact/hooks";
 
-import type { PartProps } from "../explorer/parts.tsx";
 import type { ExplorerSession } from "../explorer/session.ts";
+import type { ExplorerView } from "../explorer/view.ts";
 import { placeOf } from "../maps/cells.ts";
 import { fitting } from "../maps/changecells.ts";
 import { ChunkBoard } from "../maps/chunkboard.tsx";
@@ -20,7 +20,9 @@ import { ChunkInBoth } from "./values.tsx";
 
 const SAME = "same";
 
-export function Compare({ session }: PartProps) {
+export const VIEW: ExplorerView = { name: "compare", Shown: Compare };
+
+function Compare({ session }: { session: ExplorerSession }) {
   const { comparing } = session;
   const { compared, error } = useStore(comparing);
   const sets = compared?.sets ?? null;

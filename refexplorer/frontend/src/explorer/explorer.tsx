@@ -7,12 +7,13 @@ import type { ViewProps } from "../shared/mount.tsx";
 import { Blank, Button, Copy } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Hello } from "../shared/wire.ts";
+import { VIEWS } from "../../generated/views.ts";
+import { Keys } from "../tree/tree.tsx";
 import { CopyCell } from "../key/copycell.tsx";
 import { ComparisonBanner } from "../compare/banner.tsx";
 import { Centre } from "./centre.tsx";
 import { Details } from "./details.tsx";
 import { KeyList, onShortcut } from "./keys.tsx";
-import { Keys, PARTS } from "./parts.tsx";
 import { ExplorerSession } from "./session.ts";
 import { Splitter, useShares } from "./splitter.tsx";
 import { WHOLE } from "./state.ts";
@@ -20,7 +21,7 @@ import { Verdict } from "./verdict.tsx";
 import { followState } from "./whereabouts.ts";
 
 export function Explorer({ host }: ViewProps) {
-  const [session] = useState(() => new ExplorerSession(host));
+  const [session] = useState(() => new ExplorerSession(host, VIEWS));
   useEffect(() => () => session.close(), [session]);
   useEffect(() => followState(host, session), [host, session]);
   const { hello, failure } = useStore(session);
@@ -84,7 +85,7 @@ function CopyLink() {
 function Alone({ session, hello }: ShownProps) {
   const { trouble } = useStore(session);
   const { part } = session;
-  const Shown = PARTS[part];
+  const Shown = session.viewOf(part)?.Shown;
   // Another version of Python may name a part that is not here.
   const shown = Shown ? (
     <Shown session={session} hello={hello} alone />

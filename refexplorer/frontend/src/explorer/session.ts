@@ -6,11 +6,8 @@ import { RowWindow, type RowsReply } from "../shared/rows/window.ts";
 import { Work } from "../shared/work.ts";
 import { OVERHEARD } from "../shared/wire.ts";
 import type { CodePage, Count, ExplorerOperations, Hello, PathItem, Note, Row, Severity } from "../shared/wire.ts";
-import { Costs } from "../cost/costs.ts";
-import { Besides } from "../beside/besides.ts";
 import { Health, type ChunkState } from "../health/health.ts";
 import { Comparing } from "../compare/comparing.ts";
-import { Earth } from "../geo/earth.ts";
 import { KeyDetails } from "../key/keydetails.ts";
 import type { By } from "../maps/cells.ts";
 import { Maps } from "../maps/maps.ts";
@@ -18,8 +15,7 @@ import { Preview } from "../preview/preview.ts";
 import { chunkOf, indexOf, layout } from "../preview/slices.ts";
 import { START, WHOLE, type ExplorerState, type Focus, type Only, type PartRecord, type Search } from "./state.ts";
 import { Strips } from "../health/strips.ts";
-import { Thumbnails } from "./thumbnails.ts";
-import { VersionPicker } from "../versions/versions.ts";
+import type { ExplorerView } from "./view.ts";
 import { Views } from "./views.ts";
 
 export class ExplorerSession extends Views<ExplorerState> {
@@ -28,18 +24,13 @@ export class ExplorerSession extends Views<ExplorerState> {
   readonly listing = new Store<object>({});
   readonly maps = this.view(new Maps(this.wire));
   readonly preview = this.view(new Preview(this.wire, () => this.counted()));
-  readonly earth = this.view(new Earth(this.wire));
-  readonly beside = this.view(new Besides(this.wire));
   readonly health = this.view(new Health(this.wire, () => this.counted()));
-  readonly costs = this.view(new Costs(this.wire));
   readonly verifying = this.view(new Work(this.wire, "verify"));
   readonly repairing = this.view(new Work(this.wire, "repair.plan"));
   readonly writing = this.view(new Work(this.wire, "repair.write"));
   readonly details = this.view(new KeyDetails(this.wire));
   readonly comparing = this.view(new Comparing(this.wire, () => this.marked()));
-  readonly thumbnails = this.view(new Thumbnails(this.wire));
   readonly strips = this.view(new Strips(this.wire, () => this.stripColour));
-  readonly versions = this.view(new VersionPicker(this.wire));
   /** The search for what is odd, and the metadata that xarray opens. */
   readonly seeking = this.waiting();
   readonly describing = this.waiting();
@@ -50,6 +41,8 @@ export class ExplorerSession extends Views<ExplorerState> {
   /** What this widget shows: the explorer, or one part of it by itself. */
   readonly part: string;
   private readonly parts: PartRecord[];
+  /** What the views say of themselves. */
+  readonly views: readonly ExplorerView[];
   /** Settles when the set is here, or was refused. */
   readonly opened: Promise<void>;
   /** The key that was chosen in the picture of its own array. */
@@ -66,8 +59,9 @@ export class ExplorerSession extends Views<ExplorerState> {
   private readonly host: Host;
   private readonly offs: Off[];
 
-  constructor(host: Host) {
+  constructor(host: Host, views: readonly ExplorerView[] = []) {
     super(host, START);
+    this.views = views;
     this.host = host;
     this.parts = host.get("parts") as PartRecord[];
     this.part = (host.get("part") as string | undefined) || WHOLE;
@@ -250,10 +244,19 @@ export class ExplorerSession extends Views<ExplorerState> {
   /** What the picture is coloured by in place of its values. */
   get recolouring(): By | null {
     const { look, by } = this.state;
-    if (this.part !== WHOLE) return null;
-    if (look === "cost") return "access";
-    if (look !== "chunks" && look !== "targets") return null;
-    return look === "targets" || by === null || by === "change" ? "target" : by;
+    const paints = this.part === WHOLE ? (this.parts.find(({ name }) => name === look)?.paints ?? null) : null;
+    return paints === "by" ? (by === null || by === "change" ? "target" : by) : (paints as By | null);
+  }
+
+  /** The name of the view that colours the picture by what it knows itself. */
+  get painter(): string | null {
+    const { look } = this.state;
+    return this.recolouring && this.viewOf(look)?.usePaint ? look : null;
+  }
+
+  /** What the view of a name says of itself; another version of Python may name one that is not here. */
+  viewOf(name: string): ExplorerView | undefined {
+    return this.views.find((each) => each.name === name);
   }
 
   /** What the strips of chunks are coloured by: where the picture is by size or cost, they show states. */

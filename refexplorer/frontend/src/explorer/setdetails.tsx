@@ -12,6 +12,7 @@ import type { SetFacts, Hello, Note, Severity } from "../shared/wire.ts";
 import { Waited } from "../shared/asking.tsx";
 import { Versions } from "../versions/versions.tsx";
 import { About } from "./about.tsx";
+import { VersionPicker } from "../versions/versions.ts";
 import type { ExplorerSession } from "./session.ts";
 
 interface Props {
@@ -33,7 +34,7 @@ export function SetDetails({ session, hello }: Props) {
           {facts.kinds === null ? <Counted session={session} /> : <KindTable keys={facts.keys} kinds={facts.kinds} />}
         </section>
       )}
-      {hello.has_versions && <Versions picker={session.versions} />}
+      {hello.has_versions && <Versions picker={session.of(VersionPicker)} />}
     </>
   );
 }

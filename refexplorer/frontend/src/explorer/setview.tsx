@@ -12,12 +12,12 @@ import { useStore } from "../shared/store.ts";
 import type { Hello, ReadingModel } from "../shared/wire.ts";
 import { Dataset } from "./dataset.tsx";
 import type { ExplorerSession } from "./session.ts";
-import type { Thumbnail } from "./thumbnails.ts";
+import { Thumbnails, type Thumbnail } from "./thumbnails.ts";
 
 export function SetView({ session, hello }: { session: ExplorerSession; hello: Hello }) {
-  const { shown } = useStore(session.thumbnails);
+  const { shown } = useStore(session.of(Thumbnails));
   useEffect(() => {
-    void session.firstRows.then(() => session.thumbnails.draw(hello.variables));
+    void session.firstRows.then(() => session.of(Thumbnails).draw(hello.variables));
   }, [session, hello.title, hello.variables.join()]);
   return (
     <>
@@ -48,7 +48,7 @@ function Consent({ session, shown }: { session: ExplorerSession; shown: Thumbnai
       <Button
         text={`Allow ${grant}: read ${bytes(size)} for pictures`}
         class="button main-button"
-        onClick={() => session.run(session.thumbnails.allow(grant))}
+        onClick={() => session.run(session.of(Thumbnails).allow(grant))}
       />
     </div>
   );

@@ -3,6 +3,7 @@
 import { geoGraticule10, geoPath } from "d3-geo";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
+import { Earth } from "./earth.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 import { useAppearance } from "../maps/board.tsx";
 import { FAILED } from "../maps/cells.ts";
@@ -65,7 +66,7 @@ interface PictureProps extends ShownProps {
 }
 
 export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }: PictureProps) {
-  const { earth: store } = session;
+  const store = session.of(Earth);
   const { view: chosen, land, found } = useStore(store);
   const { item, steps } = useStore(session);
   const box = useRef<HTMLDivElement>(null);

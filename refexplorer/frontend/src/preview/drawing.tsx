@@ -8,13 +8,13 @@ import { count, exact, grouped, value } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { Flag, ReadingModel, ValuePlace } from "../shared/wire.ts";
 import { placing, type ScaleName } from "./bars.ts";
-import { TouchedLegend, touchedColours, useTouched } from "../cost/shading.tsx";
 import { Legend } from "../maps/legend.tsx";
 import { paintedBy, wishOf } from "../maps/painting.ts";
 import { inksOf } from "../shared/palette.ts";
 import { longitudeOf } from "./coast.ts";
 import { blended, FLAG_COLOURS, flagPlacing, flagTable, INFINITE, signsOf, tableOf, type Scheme } from "./colours.ts";
 import { cellsOf, heatmap, line, painted, type Figure, type Look, type Marked } from "./plot.ts";
+import { Earth } from "../geo/earth.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 import { cellWords, chunkOf, endsOf, indexOf, lostAt, placeOf, placesOf, type Axis } from "./slices.ts";
 import { useRoom, useWidth } from "../shared/width.ts";
@@ -121,7 +121,7 @@ export function Drawing({
   const room = useRoom(box, ".centre .pane");
   const by = session.recolouring;
   // The table of files, or of accesses, stands below the picture.
-  const left = by === "access" || session.state.look === "targets" ? room / 2 : room;
+  const left = by !== null && session.state.look !== "chunks" ? room / 2 : room;
   const tallest = room === 0 ? TALLEST : Math.max(SHORTEST, left - AROUND);
   const [cursor, setCursor] = useState<number[] | null>(null);
   const [picked, setPicked] = useState<number[] | null>(null);
@@ -142,23 +142,25 @@ export function Drawing({
   const dots = profiles.flatMap(({ at: [row, column], colour, kept: own }) =>
     own === null || row === null || column === null ? [] : [{ row, column, colour }],
   );
-  const { land } = useStore(session.earth);
+  const { land } = useStore(session.of(Earth));
   const longitude = pair && longitudeOf(reading, pair);
   useEffect(() => {
-    if (longitude !== null) void session.earth.drawLand("110m");
+    if (longitude !== null) void session.of(Earth).drawLand("110m");
   }, [longitude]);
   const wish = pair && by ? wishOf(reading, pair, steps) : null;
   const wished = JSON.stringify(wish);
   useEffect(() => {
     if (wish) session.maps.paint(wish);
   }, [wished, chunks === null]);
-  const touched = useTouched(session, by === "access" ? wish : null);
-  const grid = wish && chunks?.wish === wished && (by !== "access" || touched) ? chunks.picture : null;
+  const painter = session.painter;
+  const paints = session.views.map(({ name, usePaint }) => usePaint?.(session, name === painter ? wish : null));
+  const paint = paints.find(Boolean) ?? null;
+  const grid = wish && chunks?.wish === wished && (painter === null || paint) ? chunks.picture : null;
   const painting = useMemo(() => {
     if (!grid || !by || !box.current) return null;
-    const own = touched && touchedColours(grid, touched);
+    const own = paint?.colours(grid) ?? null;
     return paintedBy(grid, by, reading, pair!, inksOf(box.current), own);
-  }, [grid, by, width, touched]);
+  }, [grid, by, width, paint]);
   const look: Look = {
     ...sizeOf(width, axes, tallest),
     coast: land && longitude ? { land, longitude } : null,
@@ -422,11 +424,7 @@ export function Drawing({
       {pair && (
         <div class="colourbar">
           {grid && by ? (
-            touched ? (
-              <TouchedLegend session={session} touched={touched} grid={grid} />
-            ) : (
-              <Legend grid={grid} by={by} />
-            )
+            (paint?.legend(grid) ?? <Legend grid={grid} by={by} />)
           ) : channels ? (
             <span class="quiet">
               {channels.length === 4 ? "Red, green, blue and opacity" : "Red, green and blue"} from {value(domain[0])}{" "}

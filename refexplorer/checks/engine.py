@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from contextlib import closing
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -16,16 +16,7 @@ import pyarrow as pa
 from refexplorer.checks.ledger import Counts, Ledger
 from refexplorer.checks.locks import Lock, SinceLock
 from refexplorer.checks.look.coordinates import AxesLook, look_at_coordinates
-from refexplorer.checks.parts import (
-    ClusterTerms,
-    Doing,
-    Executor,
-    Part,
-    dask_executor,
-    do_parts,
-    parts,
-    thread_executor,
-)
+from refexplorer.checks.parts import Doing, Part, do_parts, parts
 from refexplorer.checks.references import AuditedBlock, LostFiles, Unlisted, blocks
 from refexplorer.checks.report import Report
 from refexplorer.checks.results import EarlierPart, ResultStore, TargetVersion
@@ -79,15 +70,12 @@ AuditWatch = Callable[[AuditProgress], bool]
 class Manner:
     """How a set is looked at."""
 
-    # The address of a Dask scheduler, or a client; None does it in threads of this process
-    scheduler: object = None
     workers: int | None = None  # How many threads
     # A folder for the results; None takes one that goes away with the report
     results: str | os.PathLike[str] | None = None
     resume: bool = False  # Go on with the results in the folder
     watch: AuditWatch = lambda progress: True  # Is told how far it is
     sizes: PlanSizes | None = None  # How much is done at once; None: as is best for the look
-    cluster: ClusterTerms = field(default_factory=ClusterTerms)  # How long it is waited for
     against: Lock | None = None  # What the answers of stores are compared with
 
 
@@ -148,9 +136,7 @@ class CheckRun:
             self._list()
             self.is_listed = True
             doing, versions = self._look.begin(self._opened, self.store)
-            manner = self._manner
-            with executor_of(doing, manner.scheduler, manner.workers, manner.cluster) as executor:
-                self._do(executor, versions)
+            self._do(doing, versions)
             self.is_complete = not self.given_up
         except Stopped:
             pass
@@ -194,11 +180,15 @@ class CheckRun:
         if not self._watch(AuditProgress(self.sorter.count)):
             raise Stopped
 
-    def _do(self, executor: Executor, versions: VersionsNow) -> None:
+    def _do(self, doing: Doing, versions: VersionsNow) -> None:
         """Do what is not finished, and what was finished with other versions of its targets."""
         intervals = self.sorter.intervals()
         planned = parts(intervals, self.sorter.urls, self.metas, self._sizes)
-        do_parts(executor, self._left(planned, versions), self._take, self._goes_on)
+        threads = max(1, self._manner.workers or os.cpu_count() or 1)
+        left = self._left(planned, versions)
+        with closing(do_parts(doing, threads, left, self._goes_on)) as done:
+            for part, results in done:
+                self._take(part, results)
         self.store.drop_others()
 
     def _left(self, planned: Iterator[Part], versions: VersionsNow) -> Iterator[Part]:
@@ -334,12 +324,3 @@ def until(watch: AuditWatch, seconds: float | None) -> AuditWatch:
         return watch
     end = time.monotonic() + seconds
     return lambda progress: watch(progress) and time.monotonic() < end
-
-
-def executor_of(
-    doing: Doing, scheduler: object, workers: int | None, terms: ClusterTerms
-) -> AbstractContextManager[Executor]:
-    """Return who does the parts: the workers of a cluster, or threads of this process."""
-    if scheduler is not None:
-        return dask_executor(doing, scheduler, terms)
-    return thread_executor(doing, max(1, workers or os.cpu_count() or 1))

@@ -80,9 +80,10 @@ class FilesLook:
         self._lent.read(opened, self._reading, self._held)
         how = (_FORM, self._values, self._remake)
         store.manner = _fingerprint(self._ours, self._held, how, self._reading.recorded)
-        keeps = store.keeps_versions
-        reading, bare = self._reading.sent(), self._lent.bare
-        verifier = Verifier(reading, self._arrays, self._held, bare, self._remake, keeps)
+        verifier = Verifier(
+            self._reading, self._arrays, self._held, self._lent.bare, self._remake,
+            store.keeps_versions,
+        )  # fmt: skip
         return verifier.verify, verifier.versions
 
     def gather(self, run: CheckRun) -> tuple[Sequence[Finding], Counts]:

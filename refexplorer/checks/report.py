@@ -197,8 +197,8 @@ class Report:
         """Return a row for each file and array: state, references by state, what was found.
 
         Where files were only asked, one for each file: ``target``, ``state``, ``size``, ``etag``,
-        ``modified``, ``references``, ``end`` (of the last range), ``past_end``, ``failed`` and
-        ``unwritten`` (how many), ``message``, and ``grant`` (what `allow` needs).
+        ``modified``, ``references``, ``end`` (of the last range), ``past_end`` and ``failed``
+        (how many), ``message``, and ``grant`` (what `allow` needs).
         """
         if not self.terms.asks(CheckLook.FILES):
             rows = () if self._store is None else self._store.tables(ROW_COLUMNS)

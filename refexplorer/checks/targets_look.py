@@ -74,7 +74,7 @@ class TargetsLook:
         store.manner = repr(installed_packages())
         if self.has_unlisted:
             self._earlier = store.earlier_versions()
-        auditor = Auditor(self._reading.sent(recorded={}), store.keeps_versions)
+        auditor = Auditor(self._reading, store.keeps_versions)
         return auditor.audit, auditor.versions
 
     def gather(self, run: CheckRun) -> tuple[Sequence[Finding], Counts]:

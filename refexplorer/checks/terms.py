@@ -158,8 +158,6 @@ class ReadTerms:
     served: bool = False  # As `AccessPolicy` has it
     # The versions that targets had when their references were written
     recorded: Recorded = field(default_factory=dict)
-    # What the URLs of chunks begin with that may never have been written
-    unlisted: str | None = None
     # The objects of data files that opening could not make references to
     left_out: tuple[LeftOut, ...] = ()
     endpoints: Mapping[str, str] = field(default_factory=dict)  # As `AccessPolicy` has them
@@ -170,14 +168,9 @@ class ReadTerms:
             self,
             base=source.key_base,
             recorded=source.recorded() if source.recorded else {},
-            unlisted=source.unlisted,
             left_out=source.left_out,
             endpoints=source.endpoints,
         )
-
-    def sent(self, **changes: Any) -> ReadTerms:
-        """Return them as they go along with each part."""
-        return replace(self, allow=tuple(self.allow), left_out=(), **changes)
 
     def targets(self) -> Targets:
         """Return what reads the targets."""

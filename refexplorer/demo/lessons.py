@@ -98,12 +98,12 @@ def _change(refs: References, key: str, **fields: Any) -> None:
 
 
 LESSONS = {
-    "one-file": SpoiledSet("Lesson 1: one file", _shifted),
-    "join": SpoiledSet("Lesson 2: a join", _joined),
-    "packing": SpoiledSet("Lesson 3: odd packing", _packed),
-    "missing-chunk": SpoiledSet("Lesson 4: a missing chunk", _missing),
-    "stale-file": SpoiledSet("Lesson 5: a stale file", _stale),
-    "slow": SpoiledSet("Lesson 6: slow access", _slow),
+    "odd-day": SpoiledSet("Lesson 1: one file", _shifted),
+    "cool-august": SpoiledSet("Lesson 2: a join", _joined),
+    "warm-september": SpoiledSet("Lesson 3: odd packing", _packed),
+    "two-warm-days": SpoiledSet("Lesson 4: a missing chunk", _missing),
+    "it-worked-yesterday": SpoiledSet("Lesson 5: a stale file", _stale),
+    "slow-map": SpoiledSet("Lesson 6: slow access", _slow),
 }
 
 

@@ -8,13 +8,19 @@ from __future__ import annotations
 import base64
 import binascii
 import math
+import re
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser
+from xml.parsers import expat
 
 import numpy as np
 
+from refexplorer.core.errors import LimitError, SpecError
+from refexplorer.core.files import Readable
+from refexplorer.core.limits import Limits
 from refexplorer.core.text import escape
 from refexplorer.formats.columns.table import LARGEST
 from refexplorer.formats.datafiles.data_file import (
@@ -26,7 +32,6 @@ from refexplorer.formats.datafiles.data_file import (
     Unread,
 )
 from refexplorer.formats.datafiles.references import INLINE_BYTES
-from refexplorer.formats.dmrpp_elements import DAP, DMRPP, Element
 
 _TYPES = {
     "Byte": "u1",
@@ -48,17 +53,84 @@ _TEXTS = ("String", "URL", "Url")
 _OTHER_TYPES = (_ENUM, *_TEXTS, "Structure", "Sequence", "Opaque")
 _PLACEHOLDER = "OPeNDAP_DMRpp_DATA_ACCESS_URL"
 """What stands for the URL of the data file until a server puts it in."""
-_HREF = f"{DMRPP} href"
+_HREF = "dmrpp:href"
 _UNWRAPPED = "HDF5_GLOBAL"
 """The container that holds the attributes of the file."""
-_HELD = ("compact", "missingdata", "vlsa")
+_HELD = ("dmrpp:compact", "dmrpp:missingdata", "dmrpp:vlsa")
 """Elements that hold the values of a variable themselves."""
-_PLACED = ("chunks", "chunk")
+_PLACED = ("dmrpp:chunks", "dmrpp:chunk")
+
+_PIECE = 2**20  # bytes that the XML parser gets at a time
+_SPACES = {
+    re.compile(r"\{https?://xml\.opendap\.org/ns/DAP/4\.[0-9.]+#?\}"): "",
+    re.compile(r"\{https?://xml\.opendap\.org/dap/dmrpp/1\.[0-9.]+#?\}"): "dmrpp:",
+}
+"""Published documents have both schemes, and other versions."""
 
 
-def is_dataset(root: Element) -> bool:
-    """Say whether a document is one of DMR++ by its first element."""
-    return root.is_a(DAP, "Dataset")
+def read_xml(stream: Readable, name: str, limits: Limits) -> Element:
+    """Read a document under limits; the tags of DAP 4 are without a namespace."""
+    parser = XMLParser(target=_LimitedBuilder(escape(name), limits))
+    try:
+        while piece := stream.read(_PIECE):
+            parser.feed(piece)
+        root: Element = parser.close()
+    except ParseError as error:
+        raise SpecError(
+            f"{escape(name)} is not well-formed XML: {expat.ErrorString(error.code)} in line "
+            f"{error.position[0]}.",
+            code="not-json",
+        ) from None
+    except (LookupError, ValueError, TypeError) as error:  # of the codec that it names
+        why = str(error).partition("\n")[0].rstrip(".")
+        raise SpecError(
+            f"{escape(name)} is not XML that can be read: {escape(why, 200)}; write it as UTF-8.",
+            code="not-json",
+        ) from None
+    return root
+
+
+class _LimitedBuilder(TreeBuilder):
+    """Refuses document types, and with them entities, and elements beyond the limits."""
+
+    def __init__(self, name: str, limits: Limits) -> None:
+        super().__init__()
+        self._name, self._limits = name, limits
+        self._known: dict[str, str] = {}
+        self._count = self._depth = 0
+
+    def start(self, tag: str, attrs: dict[str, str], /) -> Element:
+        self._count, self._depth = self._count + 1, self._depth + 1
+        limits, fields = self._limits, {"json_lists": self._count, "json_depth": self._depth}
+        for field, found in fields.items():
+            if found > (most := getattr(limits, field)):
+                what = "is nested deeper than" if field == "json_depth" else "has more than"
+                raise LimitError(
+                    f"{self._name} {what} {most:,} elements; `Limits.{field}` raises the limit."
+                )
+        return super().start(self._short(tag), {self._short(key): attrs[key] for key in attrs})
+
+    def end(self, tag: str, /) -> Element:
+        self._depth -= 1
+        return super().end(self._short(tag))
+
+    def _short(self, tag: str) -> str:
+        if tag not in self._known:
+            found = next((space for space in _SPACES if space.match(tag)), None)
+            self._known[tag] = tag if found is None else found.sub(_SPACES[found], tag)
+        return self._known[tag]
+
+    def doctype(self, *_: object) -> None:
+        raise SpecError(
+            f"{self._name} declares a document type, which DMR++ has no use for and which can make "
+            "a small file expand without end; it is not read.",
+            code="not-json",
+        )
+
+
+def _of(element: Element, *tags: str) -> list[Element]:
+    """Return the children of one of these tags."""
+    return [child for child in element if child.tag in tags]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +148,8 @@ class DmrppFile(DataFile):
     form = "DMR++"
 
     def __init__(self, root: Element) -> None:
-        href = root.attributes.get(_HREF, "")
-        own = href if href and href != _PLACEHOLDER else root.attributes.get("name", "")
+        href = root.get(_HREF, "")
+        own = href if href and href != _PLACEHOLDER else root.get("name", "")
         self.target = own
         self._groups: dict[str, Element] = {}
         self._variables: dict[str, _DmrppVariable] = {}
@@ -87,16 +159,16 @@ class DmrppFile(DataFile):
             path, group = waiting.pop()
             start = f"{path}/" if path else ""
             self._groups[path] = group
-            for each in group.of(DAP, "Dimension"):
-                size = each.attributes.get("size", "")
+            for each in _of(group, "Dimension"):
+                size = each.get("size", "")
                 if size.isdecimal() and int(size) <= LARGEST:
                     sizes[f"/{start}{_name(each)}"] = int(size)
-            for each in group.of(DAP, "Enumeration"):
-                enumerations[f"/{start}{_name(each)}"] = each.attributes.get("basetype", "")
-            for each in group.of(DAP, *_TYPES, *_OTHER_TYPES):
+            for each in _of(group, "Enumeration"):
+                enumerations[f"/{start}{_name(each)}"] = each.get("basetype", "")
+            for each in _of(group, *_TYPES, *_OTHER_TYPES):
                 known = _DmrppVariable(each, sizes, enumerations)
                 self._variables[f"{start}{_name(each)}"] = known
-            groups = group.of(DAP, "Group")
+            groups = _of(group, "Group")
             waiting += [(f"{start}{_name(each)}", each) for each in reversed(groups)]
         self.declared = len(self._variables)
 
@@ -124,15 +196,15 @@ class DmrppFile(DataFile):
         dimensions = list(_dimensions(variable))
         shape = tuple(size for _, size in dimensions)
         storage = _storage(element)
-        own = storage.attributes if storage.name == "chunks" else {}
+        own = storage.attrib if storage.tag == "dmrpp:chunks" else {}
         dtype = _dtype(variable, storage)
         if own.get("byteOrder") == "BE":
             dtype = dtype.newbyteorder(">")
         filters = tuple(_filters(own, dtype))
         chunks = shape
-        if storage.name == "missingdata" and len(_decoded(storage)) != _size_of(shape, dtype):
+        if storage.tag == "dmrpp:missingdata" and len(_decoded(storage)) != _size_of(shape, dtype):
             filters = (FileFilter("zlib", {"level": 1}),)
-        elif storage.name == "chunks":
+        elif storage.tag == "dmrpp:chunks":
             chunks = _chunk_shape(storage, shape)
         return FileArray(
             name,
@@ -148,7 +220,7 @@ class DmrppFile(DataFile):
     def held(self, name: str) -> bytes | None:
         """Return values that the document has, as the filters of their array encode them."""
         storage = _storage(self._variables[name].element)
-        if storage.name not in ("compact", "missingdata"):
+        if storage.tag not in ("dmrpp:compact", "dmrpp:missingdata"):
             return None
         data, array = _decoded(storage), self.array(name)
         if not array.filters and len(data) != _size_of(array.shape, array.dtype):
@@ -160,16 +232,16 @@ class DmrppFile(DataFile):
     def chunks(self, name: str) -> FileChunks:
         """Return the chunks that are in the file."""
         storage, array = _storage(self._variables[name].element), self.array(name)
-        parts = [storage] if storage.name == "chunk" else storage.of(DMRPP, "chunk")
+        parts = [storage] if storage.tag == "dmrpp:chunk" else _of(storage, "dmrpp:chunk")
         parts = [each for each in parts if not _is_filled(each)]
         indices = _indices(parts, array)
         if len(np.unique(indices, axis=0)) < len(indices):
             raise _unknown("The document has several pieces of one chunk.")
-        urls = [each.attributes.get("href", each.attributes.get(_HREF, "")) for each in parts]
+        urls = [each.get("href", each.get(_HREF, "")) for each in parts]
         return FileChunks(
             indices,
-            np.array(_whole_numbers(each.attributes.get("offset") for each in parts), np.int64),
-            np.array(_whole_numbers(each.attributes.get("nBytes") for each in parts), np.int64),
+            np.array(_whole_numbers(each.get("offset") for each in parts), np.int64),
+            np.array(_whole_numbers(each.get("nBytes") for each in parts), np.int64),
             np.array(_masks(parts), np.uint32),
             urls=np.array([each or self.target for each in urls], object) if any(urls) else None,
         )
@@ -191,14 +263,14 @@ def _unknown(sentence: str) -> Unread:
 
 
 def _name(element: Element) -> str:
-    return element.attributes.get("name", "").strip("/")
+    return element.get("name", "").strip("/")
 
 
 def _dtype(variable: _DmrppVariable, storage: Element) -> np.dtype[Any]:
     element = variable.element
-    kind = element.name
+    kind = element.tag
     if kind == _ENUM:
-        enumeration = element.attributes.get("enum", "")
+        enumeration = element.get("enum", "")
         kind = variable.enumerations.get(f"/{enumeration.lstrip('/')}", "")
         if kind not in _TYPES:
             raise _unknown(f"Its enumeration {escape(enumeration, 100)} is not declared.")
@@ -206,10 +278,10 @@ def _dtype(variable: _DmrppVariable, storage: Element) -> np.dtype[Any]:
         return np.dtype(_TYPES[kind])
     if kind not in _TEXTS:
         raise _unknown(f"Its values are of the type {kind}, which no Zarr data type has.")
-    if storage.name not in _PLACED:
+    if storage.tag not in _PLACED:
         return np.dtype(object)
-    for each in element.of(DMRPP, "FixedLengthStringArray"):
-        (length,) = _whole_numbers([each.attributes.get("string_length")])
+    for each in _of(element, "dmrpp:FixedLengthStringArray"):
+        (length,) = _whole_numbers([each.get("string_length")])
         if 0 < length < 2**31:
             return np.dtype(f"S{length}")
     raise _unknown("Its texts vary in length, so its chunks have only their addresses.")
@@ -217,8 +289,8 @@ def _dtype(variable: _DmrppVariable, storage: Element) -> np.dtype[Any]:
 
 def _dimensions(variable: _DmrppVariable) -> Iterator[tuple[str, int]]:
     """Yield names and lengths."""
-    for number, each in enumerate(variable.element.of(DAP, "Dim")):
-        full, size = each.attributes.get("name"), each.attributes.get("size", "")
+    for number, each in enumerate(_of(variable.element, "Dim")):
+        full, size = each.get("name"), each.get("size", "")
         if full is not None:
             if full not in variable.sizes:
                 raise _unknown(f"Its dimension {escape(full, 100)} is not declared.")
@@ -231,21 +303,23 @@ def _dimensions(variable: _DmrppVariable) -> Iterator[tuple[str, int]]:
 
 def _storage(element: Element) -> Element:
     """Return the element that says where the values are."""
-    known = element.of(DMRPP, *_HELD, *_PLACED)
-    filled = [each for each in known if each.name in _HELD or each.name == "chunk" or each.children]
+    known = _of(element, *_HELD, *_PLACED)
+    filled = [each for each in known if each.tag in _HELD or each.tag == "dmrpp:chunk" or len(each)]
     chosen = filled or known
     if len(chosen) != 1:
-        names = ", ".join(sorted({each.name for each in element.children if each.space == DMRPP}))
+        tags = {each.tag for each in element if each.tag.startswith("dmrpp:")}
+        names = ", ".join(sorted(tag[6:] for tag in tags))
         raise _unknown(f"The document stores it in an unknown way ({names or 'none'}).")
     (storage,) = chosen
-    others = {each.name for each in storage.children} - {"chunk", "chunkDimensionSizes", "v"}
+    others = {each.tag.removeprefix("dmrpp:") for each in storage}
+    others -= {"chunk", "chunkDimensionSizes", "v"}
     if others:
         raise _unknown(f"The document stores it in an unknown way ({', '.join(sorted(others))}).")
     return storage
 
 
 def _chunk_shape(storage: Element, shape: tuple[int, ...]) -> tuple[int, ...]:
-    sizes = [part.text for part in storage.of(DMRPP, "chunkDimensionSizes")]
+    sizes = [part.text or "" for part in _of(storage, "dmrpp:chunkDimensionSizes")]
     size = _whole_numbers(sizes[0].split()) if sizes else shape
     if len(size) != len(shape) or (sizes and 0 in size):
         raise _unknown(f"Its chunks have the shape {list(size)}.")
@@ -254,12 +328,12 @@ def _chunk_shape(storage: Element, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def _is_filled(part: Element) -> bool:
     """Say whether a chunk is nowhere in the file, and has the fill value alone."""
-    return "fillValue" in part.attributes and "offset" not in part.attributes
+    return "fillValue" in part.attrib and "offset" not in part.attrib
 
 
 def _masks(parts: list[Element]) -> tuple[int, ...]:
     """Return the filters that each chunk skips, bit by bit as HDF5 has them."""
-    masks = _whole_numbers(part.attributes.get("fm") or "0" for part in parts)
+    masks = _whole_numbers(part.get("fm") or "0" for part in parts)
     return tuple(min(mask, 2**32 - 1) for mask in masks)
 
 
@@ -269,20 +343,20 @@ def _size_of(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
 
 def _decoded(storage: Element) -> bytes:
     try:
-        return base64.b64decode("".join(storage.text.split()), validate=True)
+        return base64.b64decode("".join((storage.text or "").split()), validate=True)
     except binascii.Error:
         raise _unknown("Its values in the document are not base64.") from None
 
 
 def _texts(storage: Element, count: int) -> list[str]:
     """Return the texts that a document has; many that are alike are written once."""
-    if storage.name != "vlsa":
+    if storage.tag != "dmrpp:vlsa":
         if count != 1:
             raise _unknown("The document has several texts in one.")
         return [_decoded(storage).rstrip(b"\0").decode("utf-8", "replace")]
     texts = list[str]()
-    for each in storage.of(DMRPP, "v"):
-        text, size = each.text, each.attributes.get("s")
+    for each in _of(storage, "dmrpp:v"):
+        text, size = each.text or "", each.get("s")
         if size is not None:
             (length,) = _whole_numbers([size])
             if length > INLINE_BYTES:
@@ -294,7 +368,7 @@ def _texts(storage: Element, count: int) -> list[str]:
             if len(data) != length:
                 raise _unknown("A text of it is not of the length that the document says.")
             text = data.decode("utf-8", "replace")
-        (repeats,) = _whole_numbers([each.attributes.get("c", "1")])
+        (repeats,) = _whole_numbers([each.get("c", "1")])
         if len(texts) + repeats > count:
             raise _unknown("The document has more texts of it than its shape.")
         texts += [text] * repeats
@@ -318,7 +392,7 @@ def _indices(parts: list[Element], array: FileArray) -> np.ndarray:
     rank = len(array.shape)
     rows = []
     for part in parts:
-        text = part.attributes.get("chunkPositionInArray")
+        text = part.get("chunkPositionInArray")
         row = (0,) * rank if text is None else _whole_numbers(text.strip("[] ").split(","))
         rows.append(row)
         if len(row) != rank:
@@ -367,18 +441,18 @@ def _fill_value(text: str | None, dtype: np.dtype[Any]) -> Any:
 def _attributes(element: Element) -> dict[str, Any]:
     """Return attributes by name; those in a container are a dictionary."""
     found: dict[str, Any] = {}
-    for each in element.of(DAP, "Attribute"):
-        kind, name = each.attributes.get("type", "String"), each.attributes.get("name", "")
+    for each in _of(element, "Attribute"):
+        kind, name = each.get("type", "String"), each.get("name", "")
         if kind == "Container":
             found[name] = _attributes(each)
         elif kind != "OtherXML":
-            values = [_value(part, kind) for part in each.of(DAP, "Value")]
+            values = [_value(part, kind) for part in _of(each, "Value")]
             found[name] = values[0] if len(values) == 1 else values
     return found
 
 
 def _value(element: Element, kind: str) -> Any:
-    text = element.attributes.get("value", element.text)
+    text = element.get("value", element.text or "")
     dtype = np.dtype(_TYPES[kind]) if kind in _TYPES else None
     try:
         if dtype is None or len(text) > 100:

@@ -101,9 +101,6 @@ class Source:
     recorded: Callable[[], Recorded] | None = field(default=None, repr=False, compare=False)
     # The dimension along which several sources were joined; None for all else
     joined_along: str | None = None
-    # What the URLs of chunks begin with that may never have been written, since nobody could list
-    # them; None for all else
-    unlisted: str | None = None
     # What was read of the servers that have the data files to which references were made; None for
     # all else
     fetched: ReadAmount | None = field(default=None, repr=False, compare=False)
@@ -138,10 +135,6 @@ class Source:
     def references(self) -> Mapping[str, Any] | None:
         """Return the references by key as V0 has them, if a form gave them so or in columns."""
         return self.value if self.entries is None else self.entries.as_v0()
-
-    def may_lack(self, url: str | None) -> bool:
-        """Say whether a URL is that of a chunk that may never have been written."""
-        return self.unlisted is not None and (url or "").startswith(self.unlisted)
 
     @property
     def text(self) -> str | None:

@@ -530,7 +530,7 @@ def chunk_counts(opened: OpenedSet, array: ArrayMeta) -> StateCounts:
     States are not known where too many generated keys would have to be made to tell.
     """
     total, present = array.chunk_count, opened.arrays.present(array)
-    rejecting = [_rejects(segment) for segment in opened.arrays.segments(array)]
+    rejecting = [rejects(segment) for segment in opened.arrays.segments(array)]
     if present is None or None in rejecting or opened.rejected.is_uncounted(array.path):
         return StateCounts(total, None, None, None)
     unreferenced, rejected = max(0, total - present), 0
@@ -539,7 +539,7 @@ def chunk_counts(opened: OpenedSet, array: ArrayMeta) -> StateCounts:
     return StateCounts(total, total - unreferenced, unreferenced - rejected, rejected)
 
 
-def _rejects(segment: Segment) -> bool | None:
+def rejects(segment: Segment) -> bool | None:
     """Say whether a segment rejects keys; None if it has too many to know."""
     if isinstance(segment, Records):
         return len(segment.rejected_numbers()) > 0

@@ -17,8 +17,14 @@ from refexplorer.core.errors import LimitError
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import masks_repr
 from refexplorer.formats.columns.chunk_names import chunk_indices
-from refexplorer.formats.columns.references import flags_of, joined_columns, text_column
+from refexplorer.formats.columns.references import (
+    flags_of,
+    joined_columns,
+    number_column,
+    text_column,
+)
 from refexplorer.formats.columns.table import Table
+from refexplorer.refset.chunk_grid import rejects
 from refexplorer.refset.manifest_segment import apart
 from refexplorer.refset.moves import (
     ADDED,
@@ -26,6 +32,7 @@ from refexplorer.refset.moves import (
     INLINED,
     METADATA,
     MOVED,
+    REJECTED,
     REMOVED,
     SAME,
     ArrayMove,
@@ -102,9 +109,12 @@ class Matched:
     before: Table
     after: Table
     pairs: np.ndarray  # Rows of the same key in `before` and `after`, shape ``(2, n)``
-    # removed, added: Rows of `before` and of `after` whose keys the other one has not
+    # removed, added: Rows of `before` and of `after` whose keys the other one has not, or rejects
     removed: np.ndarray
     added: np.ndarray
+    # removals, additions: The change of each of them, int8
+    removals: np.ndarray
+    additions: np.ndarray
     alike: tuple[Segment, ...]  # Gen items and manifests that both have, which are not expanded
 
 
@@ -117,7 +127,20 @@ def match(before: OpenedSet, after: OpenedSet, limits: Limits) -> Matched:
     second = _written_out(new, {position for _, position in alike}, limits)
     pairs, removed, added = _joined(first, second)
     shared = tuple(segments.before[position] for position, _ in alike)
-    return Matched(first, second, pairs, removed, added, (*shared, *segments.shared))
+    removals = _alone(first, removed, after, REMOVED)
+    additions = _alone(second, added, before, ADDED)
+    alike_parts = (*shared, *segments.shared)
+    return Matched(first, second, pairs, removed, added, removals, additions, alike_parts)
+
+
+def _alone(table: Table, rows: np.ndarray, other: OpenedSet, change: int) -> np.ndarray:
+    """Return the change of keys that the other set does not have: it may have rejected them."""
+    keys = table.keys.take(number_column(rows))
+    found = flags_of(pc.is_in(keys, value_set=other.rejected.keys))
+    if other.rejected.items or any(rejects(part) is not False for part in other.segments):
+        for row in np.flatnonzero(~found).tolist():
+            found[row] = other.rejection(keys[row].as_py()) is not None
+    return np.where(found, REJECTED, change).astype(np.int8)
 
 
 def _alike(before: Sequence[Segment], after: Sequence[Segment]) -> list[tuple[int, int]]:
@@ -207,7 +230,8 @@ class Differences:
         """Keys by their change, in the order of `CHANGES`; changes of no key are left out."""
         found = np.bincount(self.compared.changes, minlength=len(CHANGES))
         found[SAME] += sum(segment.count for segment in self.matched.alike)
-        found[REMOVED], found[ADDED] = len(self.matched.removed), len(self.matched.added)
+        for alone in (self.matched.removals, self.matched.additions):
+            found += np.bincount(alone, minlength=len(CHANGES))
         return {name: int(n) for name, n in zip(CHANGES, found, strict=True) if n}
 
     @cached_property
@@ -219,10 +243,10 @@ class Differences:
         removed = np.stack([matched.removed, np.full(len(matched.removed), -1)])
         order = np.argsort(np.concatenate([pairs[0], removed[0]]), kind="stable")
         old = np.concatenate([pairs, removed], axis=1)[:, order]
-        was = np.concatenate([changes[changed], np.full(len(matched.removed), REMOVED)])[order]
+        was = np.concatenate([changes[changed], matched.removals])[order]
         added = np.stack([np.full(len(matched.added), -1), matched.added])
         rows = np.concatenate([old, added], axis=1)
-        return rows, np.concatenate([was, np.full(len(matched.added), ADDED)]).astype(np.int8)
+        return rows, np.concatenate([was, matched.additions]).astype(np.int8)
 
     def of_change(self, change: str | None) -> np.ndarray:
         """Return the numbers of the keys of one change, or of all that differ."""
@@ -321,8 +345,8 @@ class Differences:
         for alike in tables(one for one in matched.alike if _are_near(one, array)):
             _mark(grid, array, alike, np.arange(alike.count), SAME)
         _mark(grid, array, matched.before, matched.pairs[0], self.compared.changes)
-        _mark(grid, array, matched.before, matched.removed, REMOVED)
-        _mark(grid, array, matched.after, matched.added, ADDED)
+        _mark(grid, array, matched.before, matched.removed, matched.removals)
+        _mark(grid, array, matched.after, matched.added, matched.additions)
         return grid
 
 

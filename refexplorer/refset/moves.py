@@ -20,13 +20,16 @@ from refexplorer.spec.zarr_metadata import is_metadata, parse_metadata
 
 CHANGES = (
     "same", "removed", "added", "moved", "shifted", "resized", "inlined", "embedded", "content",
-    "metadata",
+    "metadata", "rejected",
 )  # fmt: skip
 """The changes of a key. A byte range that *moved* is in another target, one that is *shifted*
 begins elsewhere, one that is *resized* is of another length; of several, the first counts.
 *inlined* is text on one side and as many bytes of a target on the other, *embedded* if they were
-read and are equal; *content* is other bytes; of *metadata* a field changed."""
-SAME, REMOVED, ADDED, MOVED, SHIFTED, RESIZED, INLINED, EMBEDDED, CONTENT, METADATA = range(10)
+read and are equal; *content* is other bytes; of *metadata* a field changed. A key that is
+*rejected* is in both, and an error keeps it out of one of them."""
+SAME, REMOVED, ADDED, MOVED, SHIFTED, RESIZED, INLINED, EMBEDDED, CONTENT, METADATA, REJECTED = (
+    range(11)
+)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from refexplorer.refset.moves import (
     CHANGES,
     CONTENT,
     EMBEDDED,
+    REJECTED,
     SAME,
     ArrayMove,
     ChangeTree,
@@ -40,6 +41,7 @@ MARKS = {
     "embedded": "i",
     "content": "C",
     "metadata": "F",
+    "rejected": "X",
 }
 """A letter for each change, so that none is told by colour alone."""
 SHOWN = 20  # changes in the text; `changes` has all
@@ -292,6 +294,16 @@ def reference_text(reference: Reference | None) -> str:
     return url
 
 
+def side_texts(row: KeyChange) -> tuple[str, str]:
+    """Return both references of a key in a few words."""
+    if row.change != CHANGES[REJECTED]:
+        return reference_text(row.before), reference_text(row.after)
+    before, after = (
+        "rejected" if each is None else reference_text(each) for each in (row.before, row.after)
+    )
+    return before, after
+
+
 def _rows(result: Difference) -> Iterator[Sequence[str]]:
     for row in result.rows(0, SHOWN):
-        yield MARKS[row.change], row.key, reference_text(row.before), reference_text(row.after)
+        yield MARKS[row.change], row.key, *side_texts(row)

@@ -136,8 +136,7 @@ def open_references(
         installed (``refexplorer[virtual]``), an HDF5, NetCDF, GRIB2, FITS or TIFF file, also by
         URL, for which references are created; chunks are not read, except the messages of GRIB2.
         Several files are given as a list, or as a local pattern such as ``"2024*.nc"``: each file
-        becomes a group. A Zarr store is opened as references to its files; a store on a web server
-        cannot be listed, so references are created for every chunk of its consolidated metadata.
+        becomes a group. A Zarr store that can be listed is opened as references to its files.
     templates
         Values that replace templates of the set, by name, like fsspec's ``template_overrides``.
     storage_options

@@ -120,7 +120,6 @@ class SetChecks(SetEntries):
     def check_targets(
         self,
         *,
-        scheduler: object = None,
         workers: int | None = None,
         results: str | os.PathLike[str] | None = None,
         resume: bool = False,
@@ -138,7 +137,7 @@ class SetChecks(SetEntries):
 
         Parameters
         ----------
-        scheduler, workers, results, resume, watch, only, within, against
+        workers, results, resume, watch, only, within, against
             As `audit` has them. With `results` and `resume`, every target is requested again, and
             is reported as changed if its version differs from the earlier run.
         read_coordinates, expect
@@ -155,14 +154,13 @@ class SetChecks(SetEntries):
         terms = CheckTerms.of_verb("check --targets", only, within)
         axes = self._look_at_coordinates(read_coordinates, expect)
         look = TargetsLook(self._reading, "none", is_check=True)
-        how = scheduler, workers, results, resume, watch
+        how = workers, results, resume, watch
         return self._run(terms, look, against, *how).with_look(axes)
 
     def audit(
         self,
         *,
         decode: Decode | str = "sample",
-        scheduler: object = None,
         workers: int | None = None,
         results: str | os.PathLike[str] | None = None,
         resume: bool = False,
@@ -181,9 +179,6 @@ class SetChecks(SetEntries):
         decode
             Chunks of each array to read and decode: a number, ``"sample"`` (ten),
             ``"all"`` or ``"none"``.
-        scheduler
-            The address of a Dask scheduler, or a ``distributed.Client``; None uses threads of this
-            process. The results are the same.
         workers
             How many threads.
         results
@@ -215,22 +210,19 @@ class SetChecks(SetEntries):
         ------
         SourceError
             If the folder has results and `resume` is False, or it cannot be written.
-        RefexplorerError
-            If the cluster cannot be reached, or disappears.
         """
         from refexplorer.checks.targets_look import TargetsLook
         from refexplorer.checks.terms import CheckTerms
 
         terms = CheckTerms.of_verb("audit", only, within)
         look = TargetsLook(self._reading, decode)
-        self.audited = self._run(terms, look, against, scheduler, workers, results, resume, watch)
+        self.audited = self._run(terms, look, against, workers, results, resume, watch)
         return self.audited
 
     def verify(
         self,
         *,
         values: str = "none",
-        scheduler: object = None,
         workers: int | None = None,
         results: str | os.PathLike[str] | None = None,
         resume: bool = False,
@@ -250,7 +242,7 @@ class SetChecks(SetEntries):
         values
             Chunks of each array whose values are read through the set and with the library of the
             format, and compared as CF decodes them: ``"none"``, ``"sample"`` (ten) or ``"all"``.
-        scheduler, workers, results, resume, watch, only, within, against
+        workers, results, resume, watch, only, within, against
             As `audit` has them.
 
         Returns
@@ -263,8 +255,6 @@ class SetChecks(SetEntries):
         ------
         SourceError
             If the folder has results and `resume` is False, or it cannot be written.
-        RefexplorerError
-            If the cluster cannot be reached, or disappears.
         """
         from refexplorer.checks.files_look import FilesLook
         from refexplorer.checks.terms import CheckTerms
@@ -272,7 +262,7 @@ class SetChecks(SetEntries):
         verb = "verify" if values == "none" else "verify --values"
         terms = CheckTerms.of_verb(verb, only, within)
         look = FilesLook(self._opened, self._reading, terms, values)
-        self.verified = self._run(terms, look, against, scheduler, workers, results, resume, watch)
+        self.verified = self._run(terms, look, against, workers, results, resume, watch)
         return self.verified
 
     def lock(
@@ -281,7 +271,6 @@ class SetChecks(SetEntries):
         *,
         checksums: Decode | str = "none",
         overwrite: bool = False,
-        scheduler: object = None,
         workers: int | None = None,
         watch: AuditWatch = lambda progress: True,
         only: str | None = None,
@@ -300,7 +289,7 @@ class SetChecks(SetEntries):
             ``"sample"`` (ten), ``"all"`` or ``"none"``.
         overwrite
             Replace the file.
-        scheduler, workers, watch
+        workers, watch
             As `audit` has them.
         only
             A share of the files, as `audit` has it. The entries of other files stay unchanged, with
@@ -329,7 +318,7 @@ class SetChecks(SetEntries):
         if not overwrite and only is None:
             check_free(Path(path))
         earlier = Lock.read(path) if only is not None and Path(path).exists() else None
-        how: dict[str, Any] = {"scheduler": scheduler, "workers": workers, "only": only}
+        how: dict[str, Any] = {"workers": workers, "only": only}
         if checksums == "none":
             report = self.check_targets(watch=watch, **how)
         else:

@@ -1,9 +1,8 @@
-"""What an audit costs for 10^6 chunks, how that grows with the set and falls with workers.
+"""What an audit costs for 10^6 chunks, how that grows with the set and the threads.
 
 ``python -m tests.benchmarks.audit`` prints a line for each way; each is measured in a fresh
-interpreter, on files of this machine. Workers are processes of a Dask cluster, 0 of them are
-threads of the process itself. ``--large`` measures sets of 10^8 chunks, which takes an hour, a
-million inodes and 10 GB in the folder that ``--sets`` names.
+interpreter, on files of this machine. ``--large`` measures sets of 10^8 chunks, which takes an
+hour, a million inodes and 10 GB in the folder that ``--sets`` names.
 """
 
 # ruff: noqa: T201
@@ -38,12 +37,12 @@ SIDE = 96
 
 
 class Way(NamedTuple):
-    """What is measured: chunks to decode, chunks and targets of the set, workers."""
+    """What is measured: chunks to decode, chunks and targets of the set, threads."""
 
     decode: str
     chunks: int
     targets: int
-    workers: int
+    workers: int  # 0: as many as there are cores
 
 
 WAYS = (
@@ -52,14 +51,8 @@ WAYS = (
     *(Way("none", 10**6, 1000, workers) for workers in (1, 2, 4)),
     *(Way("all", 30_000, 30, workers) for workers in (1, 2, 4)),
 )
-LARGE_WAYS = (
-    *(Way("none", 10**8, targets, 0) for targets in (1, 10**5, 10**6)),
-    *(Way("none", 10**8, 10**5, workers) for workers in (1, 4)),
-)
-MEASURES = {
-    "cpu": "CPU s / 10^6", "here": "of it here", "busiest": "busiest worker",
-    "elapsed": "s / 10^6", "memory": "MB here", "memory_there": "MB a worker",
-}  # fmt: skip
+LARGE_WAYS = (*(Way("none", 10**8, targets, 0) for targets in (1, 10**5, 10**6)),)
+MEASURES = {"cpu": "CPU s / 10^6", "elapsed": "s / 10^6", "memory": "MB"}
 
 
 def made(folder: Path, way: Way) -> Path:
@@ -131,40 +124,18 @@ def _rows(path: Path, chunks: np.ndarray, place: int, way: Way, size: int) -> pa
 def measured(path: Path, decode: str, workers: int) -> dict[str, Any]:
     """Audit a set, and return seconds, megabytes and a digest of the results."""
     refs = rx.open_references(path)
-    cores = len(os.sched_getaffinity(0))
-    if not workers:
-        return _audited(refs, decode, {"workers": cores})
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(
-            n_workers=workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
-        ) as cluster,  # type: ignore[no-untyped-call]
-        Client(cluster) as client,  # type: ignore[no-untyped-call]
-    ):
-        client.run(_used)
-        before = client.run(_used)
-        found = _audited(refs, decode, {"scheduler": client})
-        after = client.run(_used)
-        there = [after[name][0] - before[name][0] for name in after]
-        most = max(memory for _, memory in after.values())
-    found["cpu"] += sum(there)
-    return found | {"busiest": max(there), "memory_there": most}
-
-
-def _audited(refs: rx.ReferenceSet, decode: str, how: dict[str, Any]) -> dict[str, Any]:
     folder = str(Path(refs.source.name).with_suffix(""))
+    threads = workers or len(os.sched_getaffinity(0))
     begun, (before, _) = time.perf_counter(), _used()
-    audit = refs.allowing(folder).audit(decode=decode, **how)
+    audit = refs.allowing(folder).audit(decode=decode, workers=threads)
     elapsed, (after, memory) = time.perf_counter() - begun, _used()
     assert audit.good, str(audit)
     digest = blake2b(digest_size=4)
     for part in audit.tables():
         for batch in part.combine_chunks().to_batches():
             digest.update(batch.serialize())
-    used = after - before
-    found = {"cpu": used, "here": used, "elapsed": elapsed, "memory": memory}
-    return found | {"busiest": 0, "memory_there": 0, "digest": digest.hexdigest()}
+    found = {"cpu": after - before, "elapsed": elapsed, "memory": memory}
+    return found | {"digest": digest.hexdigest()}
 
 
 def _used() -> tuple[float, float]:
@@ -178,7 +149,7 @@ def _line(folder: Path, way: Way) -> str:
     command = [sys.executable, "-m", __spec__.name, "--one", str(path), way.decode]
     done = subprocess.run([*command, str(way.workers)], check=True, capture_output=True)
     found = json.loads(done.stdout.splitlines()[-1])
-    cells = [way.decode, f"{way.chunks:,}", f"{way.targets:,}", str(way.workers or "threads")]
+    cells = [way.decode, f"{way.chunks:,}", f"{way.targets:,}", str(way.workers or "cores")]
     for name in MEASURES:
         scale = 1 if name.startswith("memory") else 1e6 / way.chunks
         cells.append(f"{float(f'{found[name] * scale:.2g}'):,g}")
@@ -196,7 +167,7 @@ def main() -> None:
         path, decode, workers = chosen.one
         print(json.dumps(measured(Path(path), decode, int(workers))))
         return
-    names = ("decoded", "chunks", "targets", "workers", *MEASURES.values(), "results")
+    names = ("decoded", "chunks", "targets", "threads", *MEASURES.values(), "results")
     with tempfile.TemporaryDirectory() as scratch:
         folder = chosen.sets or Path(scratch)
         print(f"| {' | '.join(names)} |\n{'|---' * len(names)}|", flush=True)

@@ -17,7 +17,6 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.checks.sorting import PlanSizes
-from tests.helpers.audits import cluster_of
 from tests.helpers.servers import RangeServer, range_server
 from tests.helpers.verifying import Changed, joined, verified, verified_in_parts, write_files
 
@@ -43,19 +42,6 @@ def server() -> Iterator[RangeServer]:
 def said(found: rx.types.Report) -> dict[str, Any]:
     told: dict[str, Any] = json.loads(json.dumps(found.to_dict()))
     return told
-
-
-@pytest.mark.server
-def test_a_cluster_finds_the_same(files: list[Path], document: dict[str, Any]) -> None:
-    here = verified_in_parts(document, files[0].parent, values="all")
-    assert len(list(here.tables())) >= len(files)
-    with cluster_of(1) as cluster:
-        there = verified_in_parts(
-            document, files[0].parent, values="all", scheduler=cluster.scheduler_address
-        )
-    assert said(there) == said(here)
-    assert there.files().equals(here.files())
-    assert {each.code for each in here.findings} >= {"scale_factor", "misplaced", "values"}
 
 
 def test_parts_of_a_file_find_what_the_whole_file_does(

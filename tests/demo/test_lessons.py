@@ -29,11 +29,11 @@ class Fault(NamedTuple):
 
 
 FAULTS = {
-    "one-file": Fault({"offset"}, "wind/3.0.0", "wind", 3),
-    "join": Fault({"misplaced"}, "sst/3.0.0", "sst", 6),
-    "packing": Fault({"scale_factor"}, "sst/.zattrs", "sst", 12, mends=False),
-    "missing-chunk": Fault({"no-reference"}, "sst/4.0.1", "sst", 8),
-    "stale-file": Fault({"offset"}, "wind/12.0.0", "wind", 13),
+    "odd-day": Fault({"offset"}, "wind/3.0.0", "wind", 3),
+    "cool-august": Fault({"misplaced"}, "sst/3.0.0", "sst", 6),
+    "warm-september": Fault({"scale_factor"}, "sst/.zattrs", "sst", 12, mends=False),
+    "two-warm-days": Fault({"no-reference"}, "sst/4.0.1", "sst", 8),
+    "it-worked-yesterday": Fault({"offset"}, "wind/12.0.0", "wind", 13),
 }
 
 
@@ -71,7 +71,7 @@ def test_the_fault_is_found_and_the_repaired_set_reads_as_the_files(
         assert [each.code for each in repaired.left] == ["scale_factor"]
 
 
-@pytest.mark.parametrize("name", ["one-file", "join", "packing", "missing-chunk", "slow"])
+@pytest.mark.parametrize("name", [*FAULTS][:4] + ["slow-map"])
 def test_three_tools_read_the_same_wrong_values(name: str, tmp_path: Path) -> None:
     pytest.importorskip("virtualizarr")
     path = lessons.make(name, tmp_path)
@@ -85,7 +85,7 @@ def test_three_tools_read_the_same_wrong_values(name: str, tmp_path: Path) -> No
 
 def test_of_the_three_only_icechunk_refuses_a_newer_file(tmp_path: Path) -> None:
     icechunk = pytest.importorskip("icechunk")
-    path = lessons.make("stale-file", tmp_path)
+    path = lessons.make("it-worked-yesterday", tmp_path)
     right = truth(tmp_path, "wind", 13)
     datasets = lessons.datasets(lessons.three_forms(path, loaded=["time"]))
     for name in ("kerchunk", "VirtualiZarr"):
@@ -97,7 +97,7 @@ def test_of_the_three_only_icechunk_refuses_a_newer_file(tmp_path: Path) -> None
 
 
 def test_the_slow_set_is_right_and_takes_many_requests(tmp_path: Path) -> None:
-    path = lessons.make("slow", tmp_path)
+    path = lessons.make("slow-map", tmp_path)
     refs = rx.open_references(path)
     assert refs.verify().headline.text == "the same as its files"
     sound = rx.open_references(demo.path("sst.v0.json"))
@@ -112,13 +112,13 @@ def test_the_slow_set_is_right_and_takes_many_requests(tmp_path: Path) -> None:
 
 
 def test_files_of_a_lesson_are_older_than_its_set_but_for_the_stale_one(tmp_path: Path) -> None:
-    path = lessons.make("stale-file", tmp_path)
+    path = lessons.make("it-worked-yesterday", tmp_path)
     ages = [path.stat().st_mtime - (tmp_path / name).stat().st_mtime for name in lessons.FILES]
     assert [age > 24 * 3600 for age in ages] == [True, True, False]
 
 
 def test_a_lesson_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(KeyError, match="no lesson 'seven'; the lessons are one-file, join"):
+    with pytest.raises(KeyError, match="no lesson 'seven'; the lessons are odd-day, cool-august"):
         lessons.make("seven", tmp_path)
 
 
@@ -126,14 +126,14 @@ def test_the_page_offers_them_with_their_files() -> None:
     library = Library()
     for name, lesson in lessons.LESSONS.items():
         assert library.offers[f"lessons/{name}"].title == lesson.title
-    refs = library.open("lessons/missing-chunk")
+    refs = library.open("lessons/two-warm-days")
     assert library.grants(refs) == (refs.source.location,)
     assert refs.to_xarray()["sst"].shape == (18, 96, 192)
 
 
 def test_a_stale_file_is_not_called_another_shape(tmp_path: Path) -> None:
     """What the file fills is not known, since its references lead nowhere."""
-    refs = rx.open_references(lessons.make("stale-file", tmp_path)).allowing(str(tmp_path))
+    refs = rx.open_references(lessons.make("it-worked-yesterday", tmp_path)).allowing(str(tmp_path))
     codes = {found.code for found in refs.verify().findings}
     assert "offset" in codes
     assert "shape" not in codes

@@ -190,14 +190,6 @@ def stac(folder: Path) -> str:
     return "a.json"
 
 
-def lindi(folder: Path) -> str:
-    inside = folder / "a.lindi.d"
-    inside.mkdir()
-    json_v0(inside)
-    (inside / "a.json").rename(inside / "lindi.json")
-    return "a.lindi.d"
-
-
 def zipped(folder: Path) -> str:
     with zipfile.ZipFile(folder / "a.zip", "w") as file:
         for key, value in _refs().items():
@@ -248,7 +240,7 @@ SEEDS: dict[str, Callable[[Path], str]] = {
     made.__name__: made
     for made in (
         hdf5, netcdf4, netcdf3, netcdf3_64, tiff_tiles, tiff_strips, tiff_big, tiff_stack, fits,
-        grib, dmrpp, json_v0, json_v1, json_packed, json_zstd, parquet, stac, lindi, zipped,
+        grib, dmrpp, json_v0, json_v1, json_packed, json_zstd, parquet, stac, zipped,
         zarr_2, zarr_3, zarr_shards, icechunk,
     )
 }  # fmt: skip

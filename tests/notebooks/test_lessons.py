@@ -26,11 +26,11 @@ class Claim(NamedTuple):
 
 
 CLAIMS = {
-    "lesson_1_one_file": Claim({"offset"}),
-    "lesson_2_join": Claim({"misplaced"}),
-    "lesson_3_packing": Claim({"scale_factor"}),
-    "lesson_4_missing_chunk": Claim({"no-reference"}),
-    "lesson_5_stale_file": Claim({"offset", "unreadable"}, frozenset({"Icechunk"})),
+    "lesson_1_odd_day": Claim({"offset"}),
+    "lesson_2_cool_august": Claim({"misplaced"}),
+    "lesson_3_warm_september": Claim({"scale_factor"}),
+    "lesson_4_two_warm_days": Claim({"no-reference"}),
+    "lesson_5_it_worked_yesterday": Claim({"offset", "unreadable"}, frozenset({"Icechunk"})),
 }
 TOOLS = ["kerchunk", "VirtualiZarr", "Icechunk"]
 
@@ -72,7 +72,7 @@ pytestmark = [
 
 def test_there_are_six() -> None:
     found = sorted(path.stem for path in FOLDER.glob("lesson_*.ipynb"))
-    assert found == [*CLAIMS, "lesson_6_slow"]
+    assert found == [*CLAIMS, "lesson_6_slow_map"]
 
 
 @pytest.mark.parametrize("name", CLAIMS)
@@ -92,9 +92,9 @@ def test_a_value_is_wrong_the_fault_is_found_and_the_value_is_right(name: str, r
 
 
 def test_the_letters_have_the_numbers_of_the_lessons(run: Run) -> None:
-    names = run("lesson_1_one_file")
+    names = run("lesson_1_odd_day")
     letter = "".join(
-        "".join(cell["source"]) for cell in read(FOLDER / "lesson_1_one_file.ipynb")["cells"]
+        "".join(cell["source"]) for cell in read(FOLDER / "lesson_1_odd_day.ipynb")["cells"]
     )
     for refs in (names["refs"], names["repaired"].references):
         assert f"byte {refs['wind/3.0.0'].offset:,}" in letter
@@ -102,20 +102,20 @@ def test_the_letters_have_the_numbers_of_the_lessons(run: Run) -> None:
 
 
 def test_joins_of_the_second_lesson(run: Run) -> None:
-    names = run("lesson_2_join")
+    names = run("lesson_2_cool_august")
     assert names["kerchunk_months"].tolist() == sorted(names["kerchunk_months"])
     assert names["virtualizarr_months"].tolist() == [7] * 6 + [9] * 6 + [8] * 6
 
 
 def test_joins_of_the_third_lesson(run: Run) -> None:
-    names = run("lesson_3_packing")
+    names = run("lesson_3_warm_september")
     assert np.isclose(names["joined_by_kerchunk"], names["wrong"])
     assert names["asked"].startswith("refused")
     assert "scale_factor" in str(names["before"])
 
 
 def test_the_sixth_lesson_counts_requests(run: Run) -> None:
-    names = run("lesson_6_slow")
+    names = run("lesson_6_slow_map")
     assert (names["opening_before"], names["map_before"]) == (24, 24)
     assert (names["opening_after"], names["map_after"]) == (0, 0)
     assert {"inline-coordinates", "small-chunks"} <= names["codes"]

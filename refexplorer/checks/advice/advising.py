@@ -152,6 +152,8 @@ def _cost_lines(cost: AccessCost) -> Iterator[str]:
         parts.append(f"{cost.held:,} held in the set")
     if cost.absent:
         parts.append(f"{cost.absent:,} without a reference")
+    if cost.rejected:
+        parts.append(f"{cost.rejected:,} rejected")
     if cost.decoded is not None and cost.used is not None:
         parts.append(f"{size_text(cost.decoded)} decoded for {size_text(cost.used)}")
     yield f"  {what}, {cost.name} ({cost.selection}): {', '.join(parts)}"

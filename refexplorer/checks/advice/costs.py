@@ -11,7 +11,7 @@ import numpy as np
 from refexplorer.checks.advice.connections import READERS, Connection, MergeRules
 from refexplorer.checks.advice.requests import OutOfOrderError, ReaderCost, RunningReads
 from refexplorer.checks.advice.selections import PartOfArray, TasksOfArray, is_countable, part_of
-from refexplorer.refset.chunk_grid import ChunkColumns, ChunkReferences
+from refexplorer.refset.chunk_grid import ChunkColumns, ChunkReferences, chunk_counts
 from refexplorer.refset.numbered_segment import Records, SegmentPart
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.segments import Generated
@@ -37,8 +37,9 @@ class AccessCost:
         As it is written in Python.
     chunks
         Chunks that are read from targets; one that several tasks need counts as often.
-    held, absent
-        Chunks that the set holds itself, and those that have no reference: they cost no request.
+    held, absent, rejected
+        Chunks that the set holds itself, that have no reference, and whose reference cannot be
+        used: they cost no request.
     files
         Targets that are read.
     least_requests, least_bytes
@@ -60,6 +61,7 @@ class AccessCost:
     chunks: int | None = None
     held: int | None = None
     absent: int | None = None
+    rejected: int | None = None
     files: int | None = None
     least_requests: int | None = None
     least_bytes: int | None = None
@@ -101,6 +103,10 @@ class ArrayCosts:
         except OutOfOrderError:
             self._running = [_RunningAccess(each.part, place) for each in self._running]
             self._count(iter([grid.chunks]))
+        has_gaps = any(each.unreferenced for each in self._running)
+        if has_gaps and chunk_counts(opened, array).rejected:
+            for each in self._running:
+                each.rejected = len(each.part.select(grid.left_out.indices).rows)
         for part in fresh:  # of a large store those of one array at a time are held
             part.release()
 
@@ -160,7 +166,7 @@ class _RunningAccess:
     def __init__(self, part: PartOfArray | TasksOfArray, place: Connection) -> None:
         self.part = part
         self._reads = RunningReads(place)
-        self._chunks = self._places = self._elements = 0
+        self._chunks = self._places = self._elements = self.rejected = 0
         self._is_partial = False
 
     def add(self, chunks: ChunkColumns, is_last: bool) -> None:
@@ -178,12 +184,17 @@ class _RunningAccess:
         columns = (chunks.targets, chunks.offsets, chunks.lengths)
         self._reads.add(reads, *(each[rows] for each in columns), is_last=is_last)
 
+    @property
+    def unreferenced(self) -> int:
+        """How many of its chunks have no reference that can be used."""
+        return self.part.chunk_count - self._chunks
+
     def cost(self, name: str) -> AccessCost:
         """Return the cost, once all blocks were counted."""
         part, reads = self.part, self._reads
-        inline, absent = self._chunks - reads.count, part.chunk_count - self._chunks
+        inline, absent = self._chunks - reads.count, self.unreferenced - self.rejected
         decoded, used = _value_bytes(part.array, self._elements, self._places)
-        cost = read_cost(name, part.array.path, part.text, reads, inline, absent)
+        cost = read_cost(name, part.array.path, part.text, reads, inline, absent, self.rejected)
         cost = replace(cost, decoded=decoded, used=used)
         if part.array.itemsize is None:
             why = f"values of data type {part.array.dtype} vary in size"
@@ -191,13 +202,19 @@ class _RunningAccess:
         if self._is_partial:
             why = "of shards some inner chunks are read; only the shards say where they are"
             blank = AccessCost(name, cost.path, cost.selection, unknown=(why, *cost.unknown))
-            names = ("chunks", "held", "absent", "files", "used")
+            names = ("chunks", "held", "absent", "rejected", "files", "used")
             cost = replace(blank, **{each: getattr(cost, each) for each in names})
         return cost
 
 
 def read_cost(
-    name: str, path: str, selection: str, reads: RunningReads, inline: int, absent: int
+    name: str,
+    path: str,
+    selection: str,
+    reads: RunningReads,
+    inline: int,
+    absent: int,
+    rejected: int = 0,
 ) -> AccessCost:
     """Return the cost of reads, but for the values of their chunks."""
     return AccessCost(
@@ -207,6 +224,7 @@ def read_cost(
         reads.count,
         inline,
         absent,
+        rejected,
         reads.files,
         reads.least_requests,
         None if reads.whole else reads.least_bytes,
@@ -268,6 +286,7 @@ def _by_arithmetic(
         count,
         0,
         0,
+        0,
         decoded=decoded,
         used=used,
         readers=(
@@ -306,7 +325,7 @@ def opening_cost(
     "since" the first and the last value, to see whether they can be decoded (xarray 2026.9).
     """
     reads = RunningReads(place)
-    inline = absent = 0
+    inline = absent = rejected = 0
     codes: dict[str | None, int] = {}
     coordinates: dict[str, None] = {}
     columns = [(np.empty(0, np.int64),) * 4]
@@ -319,7 +338,9 @@ def opening_cost(
             return AccessCost("open", group, "open_dataset", unknown=(why,)), ()
         chunks = grid.chunks
         selected = part.select(chunks.indices)
-        absent += part.chunk_count - len(selected.rows)
+        if unreferenced := part.chunk_count - len(selected.rows):
+            bad = len(part.select(grid.left_out.indices).rows)
+            absent, rejected = absent + unreferenced - bad, rejected + bad
         rows = selected.rows[chunks.targets[selected.rows] >= 0]
         inline += len(selected.rows) - len(rows)
         if len(rows):
@@ -329,7 +350,8 @@ def opening_cost(
             columns.append((of_part, targets, chunks.offsets[rows], chunks.lengths[rows]))
             coordinates[part.array.path] = None
     reads.add(*map(np.concatenate, zip(*columns, strict=True)), is_last=True)
-    return read_cost("open", group, "open_dataset", reads, inline, absent), tuple(coordinates)
+    cost = read_cost("open", group, "open_dataset", reads, inline, absent, rejected)
+    return cost, tuple(coordinates)
 
 
 def _parts(arrays: Sequence[ArrayMeta]) -> Iterator[PartOfArray]:

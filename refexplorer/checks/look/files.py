@@ -15,7 +15,7 @@ from refexplorer.checks.compare.messages import MessageComparison
 from refexplorer.checks.compare.placing import FileReferences
 from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.checks.look.chunks import compare_values
-from refexplorer.checks.look.targets import UNWRITTEN, ask, past_end, versions_asked
+from refexplorer.checks.look.targets import ask, past_end, versions_asked
 from refexplorer.checks.parts import Part, coded
 from refexplorer.checks.records import (
     DIFFERS,
@@ -41,7 +41,6 @@ from refexplorer.formats.columns.references import RANGE
 from refexplorer.formats.datafiles.data_file import SizedDataFile, Unread
 from refexplorer.io.access import protocol_of
 from refexplorer.io.fetch.background import Stopped, wait_for
-from refexplorer.io.fetch.failures import NotFoundError
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.sources.opening import open_native
 from refexplorer.spec.codes import CODES, Severity
@@ -81,7 +80,7 @@ _RECORD_STATES = {
 
 @dataclass(frozen=True)
 class Verifier:
-    """What verifying a part needs besides the part; sent along with each."""
+    """What verifying a part needs besides the part."""
 
     reading: ReadTerms  # What may be read, and how
     arrays: Mapping[str, SetArray]  # All arrays of the set, by path
@@ -144,15 +143,6 @@ class Verifier:
         else:
             try:
                 file = open_native(targets, url)
-            except NotFoundError as error:
-                unlisted = self.reading.unlisted
-                is_unwritten = unlisted is not None and url.startswith(unlisted)
-                yield from (
-                    _uncompared(rows, UNCOMPARED, UNWRITTEN, LedgerState.EMPTY)
-                    if is_unwritten
-                    else _unopened(rows, error)
-                )
-                return
             except Exception as error:  # the libraries of the formats raise what they like
                 is_raw = isinstance(error, Unread) and error.why == "format"
                 if is_raw and self._is_one_chunk(targets, rows):

@@ -22,14 +22,13 @@ from refexplorer.core.text import masked_url
 from refexplorer.formats.columns.references import LARGEST, RANGE, URL
 from refexplorer.io.fetch.answers import Facts
 from refexplorer.io.fetch.background import wait_for
-from refexplorer.io.fetch.failures import AS_S3, DeniedByServer, NotFoundError, cause
+from refexplorer.io.fetch.failures import cause
 from refexplorer.io.fetch.targets import Targets
 
 CONCURRENCY = 16
 """Targets that are asked at a time."""
 NO_SIZE = "The store does not report its size."
 NO_RANGES = "The server does not support byte ranges: every read begins at the start of the file."
-UNWRITTEN = "There is no such file (404): the chunk reads as the fill value."
 _NO_NAME = "The set does not name this target: pass it when you open the set."
 
 
@@ -40,13 +39,11 @@ class Answer(NamedTuple):
     cause: str | None = None  # Why there are none, in a sentence
     forbidden: bool = False  # Whether it was not asked, since it is not allowed
     grant: str | None = None  # What to pass in ``allow=`` so that it is asked
-    # Whether it is a chunk that was never written, where nobody could list those that were
-    unwritten: bool = False
 
     @property
     def file_state(self) -> FileState:
         """The state of the file."""
-        if self.facts is not None or self.unwritten:
+        if self.facts is not None:
             return FileState.ASKED
         return FileState.NOT_ALLOWED if self.forbidden else FileState.UNREACHABLE
 
@@ -55,8 +52,6 @@ class Answer(NamedTuple):
         """The state of its chunks, before their ranges are compared with its size."""
         if self.facts is not None:
             return LedgerState.INSIDE
-        if self.unwritten:
-            return LedgerState.EMPTY
         return LedgerState.NOT_ALLOWED if self.forbidden else LedgerState.UNREACHABLE
 
     @property
@@ -78,21 +73,20 @@ async def ask_all(
     targets: Targets,
     wanted: Iterable[AskedTarget],
     concurrency: int = CONCURRENCY,
-    unlisted: str | None = None,
 ) -> None:
     """Ask for size and version of many targets; runs on fsspec's event loop."""
     wanted = iter(wanted)
 
     async def work() -> None:
         for url, take in wanted:
-            take(await ask(targets, url, unlisted))
+            take(await ask(targets, url))
 
     async with asyncio.TaskGroup() as group:
         for _ in range(max(1, concurrency)):
             group.create_task(work())
 
 
-async def ask(targets: Targets, url: str | None, unlisted: str | None = None) -> Answer:
+async def ask(targets: Targets, url: str | None) -> Answer:
     """Ask for size and version of a target, as `ask_all`."""
     if url is None:
         return Answer(None, _NO_NAME)
@@ -105,11 +99,7 @@ async def ask(targets: Targets, url: str | None, unlisted: str | None = None) ->
         except Exception as error:  # each protocol has errors of its own
             words = cause(error, place, url)
             said = f"{words[:1].upper()}{words[1:]}."
-            if unlisted is None or not url.startswith(unlisted):
-                return Answer(None, said)
-            if isinstance(error, NotFoundError):
-                return Answer(None, UNWRITTEN, unwritten=True)
-            return Answer(None, f"{said} {AS_S3}" if isinstance(error, DeniedByServer) else said)
+            return Answer(None, said)
     except AccessError as error:
         return Answer(None, str(error), forbidden=True, grant=error.grant or None)
 
@@ -126,13 +116,12 @@ def versions_asked(
     targets: Targets,
     urls: Sequence[str],
     keep_on: Callable[[], bool] | None = None,
-    unlisted: str | None = None,
 ) -> dict[str, TargetVersion | None]:
     """Ask for the versions of targets, several at a time; None for those without an answer."""
     answers: dict[str, Answer] = {}
     asked = [(url, partial(answers.__setitem__, url)) for url in urls]
     if asked:
-        wait_for(ask_all(targets, asked, unlisted=unlisted), keep_on)
+        wait_for(ask_all(targets, asked), keep_on)
     return {url: version_of(answer) for url, answer in answers.items()}
 
 
@@ -173,7 +162,7 @@ it; these are at most 2^63 - 1; ``grant`` is what `allow` needs."""
 
 @dataclass(frozen=True)
 class Auditor:
-    """Everything a part needs besides itself; small, so that it can be sent along with each."""
+    """Everything a part needs besides itself."""
 
     reading: ReadTerms  # What may be read, and how
     keeps_versions: bool = False  # Whether results have them, for a run that goes on with these
@@ -193,7 +182,7 @@ class Auditor:
             (urls[place], partial(answers.__setitem__, place))
             for place in np.flatnonzero(numbers >= 0).tolist()
         ]
-        wait_for(ask_all(targets, asked, unlisted=self.reading.unlisted), keep_on)
+        wait_for(ask_all(targets, asked), keep_on)
         found = _Answered(rows, codes, answers)
         chosen = np.flatnonzero(rows["chosen"].to_numpy() & found.is_there)
         wanted = rows.take(pa.array(chosen))
@@ -210,7 +199,7 @@ class Auditor:
         self, urls: Sequence[str], keep_on: Callable[[], bool]
     ) -> dict[str, TargetVersion | None]:
         """Ask for the versions that targets have now."""
-        return versions_asked(self.reading.targets(), urls, keep_on, self.reading.unlisted)
+        return versions_asked(self.reading.targets(), urls, keep_on)
 
 
 class _Answered:
@@ -312,7 +301,6 @@ TARGETS = pa.schema(
         "end": pa.int64(),
         "past_end": pa.int64(),
         "failed": pa.int64(),
-        "unwritten": pa.int64(),
         "message": pa.string(),
         "grant": pa.string(),
     }
@@ -320,7 +308,7 @@ TARGETS = pa.schema(
 """A row for each target: its URL (null is the one that the reader names); a `FileState`; what its
 store reports; how many references lead to it (null for generated keys that were not listed), where
 the last range ends (null for whole files, and past 64 bits), how many ranges reach past the end,
-how many chunks cannot be read or decoded, and how many were never written; what is wrong."""
+how many chunks cannot be read or decoded; what is wrong."""
 _FAILED = np.array(
     [
         term.rank is Rank.BAD and state is not LedgerState.PAST_END
@@ -351,7 +339,7 @@ def target_table(parts: Iterable[pa.Table], changed: Mapping[str, str]) -> pa.Ta
     return _with_changes(table, changed) if changed else table
 
 
-_SUMMED = ("references", "past_end", "failed", "unwritten")
+_SUMMED = ("references", "past_end", "failed")
 _ROWS = pa.schema([("number", pa.int64()), ("worst", pa.int64()), *TARGETS])
 
 
@@ -395,7 +383,6 @@ def _of_part(results: pa.Table) -> pa.Table:
         "end": pa.array(ends, mask=(ends < 0) | (ends == LARGEST)),
         "past_end": pa.array(count(states == LedgerState.PAST_END)),
         "failed": pa.array(count(_FAILED[states])),
-        "unwritten": pa.array(count(states == LedgerState.EMPTY)),
         "message": said["message"].cast(pa.string()),
         "grant": said["grant"].cast(pa.string()),
     }

@@ -9,12 +9,10 @@ no name to open, so that a file cannot lead them to others.
 
 from __future__ import annotations
 
-import io
-import pickle
 import sys
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -40,8 +38,13 @@ from refexplorer.formats.datafiles.streams import RangeStream, WatchedStream
 
 if TYPE_CHECKING:
     from refexplorer.formats.columns.table import Entries
-    from refexplorer.formats.datafiles.data_file import DataFile, FileChunks, Unread, UnreadReason
+    from refexplorer.formats.datafiles.data_file import DataFile, FileChunks, Unread
     from refexplorer.formats.datafiles.references import DataFileReferences
+
+    _Made = tuple[
+        Mapping[str, str], Mapping[str, FileChunks], Mapping[str, Unread], list[tuple[str, int]]
+    ]
+    """Documents, chunks, what is left out, and what is beyond the end of the file."""
 
 SECONDS = 60
 """Time for a small file; waiting for a server does not count."""
@@ -84,19 +87,6 @@ class MadeReferences(NamedTuple):
     left_out: Mapping[str, Unread]  # Why there are none, by the name of an array or attribute
 
 
-class _PlainReferences(NamedTuple):
-    """References that can come from a process that a file damaged: texts, numbers and bytes.
-
-    Of each array with byte ranges `chunks` has its name and rank, and as int64 little endian the
-    indices, offsets and lengths; `left_out` has name, `why` and `sentence` of `Unread`.
-    """
-
-    documents: dict[str, str]
-    beyond: list[tuple[str, int]]
-    chunks: Sequence[tuple[str, int, bytes, bytes, bytes]]
-    left_out: Sequence[tuple[str, UnreadReason, str]]
-
-
 class _UnmakeableError(Exception):
     """No references can be made; the text is the reason, a clause."""
 
@@ -104,7 +94,7 @@ class _UnmakeableError(Exception):
 def made_references(file: DataFileSource, progress: Progress | None) -> MadeReferences:
     """Return references; `progress` is called with bytes that were read, and all."""
     if is_child() or not _can_confine():
-        return _unpacked(_made_here(file, progress), file.url)
+        return _with_entries(_made_here(file, progress), file.url)
     reply, data = _answer(file, progress)
     for sentence in reply["warned"]:
         warnings.warn(sentence, LeftOutWarning, stacklevel=2)
@@ -112,33 +102,25 @@ def made_references(file: DataFileSource, progress: Progress | None) -> MadeRefe
         raise ImportError(reply["missing"])
     if "failed" in reply:
         raise _failed(file, reply["failed"])
+    from refexplorer.formats.datafiles.metadata_transfer import loads
+
     try:
-        made = _unpacked(_PlainReferences(*plain_loads(data)), file.url)
+        return _with_entries(loads(data), file.url)
     except Exception:  # a damaged process may answer anything
         raise _failed(file, "the process that read its metadata gave no references") from None
-    return made
 
 
-def _unpacked(made: _PlainReferences, url: str) -> MadeReferences:
-    """Return references with their columns; ValueError and others if something else was given."""
-    import numpy as np
-
-    from refexplorer.formats.datafiles.data_file import FileChunks, Unread
+def _with_entries(made: _Made, url: str) -> MadeReferences:
     from refexplorer.formats.datafiles.references import DataFileReferences
 
-    beyond = tuple((str(key), int(count)) for key, count in made.beyond)
-    chunks = {}
-    for name, rank, *columns in made.chunks:
-        indices, offsets, lengths = (np.frombuffer(column, "<i8") for column in columns)
-        chunks[name] = FileChunks(indices.reshape(len(offsets), rank), offsets, lengths)
-    left_out = {name: Unread(why, sentence) for name, why, sentence in made.left_out}
-    references = DataFileReferences(made.documents, chunks, left_out)
-    return MadeReferences(references.entries(url), beyond, left_out)
+    documents, chunks, left_out, beyond = made
+    references = DataFileReferences(documents, chunks, left_out)
+    return MadeReferences(references.entries(url), tuple(beyond), left_out)
 
 
-def _made_here(file: DataFileSource, progress: Progress | None) -> _PlainReferences:
+def _made_here(file: DataFileSource, progress: Progress | None) -> _Made:
     try:
-        return _plain_references(WatchedStream(file.stream, file.size, progress), file.kind)
+        return _checked_references(WatchedStream(file.stream, file.size, progress), file.kind)
     except _UnmakeableError as error:
         raise _failed(file, str(error)) from None
 
@@ -196,28 +178,19 @@ def _can_confine() -> bool:
     return False
 
 
-class _PlainUnpickler(pickle.Unpickler):
-    def find_class(self, module_name: str, global_name: str) -> Any:
-        raise pickle.UnpicklingError(f"{module_name}.{global_name} is no reference")
-
-
-def plain_loads(data: bytes) -> Any:
-    """Read texts, numbers, lists and dicts alone: a damaged process may answer anything."""
-    return _PlainUnpickler(io.BytesIO(data)).load()
-
-
 _children = Children(_NAME, _CHILDREN)
 
 
 def _work(head: Head, data: bytes, answering: Answering) -> None:
+    from refexplorer.formats.datafiles.metadata_transfer import dumps
+
     limit_memory(OWN_MEMORY + _MEMORY + _MEMORY_PER_BYTE * head["bytes"])
     reply: Head = {}
     made = b""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            found = tuple(_made(head, answering))
-            made = pickle.dumps(found, pickle.HIGHEST_PROTOCOL)
+            made = dumps(_made(head, answering))
         except MemoryError:
             raise
         except ImportError as error:
@@ -228,11 +201,11 @@ def _work(head: Head, data: bytes, answering: Answering) -> None:
     answering.answer(reply | {"warned": [str(each.message) for each in kept]}, made)
 
 
-def _made(head: Head, answering: Answering) -> _PlainReferences:
+def _made(head: Head, answering: Answering) -> _Made:
     with ExitStack() as stack:
         stream = cast("BinaryIO", stack.enter_context(_opened(head, answering)))
         progress = _Telling(answering) if head["tells"] else None
-        return _plain_references(WatchedStream(stream, head["bytes"], progress), head["kind"])
+        return _checked_references(WatchedStream(stream, head["bytes"], progress), head["kind"])
 
 
 def _opened(head: Head, answering: Answering) -> Any:
@@ -258,7 +231,7 @@ class _Telling:
             self._answering.tell({"done": done})
 
 
-def _plain_references(stream: WatchedStream, kind: str) -> _PlainReferences:
+def _checked_references(stream: WatchedStream, kind: str) -> _Made:
     """Return references; `_UnmakeableError` if there are none, else what a read raised."""
     try:
         return _references(stream, kind)
@@ -271,7 +244,7 @@ def _plain_references(stream: WatchedStream, kind: str) -> _PlainReferences:
         stream.forget()
 
 
-def _references(stream: WatchedStream, kind: str) -> _PlainReferences:
+def _references(stream: WatchedStream, kind: str) -> _Made:
     from refexplorer.formats.datafiles.data_file import left_out_text
 
     file = reader(kind, stream)
@@ -282,18 +255,7 @@ def _references(stream: WatchedStream, kind: str) -> _PlainReferences:
     stream.reraise()  # some libraries pass over what a read raises
     if made.left_out and not any(key.endswith("/.zarray") for key in made.documents):
         raise _UnmakeableError(f"nothing in it can be referenced: {left_out_text(made.left_out)}")
-    return _PlainReferences(
-        dict(made.documents),
-        list(made.beyond(stream.size)),
-        [(name, *_columns(each)) for name, each in made.chunks.items()],
-        [(name, each.why, each.sentence) for name, each in made.left_out.items()],
-    )
-
-
-def _columns(chunks: FileChunks) -> tuple[int, bytes, bytes, bytes]:
-    columns = (chunks.indices, chunks.offsets, chunks.lengths)
-    indices, offsets, lengths = (column.astype("<i8").tobytes() for column in columns)
-    return chunks.indices.shape[1], indices, offsets, lengths
+    return made.documents, made.chunks, made.left_out, list(made.beyond(stream.size))
 
 
 def _clause(error: BaseException) -> str:

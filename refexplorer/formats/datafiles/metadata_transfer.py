@@ -1,16 +1,21 @@
-"""What a file says of itself, from one process to another: numbers, texts and bytes alone."""
+"""What a file says of itself, from one process to another: numbers, texts and bytes alone.
+
+A process that a file damaged may answer anything, so what it answers cannot name a class: models
+and arrays travel as their names with plain values, from which `loads` makes them.
+"""
 
 from __future__ import annotations
 
+import io
 import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from refexplorer.core.text import size_text
-from refexplorer.formats.datafiles.confined_references import plain_loads
 from refexplorer.formats.datafiles.data_file import (
     DataFile,
     FileArray,
@@ -28,180 +33,151 @@ COORDINATES = 2**20
 """Bytes of values of coordinates that are told with the arrays of a file; others are asked for."""
 _PLAIN_FILTERS = frozenset({"zlib", "shuffle", "fletcher32"})
 """What a library does by itself: other filters, which may crash, are not to take the rest along."""
+_PLAIN = frozenset({bool, int, float, str, bytes, list, tuple, dict, type(None)})
+_MODELS = frozenset({FileArray, FileChunks, FileFilter, FileObject})
 
-_PLAIN = frozenset({bool, int, float, str, bytes})
+
+def _texts(shape: tuple[int, ...], texts: list[Any]) -> np.ndarray:
+    found = np.empty(shape, object)
+    found.ravel()[:] = texts
+    return found
+
+
+def _array(descr: Any, shape: tuple[int, ...], data: bytes) -> np.ndarray:
+    return np.frombuffer(data, np.lib.format.descr_to_dtype(descr)).reshape(shape)
+
+
+_MAKERS: dict[str, Callable[..., Any]] = {kind.__name__: kind for kind in _MODELS} | {
+    "Unread": Unread, "array": _array, "texts": _texts, "plain": lambda value: value,
+    "complex": complex, "dtype": np.lib.format.descr_to_dtype,
+}  # fmt: skip
+
+
+def _fields_of(values: np.ndarray) -> tuple[Any, ...]:
+    if not values.dtype.hasobject:
+        return "array", np.lib.format.dtype_to_descr(values.dtype), values.shape, values.tobytes()
+    items = (each.decode("utf-8", "replace") if isinstance(each, bytes) else each
+             for each in values.ravel().tolist())  # fmt: skip
+    return "texts", values.shape, list(items)
+
+
+class _PlainPickler(pickle.Pickler):
+    def persistent_id(self, obj: Any) -> tuple[Any, ...] | None:
+        """Return the name of a maker and what it takes; None of what is plain."""
+        kind = type(obj)
+        if kind in _PLAIN:
+            return None
+        if kind in _MODELS:
+            return kind.__name__, *(getattr(obj, name) for name in kind.__match_args__)
+        if kind is Unread:
+            return kind.__name__, obj.why, obj.sentence
+        if isinstance(obj, np.dtype):
+            return "dtype", np.lib.format.dtype_to_descr(obj)
+        if isinstance(obj, np.ndarray):
+            return _fields_of(obj)
+        if isinstance(obj, np.generic):
+            return "plain", obj.item()
+        if kind is complex:
+            return "complex", obj.real, obj.imag
+        kinds: tuple[Any, ...] = (dict, int, float, str)
+        for plain in kinds:  # also an enumeration, or a number of a package
+            if isinstance(obj, Mapping if plain is dict else plain):
+                return "plain", plain(obj)
+        raise TypeError(f"{kind.__name__} is no plain value")
+
+
+class PlainUnpickler(pickle.Unpickler):
+    """Makes what `dumps` wrote, and nothing else."""
+
+    def find_class(self, module_name: str, global_name: str) -> Any:
+        raise pickle.UnpicklingError(f"{module_name}.{global_name} is no reference")
+
+    def persistent_load(self, pid: Any) -> Any:
+        name, *values = pid
+        return _MAKERS[name](*values)
+
+
+def dumps(value: object) -> bytes:
+    """Write models, arrays and plain values."""
+    data = io.BytesIO()
+    _PlainPickler(data, pickle.HIGHEST_PROTOCOL).dump(value)
+    return data.getvalue()
+
+
+def loads(data: bytes) -> Any:
+    """Read what `dumps` wrote; ValueError and others if something else was given."""
+    return PlainUnpickler(io.BytesIO(data)).load()
 
 
 class FileMetadata:
     """What a file says of itself, as another process has read it."""
 
+    declared: int | None
+    groups: Mapping[str, Mapping[str, Any]]
+    objects: tuple[FileObject, ...]
+    others: Mapping[str, str]
+    arrays: Mapping[str, FileArray | Unread]
+
     def __init__(self, data: bytes) -> None:
-        head, chunks, values = plain_loads(data)
-        known = plain_loads(head)
-        self.declared: int | None = known["declared"]
-        self.groups: Mapping[str, Mapping[str, Any]] = known["groups"]
-        self.objects = tuple(map(_object, known["objects"]))
-        self.others: Mapping[str, str] = known["others"]
-        self.arrays = {name: _array(name, each) for name, each in known["arrays"].items()}
-        self.chunks = {name: chunks_of(each) for name, each in chunks.items()}
-        self.values = {name: values_of(each) for name, each in values.items()}
+        head, chunks, values = loads(data)
+        self.declared, self.groups, self.objects, self.others, self.arrays = loads(head)
+        self.chunks: dict[str, FileChunks | Unread] = chunks
+        self.values: dict[str, np.ndarray] = values
 
 
 def file_bytes(file: DataFile, with_values: bool) -> bytes:
     """Write all that a file says of itself."""
-    arrays = {name: _array_fields(file, name) for name in file.names()}
-    chunks, remaining = dict[str, bytes](), CHUNKS
-    for name, fields in arrays.items():
-        if remaining > 0 and "error" not in fields:
-            count, table = _chunk_table(file, name)
-            remaining -= count
+    arrays = {name: _described(file, name) for name in file.names()}
+    chunks, remaining = dict[str, FileChunks | Unread](), CHUNKS
+    for name, array in arrays.items():
+        if remaining > 0 and isinstance(array, FileArray):
+            table = chunks_or_reason(file, name)
+            remaining -= 0 if isinstance(table, Unread) else len(table.offsets)
             if remaining > 0:
                 chunks[name] = table
-    head = _dumped(
-        {
-            "arrays": arrays, "others": dict(file.other_names()), "declared": file.declared,
-            "groups": dict(file.groups()), "objects": list(map(_object_fields, file.objects())),
-        }
-    )  # fmt: skip
+    objects, others = tuple(file.objects()), dict(file.other_names())
+    head = dumps((file.declared, dict(file.groups()), objects, others, arrays))
     if len(head) > METADATA_BYTES:
         raise Unread(
             "cost",
             f"The file has {size_text(len(head))} of metadata, more than the "
             f"{size_text(METADATA_BYTES)} that are compared.",
         )
-    return _dumped((head, chunks, dict(_coordinates(file, arrays)) if with_values else {}))
-
-
-def _dumped(value: object) -> bytes:
-    return pickle.dumps(_plain(value), pickle.HIGHEST_PROTOCOL)
-
-
-def _plain(value: Any) -> Any:
-    """Return numbers of numpy, lists of these, and what else is in a value, as plain Python."""
-    kind = type(value)
-    if value is None or kind in _PLAIN:
-        return value
-    if kind is list or kind is tuple:
-        return value if _PLAIN.issuperset(map(type, value)) else kind(map(_plain, value))
-    if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
-    for plain in (int, float, str):  # an enumeration, or a number of a package's own type
-        if isinstance(value, plain):
-            return plain(value)
-    raise TypeError(f"{type(value).__name__} is no plain value")
-
-
-def _object_fields(each: FileObject) -> tuple[Any, ...]:
-    barrier = None if each.barrier is None else (each.barrier.why, each.barrier.sentence)
-    return each.name, each.kind, each.shape, each.stored, barrier, each.title
-
-
-def _object(fields: tuple[Any, ...]) -> FileObject:
-    name, kind, shape, stored, barrier, title = fields
-    unread = None if barrier is None else Unread(*barrier)
-    return FileObject(name, kind, shape, stored, unread, title)
+    return dumps((head, chunks, dict(_coordinates(file, arrays)) if with_values else {}))
 
 
 def _coordinates(
-    file: DataFile, arrays: Mapping[str, Mapping[str, Any]]
-) -> Iterator[tuple[str, bytes]]:
+    file: DataFile, arrays: Mapping[str, FileArray | Unread]
+) -> Iterator[tuple[str, np.ndarray]]:
     """Yield the values of coordinates that are numbers; of what cannot be read it is said later."""
     remaining = COORDINATES
-    for name, fields in arrays.items():
-        if fields.get("dimensions") != (name.rpartition("/")[2],) or fields["filters"] is None:
+    for name, array in arrays.items():
+        if isinstance(array, Unread) or array.dimensions != (name.rpartition("/")[2],):
             continue
-        dtype = np.lib.format.descr_to_dtype(fields["dtype"])
-        size = dtype.itemsize * max(*fields["shape"], *fields["chunks"])
-        is_plain = _PLAIN_FILTERS.issuperset(each for each, _ in fields["filters"])
-        if is_plain and size <= remaining and not dtype.hasobject:
+        size = array.dtype.itemsize * max(*array.shape, *array.chunks)
+        filters = {each.name for each in array.filters or ()}
+        is_plain = array.filters is not None and filters <= _PLAIN_FILTERS
+        if is_plain and size <= remaining and not array.dtype.hasobject:
             remaining -= size
             with suppress(Unread):
-                yield name, value_bytes(file.values(name, (slice(None),)))
+                yield name, file.values(name, (slice(None),))
 
 
-def chunk_bytes(file: DataFile, name: str) -> bytes:
-    """Write where the chunks of an array are, or why that cannot be told."""
-    return _chunk_table(file, name)[1]
-
-
-def _chunk_table(file: DataFile, name: str) -> tuple[int, bytes]:
+def chunks_or_reason(file: DataFile, name: str) -> FileChunks | Unread:
+    """Return where the chunks of an array are, or why that cannot be told."""
     try:
-        chunks = file.chunks(name)
+        return file.chunks(name)
     except Unread as error:
-        return 0, _dumped((error.why, error.sentence))
-    columns = [chunks.indices, chunks.offsets, chunks.lengths]
-    tables = [column.astype("<i8").tobytes() for column in columns]
-    masks = None if chunks.masks is None else chunks.masks.astype("<u4").tobytes()
-    return len(chunks.offsets), _dumped((chunks.indices.shape, *tables, masks))
+        return error
 
 
-def chunks_of(data: bytes) -> FileChunks | Unread:
-    """Read what `chunk_bytes` wrote."""
-    fields = plain_loads(data)
-    if len(fields) == 2:
-        return Unread(*fields)
-    shape, *tables, masks = fields
-    indices, offsets, lengths = (np.frombuffer(table, "<i8") for table in tables)
-    masks = None if masks is None else np.frombuffer(masks, "<u4")
-    return FileChunks(indices.reshape(shape), offsets, lengths, masks)
-
-
-def value_bytes(values: np.ndarray) -> bytes:
-    """Write values: numbers as they are, texts and lists of varying length by themselves."""
-    data: Any = values.tobytes()
-    if values.dtype.hasobject:
-        texts = (each.decode("utf-8", "replace") if isinstance(each, bytes) else each
-                 for each in values.ravel().tolist())  # fmt: skip
-        data = list(texts)
-    return _dumped((np.lib.format.dtype_to_descr(values.dtype), values.shape, data))
-
-
-def values_of(data: bytes) -> np.ndarray:
-    """Read what `value_bytes` wrote."""
-    descr, shape, items = plain_loads(data)
-    dtype = np.lib.format.descr_to_dtype(descr)
-    if not dtype.hasobject:
-        return np.frombuffer(items, dtype).reshape(shape)
-    values = np.empty(shape, object)
-    values.ravel()[:] = items
-    return values
-
-
-def _array_fields(file: DataFile, name: str) -> dict[str, Any]:
+def _described(file: DataFile, name: str) -> FileArray | Unread:
     try:
         array = file.array(name)
-        fill = None
-        if array.fill_value is not None:
-            fill = np.array(array.fill_value, array.dtype).tobytes()
+        if array.fill_value is None:
+            return array
+        return replace(array, fill_value=np.array(array.fill_value, array.dtype).item())
     except Unread as error:
-        return {"error": (error.why, error.sentence)}
+        return error
     except (ValueError, TypeError, OverflowError) as error:
-        return {"error": ("damaged", f"Its fill value is none of its type: {error}.")}
-    filters = array.filters
-    return {
-        "shape": array.shape,
-        "chunks": array.chunks,
-        "dtype": np.lib.format.dtype_to_descr(array.dtype),
-        "filters": None if filters is None else [(each.name, each.settings) for each in filters],
-        "fill_value": fill,
-        "dimensions": array.dimensions,
-        "attributes": array.attributes,
-        "unread": array.unread,
-        "is_dimension": array.is_dimension,
-        "unlimited": array.unlimited,
-    }
-
-
-def _array(name: str, fields: dict[str, Any]) -> FileArray | Unread:
-    if "error" in fields:
-        return Unread(*fields["error"])
-    dtype, filters = np.lib.format.descr_to_dtype(fields["dtype"]), fields["filters"]
-    fill = fields["fill_value"]
-    own = {
-        "dtype": dtype,
-        "filters": None if filters is None else tuple(FileFilter(*each) for each in filters),
-        "fill_value": None if fill is None else np.frombuffer(fill, dtype)[0].item(),
-    }
-    return FileArray(name, **fields | own)
+        return Unread("damaged", f"Its fill value is none of its type: {error}.")

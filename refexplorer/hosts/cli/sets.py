@@ -71,10 +71,7 @@ def _options(
     """Have the parameters of every command that checks sets."""
 
 
-Scheduler = Annotated[
-    str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")
-]
-Workers = Annotated[int | None, typer.Option(min=1, help="Number of threads without a scheduler.")]
+Workers = Annotated[int | None, typer.Option(min=1, help="Number of threads.")]
 _Results = Annotated[Path | None, typer.Option(help="Folder for the table of results (parquet).")]
 _Resume = Annotated[
     bool,
@@ -95,7 +92,6 @@ _Within = Annotated[
 
 
 def _run_options(
-    scheduler: Scheduler = None,
     workers: Workers = None,
     results: _Results = None,
     resume: _Resume = False,

@@ -21,10 +21,8 @@ from refexplorer.core.limits import is_out_of_memory
 from refexplorer.core.text import EXTRAS, PACKAGES, missing_package
 from refexplorer.io.access import Place, protocol_of, shown
 from refexplorer.io.fetch.background import Stopped
-from refexplorer.spec.references import Reference, Url
 
 if TYPE_CHECKING:
-    from refexplorer.refset.opened_set import SetLike
     from refexplorer.spec.findings import Finding
 
 _HTTP = {
@@ -46,12 +44,6 @@ _CREDENTIALS = {
 }
 _CREDENTIALS |= {"https": _CREDENTIALS["http"], "abfs": _CREDENTIALS["az"]}
 _CREDENTIALS |= dict.fromkeys(("ftp", "sftp", "ssh", "smb"), '{"username": …, "password": …}')
-
-
-AS_S3 = (
-    "It is not known whether the chunk was never written: S3 answers the same for a missing file "
-    "where listing is not allowed."
-)
 
 
 class TransientError(FetchError):
@@ -237,20 +229,6 @@ _read_time: ContextVar[ReadTime | None] = ContextVar("read_time", default=None)
 
 class NoReference(FileNotFoundError):
     """The set has no reference for a key: the one error that Zarr may take for a fill value."""
-
-
-def missing_or_failed(
-    refs: SetLike, key: str, reference: Reference, error: RefexplorerError
-) -> RefexplorerError | NoReference:
-    """Return what an error means where nobody could list which chunks were written.
-
-    A file that the server has not is no reference then; all else stays a failure.
-    """
-    if not isinstance(reference, Url) or not refs.source.may_lack(reference.url):
-        return error
-    if isinstance(error, NotFoundError):
-        return NoReference(key)
-    return DeniedByServer(f"{error} {AS_S3}") if isinstance(error, DeniedByServer) else error
 
 
 @contextmanager

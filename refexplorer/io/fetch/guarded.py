@@ -22,7 +22,6 @@ from refexplorer.formats.finding import DOCUMENTS, read_source
 from refexplorer.formats.icechunk.facts import MARKS
 from refexplorer.formats.other_files import PROBE, is_web, kind_of, refuse_early, refuse_zarr
 from refexplorer.formats.source import Locate, Source, options_for
-from refexplorer.formats.zarr_stores import WEB_MARKS
 from refexplorer.io.access import (
     OBJECT_STORES,
     AccessPolicy,
@@ -341,14 +340,13 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         return self._asked(place, self._reader.read(place, start, end, self._limit)).cut()
 
     def exists(self, path: str, **_: object) -> bool:
-        """Find no parquet store: its files must be listed. Icechunk and Zarr list nothing."""
+        """Find no parquet store: its files must be listed. Icechunk lists nothing."""
         if path.removesuffix("/.zmetadata").endswith((".parq", ".parquet", "/.zmetadata")):
             raise SourceError(
                 f"{shown(path)} is part of a parquet store, which cannot be listed on a web "
                 "server; open a copy on disk or in a bucket."
             )
-        names = (*MARKS, *WEB_MARKS)
-        return path.endswith(tuple(f"/{name}" for name in names)) and self.has(path)
+        return path.endswith(tuple(f"/{name}" for name in MARKS)) and self.has(path)
 
     def _open(self, path: str, mode: str = "rb", **_: object) -> io.BytesIO:
         place, begun = self._policy.place(path), b""

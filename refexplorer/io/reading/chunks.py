@@ -17,7 +17,7 @@ from refexplorer.core.errors import AccessError, DecodeError, RefexplorerError
 from refexplorer.io.decode.sizes import Index, check_size, is_bounded, region
 from refexplorer.io.decode.steps import VALUES, Step, steps
 from refexplorer.io.fetch.background import POLL, Stopped
-from refexplorer.io.fetch.failures import NoReference, internal_error, missing_or_failed
+from refexplorer.io.fetch.failures import NoReference, internal_error
 from refexplorer.io.fetch.many import Advance, FetchProgress, fetch_many
 from refexplorer.io.fetch.targets import Targets, inline_bytes, reference_of
 from refexplorer.io.reading.readings import ChunkState, Reading
@@ -334,17 +334,12 @@ class _ChunkStream:
         self._put(self._found(key, data))
 
     def _found(self, key: str, data: bytes | RefexplorerError) -> Reading | BaseException:
-        index, reference = self._wanted[key]
+        index, _ = self._wanted[key]
         if isinstance(data, AccessError):
             return data
         if not isinstance(data, RefexplorerError):
             return self._decoded(index, data)
-        error = missing_or_failed(self._decoder.refs, key, reference, data)
-        return (
-            _filled(self._decoder, index)
-            if isinstance(error, NoReference)
-            else failed(index, error)
-        )
+        return failed(index, data)
 
     def _decoded(self, index: Index, data: bytes) -> Reading | BaseException:
         try:

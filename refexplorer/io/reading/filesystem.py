@@ -14,9 +14,9 @@ from typing import Any
 
 from fsspec import AbstractFileSystem
 
-from refexplorer.core.errors import DecodeError, FetchError, RefexplorerError, cause_of
+from refexplorer.core.errors import DecodeError, FetchError
 from refexplorer.io.decode.codecs import METADATA_NAMES, refuse_unsafe
-from refexplorer.io.fetch.failures import NoReference, as_internal_error, missing_or_failed
+from refexplorer.io.fetch.failures import NoReference, as_internal_error
 from refexplorer.io.fetch.many import fetch_many
 from refexplorer.io.fetch.targets import Targets, reference_of
 from refexplorer.refset.opened_set import SetLike
@@ -94,10 +94,7 @@ class ReferenceFileSystem(AbstractFileSystem):  # type: ignore[misc]
                 references[key] = reference_of(self.references, key)
             except (NoReference, FetchError) as error:
                 found[key] = error
-        for key, data in fetch_many(self.targets, references).items():
-            found[key] = data
-            if isinstance(data, RefexplorerError):
-                found[key] = missing_or_failed(self.references, key, references[key], data)
+        found |= fetch_many(self.targets, references)
         return {path: _safe(key, found[key]) for path, key in keys.items()}
 
     def exists(self, path: str, **_: object) -> bool:
@@ -152,13 +149,9 @@ def read_key(
     if is_from_end and reference.size is not None:
         start, end, _ = slice(start, end).indices(reference.size)
         end, is_from_end = max(start, end), False
-    try:
-        if is_from_end:
-            return targets.fetch(key, reference)[start:end]
-        data = targets.fetch(key, reference, start or 0, end)
-    except RefexplorerError as error:
-        said = missing_or_failed(refs, key, reference, error)
-        raise said from cause_of(said, error)
+    if is_from_end:
+        return targets.fetch(key, reference)[start:end]
+    data = targets.fetch(key, reference, start or 0, end)
     if key.rpartition("/")[2] in METADATA_NAMES:
         refuse_unsafe(key, data)
     return data

@@ -35,7 +35,6 @@ from refexplorer.io.decode.steps import (
     steps,
 )
 from refexplorer.io.fetch.background import wait_for
-from refexplorer.io.fetch.failures import NoReference, missing_or_failed
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.reading.readings import ChunkState
 from refexplorer.refset.opened_set import SetLike
@@ -131,10 +130,7 @@ class Shard:
     def __str__(self) -> str:
         head = f"{escape(self.key)}: {counted(self.count, 'inner chunk')} of {list(self.chunks)}"
         if self.state is ChunkState.FILL:
-            why = (
-                "there is no reference" if self.reference is None else "it was never written (404)"
-            )
-            return f"{head}; {why}, so that all read as the fill value"
+            return f"{head}; there is no reference, so that all read as the fill value"
         if self.offsets is None or self.lengths is None:
             return f"{head}; the index was not read: {self.message}"
         places = np.argwhere(self.offsets >= 0).tolist()
@@ -160,9 +156,7 @@ def check_inner(key: str, inner: Sequence[int], grid: tuple[int, ...]) -> None:
         raise DecodeError(f"{key} has no inner chunk {list(inner)}; its grid is {list(grid)}.")
 
 
-def read_shard(
-    refs: SetLike, key: str, reference: Reference, layout: ShardCodec, targets: Targets
-) -> Shard:
+def read_shard(key: str, reference: Reference, layout: ShardCodec, targets: Targets) -> Shard:
     """Read the index of a shard, with one request for a byte range.
 
     Of a whole file its size is asked first, where the index is at the end.
@@ -175,11 +169,8 @@ def read_shard(
     except AccessError:
         raise
     except RefexplorerError as raised:
-        error = missing_or_failed(refs, key, reference, raised)
-        if isinstance(error, NoReference):
-            return Shard(key, ChunkState.FILL, grid, chunks, reference)
         failed = ChunkState.FAILED
-        return Shard(key, failed, grid, chunks, reference, size, message=str(error))
+        return Shard(key, failed, grid, chunks, reference, size, message=str(raised))
     return Shard(key, ChunkState.FETCHED, grid, chunks, reference, size, offsets, lengths)
 
 
@@ -406,7 +397,7 @@ class Tracer:
             self.shard = Shard(self.key, self.state, grid, chunks, message=message)
             return self.trace()
         started = time.perf_counter()
-        shard = self.shard = read_shard(self.refs, self.key, self.reference, layout, self.targets)
+        shard = self.shard = read_shard(self.key, self.reference, layout, self.targets)
         seconds, size = time.perf_counter() - started, layout.size
         self.state = shard.state
         if shard.state is not ChunkState.FETCHED:
@@ -462,13 +453,7 @@ class Tracer:
 
     def _decode(self, array: ArrayMeta | None) -> None:
         """Read the bytes, and take the steps to the values of an array."""
-        try:
-            self.raw = self._step("raw bytes", self._read, time.perf_counter)
-        except NoReference:
-            self.state = ChunkState.FILL
-            text = "no such file (404): it was never written, and reads as the fill value"
-            self._add("raw bytes", None, None, None, text)
-            return
+        self.raw = self._step("raw bytes", self._read, time.perf_counter)
         data: Any = self.raw
         if data is None or array is None:
             return
@@ -489,7 +474,7 @@ class Tracer:
         started = clock()
         try:
             data = run()
-        except (AccessError, NoReference):
+        except AccessError:
             raise
         except Exception as error:  # a codec raises what it likes
             self._add(name, clock() - started, None, error_text(error))
@@ -532,7 +517,7 @@ class Tracer:
             return found
         if found is None:
             raise FetchError(f"{self.part} was not read: the read was stopped.")
-        raise missing_or_failed(self.refs, self.part, self._at, found)
+        raise found
 
 
 def place_text(reference: Reference) -> str:

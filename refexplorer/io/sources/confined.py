@@ -39,11 +39,10 @@ from refexplorer.formats.datafiles.data_file import (
 )
 from refexplorer.formats.datafiles.metadata_transfer import (
     FileMetadata,
-    chunk_bytes,
-    chunks_of,
+    chunks_or_reason,
+    dumps,
     file_bytes,
-    value_bytes,
-    values_of,
+    loads,
 )
 from refexplorer.formats.datafiles.streams import RangeStream
 from refexplorer.io.fetch.targets import Targets, open_resolved
@@ -97,7 +96,7 @@ class ConfinedFile(SizedDataFile):
         name = self.array(name).name
         found = self._metadata.chunks.get(name)
         if found is None:
-            found = chunks_of(self._ask({"do": "chunks", "name": name}))
+            found = loads(self._ask({"do": "chunks", "name": name}))
         if isinstance(found, Unread):
             raise found
         return found
@@ -118,7 +117,8 @@ class ConfinedFile(SizedDataFile):
             self._file.check_unchanged()
             return self._metadata.values[array.name][selection]
         self._file.begin_values()
-        return values_of(self._ask({"do": "values", "name": asked, "selection": slices}))
+        found: np.ndarray = loads(self._ask({"do": "values", "name": asked, "selection": slices}))
+        return found
 
     def close(self) -> None:
         """Close the file."""
@@ -202,9 +202,9 @@ def _answer(head: dict[str, Any], file: DataFile) -> bytes:
         # of a file elsewhere what nobody asks for would take requests
         return file_bytes(file, with_values=head["path"] is not None)
     if head["do"] == "chunks":
-        return chunk_bytes(file, head["name"])
+        return dumps(chunks_or_reason(file, head["name"]))
     selection = tuple(slice(*each) for each in head["selection"])
-    return value_bytes(file.values(head["name"], selection))
+    return dumps(file.values(head["name"], selection))
 
 
 if __name__ == "__main__":

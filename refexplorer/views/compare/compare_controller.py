@@ -10,7 +10,7 @@ from msgspec import Struct
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import escape
 from refexplorer.refset.moves import CHANGES
-from refexplorer.verbs.differing import MARKS, Difference, reference_text, sentences, title
+from refexplorer.verbs.differing import MARKS, Difference, sentences, side_texts, title
 from refexplorer.views.compare.chunk_values import (
     ChunkSide,
     ComparedChunk,
@@ -25,7 +25,6 @@ from refexplorer.views.wire.requests import Buffers, Count, job
 
 if TYPE_CHECKING:
     from refexplorer.refset.differences import KeyChange
-    from refexplorer.spec.references import Reference
     from refexplorer.verbs.referenceset import ReferenceSet
 
 ROWS = 1000
@@ -223,12 +222,8 @@ def _form(refs: ReferenceSet, path: str) -> str | None:
 
 def change_row(change: KeyChange) -> ChangeRow:
     """Show a key that differs in a few words."""
-    mark = MARKS[change.change]
-    return ChangeRow(mark, change.change, change.key, _cut(change.before), _cut(change.after))
-
-
-def _cut(reference: Reference | None) -> str:
-    return reference_text(reference)[:_TEXT]
+    before, after = (text[:_TEXT] for text in side_texts(change))
+    return ChangeRow(MARKS[change.change], change.change, change.key, before, after)
 
 
 PART = ExplorerPart(

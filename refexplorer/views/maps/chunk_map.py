@@ -279,6 +279,7 @@ WORDS = {
     "embedded": "inline on one side, with equal bytes",
     "content": "other content",
     "metadata": "changed fields",
+    "rejected": "rejected on one side",
 }
 
 

@@ -48,8 +48,7 @@ TargetWord = Annotated[
     str,
     named(
         "TargetWord",
-        "unknown", "good", "not written", "short", "unreachable", "not allowed", "damaged",
-        "changed",
+        "unknown", "good", "short", "unreachable", "not allowed", "damaged", "changed",
     ),
 ]  # fmt: skip
 """``unknown``: not checked; ``good``: it answered, and no compared range is past its end."""

@@ -36,7 +36,6 @@ RANGES_SHOWN = 400  # byte ranges in one answer; of more the bars alone
 WHOLE_KEYS_SHOWN = 20  # keys of whole-file references in one answer
 _GRANTS_NAMED = 8  # places to allow that an answer names
 _PLACES_NAMED = 8  # places that an answer names
-_FINE = ("good", "not written")
 _LOST_NAMED = 12  # lost files that an answer names
 _PLACE = r"(?s)^([A-Za-z][A-Za-z0-9+.-]*://[^/]*)?.*$"
 """A protocol with its host, which is all that is told of a URL here."""
@@ -184,7 +183,7 @@ class TargetMapView:
         index = internals(self._refs).target_index
         places = _places(index.names)
         known = self._known()
-        lost = [url for url in index.urls if url in known and known[url].state not in _FINE]
+        lost = [url for url in index.urls if url in known and known[url].state != "good"]
         rows = tuple(self._listing.target(url) for url in lost[:_LOST_NAMED])
         return TargetsSummary(
             index.count,
@@ -219,7 +218,7 @@ class TargetMapView:
         reading = reading_of(self._refs, self._targets)
         look, manner = (
             TargetsLook(reading, "none", is_check=True),
-            Manner(None, WORKERS, watch=watch),
+            Manner(WORKERS, watch=watch),
         )
         name = self._refs.source.name
         checked = run(name, inside.opened, inside.findings, reading, terms, look, manner)
@@ -304,7 +303,7 @@ def _word_of(row: Mapping[str, Any]) -> str:
     """Return the word of the table for the state of a target."""
     if row["state"] != FileState.ASKED:
         return str(row["state"])
-    found = {"short": row["past_end"], "damaged": row["failed"], "not written": row["unwritten"]}
+    found = {"short": row["past_end"], "damaged": row["failed"]}
     return next((word for word, count in found.items() if count), "good")
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.formats.datafiles.confined_references import _PlainUnpickler
+from refexplorer.formats.datafiles.metadata_transfer import PlainUnpickler
 from tests.cases import FOLDER
 from tests.helpers.servers import range_server
 
@@ -124,6 +124,6 @@ def test_where_there_are_no_processes_it_is_said_once(tmp_path: Path) -> None:
 def test_an_answer_holds_no_objects() -> None:
     """A process that a file damaged may answer anything; nothing of it is run here."""
     with pytest.raises(pickle.UnpicklingError, match="is no reference"):
-        _PlainUnpickler(io.BytesIO(pickle.dumps(print))).load()
+        PlainUnpickler(io.BytesIO(pickle.dumps(print))).load()
     plain = {"x/0": ["a.h5", 0, 2**40], "x/.zarray": "{}"}
-    assert _PlainUnpickler(io.BytesIO(pickle.dumps(plain))).load() == plain
+    assert PlainUnpickler(io.BytesIO(pickle.dumps(plain))).load() == plain

@@ -303,6 +303,7 @@ function Access({ bar, costs, shaded }: { bar: AccessCost; costs: Costs; shaded:
       : `${counted(bar.chunks, "chunk")}${bar.files === null ? "" : ` from ${counted(bar.files, "file")}`}`,
     Number(bar.held) > 0 ? `${count(bar.held!)} stored in the set` : "",
     Number(bar.absent) > 0 ? `${count(bar.absent!)} without a reference` : "",
+    Number(bar.rejected) > 0 ? `${count(bar.rejected!)} rejected` : "",
     ...bar.unknown,
   ];
   return (

@@ -138,7 +138,7 @@ function TableRow({ id, row, index, style, selected, used, choose }: RowProps) {
         <Badge kind={row.kind} />
       </span>
       <span role="gridcell" title={row.key}>
-        {row.key}
+        <Cut text={row.key} />
       </span>
       <span role="gridcell" class={row.url === null ? "quiet" : ""} title={row.why ?? content}>
         {WORDS[row.state] ?? (row.url === null ? content : <Cut text={content} />)}

@@ -30,7 +30,7 @@ export function Verdict({ host, hello, session }: { host: Host; hello: Hello; se
     <section class="top" aria-label="Verdict">
       <p class="verdict-set">
         <Title host={host} text={hello.title} />
-        <span class="quiet">({formOf(hello.form, facts)})</span>
+        <span class="quiet set-form">({formOf(hello.form, facts)})</span>
         <Fact
           text={`${facts.targets === null ? "at most " : ""}${counted(facts.keys, "key")}`}
           go={() => session.run(session.find(START.search))}

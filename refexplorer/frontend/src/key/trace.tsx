@@ -14,14 +14,13 @@ export function Trace({ trace: { steps, state, message, values } }: { trace: Tra
         <caption class="unseen">Steps from the reference to the values</caption>
         <thead>
           <tr>
-            <th scope="col">Step</th>
+            <th scope="col">Step and its first bytes</th>
             <th scope="col" class="number">
               Size
             </th>
             <th scope="col" class="number">
               Time
             </th>
-            <th scope="col">First bytes</th>
           </tr>
         </thead>
         <tbody>
@@ -49,23 +48,27 @@ export function Trace({ trace: { steps, state, message, values } }: { trace: Tra
 
 function Step({ step: { name, size, seconds, head, form, message } }: { step: StepModel }) {
   return (
-    <tr class={message === null ? "" : "broken"}>
-      <th scope="row">{name}</th>
-      <td class="number" title={size === null ? undefined : `${count(size)} bytes`}>
-        {size === null ? "" : bytes(size)}
-      </td>
-      <td class="number">{size === null ? "" : milliseconds(seconds)}</td>
-      <td class="trace-head">
-        {message === null ? (
-          <Head head={head} />
-        ) : (
-          <span>
-            <span aria-hidden="true">✕</span> failed here
-          </span>
-        )}
-        {form !== "" && <span class="quiet"> {form}</span>}
-      </td>
-    </tr>
+    <>
+      <tr class={message === null ? "" : "broken"}>
+        <th scope="row">{name}</th>
+        <td class="number" title={size === null ? undefined : `${count(size)} bytes`}>
+          {size === null ? "" : bytes(size)}
+        </td>
+        <td class="number">{size === null ? "" : milliseconds(seconds)}</td>
+      </tr>
+      <tr class={message === null ? "" : "broken"}>
+        <td class="trace-head" colSpan={3}>
+          {message === null ? (
+            <Head head={head} />
+          ) : (
+            <span>
+              <span aria-hidden="true">✕</span> failed here
+            </span>
+          )}
+          {form !== "" && <span class="quiet"> {form}</span>}
+        </td>
+      </tr>
+    </>
   );
 }
 

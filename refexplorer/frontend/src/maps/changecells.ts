@@ -20,6 +20,7 @@ const INKS: Record<string, Ink> = {
   embedded: { colour: "#56b4e9", pattern: 0 },
   content: { colour: "#d55e00", pattern: 2 },
   metadata: { colour: "#f0e442", pattern: 1 },
+  rejected: { colour: "#8a919c", pattern: 3 },
 };
 
 /** From this size on, px, a cell has a gap to the next, and a letter. */

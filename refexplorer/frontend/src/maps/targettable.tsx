@@ -223,7 +223,6 @@ const KINDS = {
 export const STATES: Record<TargetRow["state"], string> = {
   unknown: "not checked",
   good: "✓ answered",
-  "not written": "– not written",
   short: "✕ too short",
   unreachable: "✕ unreachable",
   "not allowed": "– not allowed",

@@ -8,7 +8,7 @@ import type { Land } from "../geo/earth.ts";
 import { linearPart, type ScaleName } from "./bars.ts";
 import { coastPath } from "./coast.ts";
 import { FLAG_COLOURS, INFINITE, pixelsOf, type Scheme } from "./colours.ts";
-import { extremes, infinities, type Axis } from "./slices.ts";
+import { extremes, infinities, titleOf, type Axis } from "./slices.ts";
 import type { Window } from "./window.ts";
 
 export interface Figure {
@@ -61,7 +61,7 @@ export function line(values: Float64Array, axis: Axis, look: Look): Figure {
     ...MARGINS,
     width: look.width,
     height: look.height,
-    x: { label: escaped(axis.name), labelArrow: "none", ...kindOf(axis.times) },
+    x: { label: escaped(titleOf(axis)), labelArrow: "none", ...kindOf(axis.times) },
     y,
     marks: [
       Plot.line(drawn, { x: place, y: finite, stroke: "var(--acc)", strokeWidth: 1.5 }),
@@ -127,9 +127,9 @@ export function heatmap(cells: Cells, axes: [Axis, Axis], look: Look, window: Wi
     ...MARGINS,
     width: look.width,
     height: look.height,
-    x: { label: escaped(columns.name), labelArrow: "none", domain: [left, right], ...kindOf(columns.times) },
+    x: { label: escaped(titleOf(columns)), labelArrow: "none", domain: [left, right], ...kindOf(columns.times) },
     y: {
-      label: escaped(rows.name),
+      label: escaped(titleOf(rows)),
       labelArrow: "none",
       domain: upward ? [first, last] : [last, first],
       ...kindOf(rows.times),
@@ -220,7 +220,7 @@ export function lines(of: { values: Float64Array; name: string; colour?: string 
     ...MARGINS,
     width: look.width,
     height: look.height,
-    x: { label: escaped(axis.name), labelArrow: "none", ...kindOf(axis.times) },
+    x: { label: escaped(titleOf(axis)), labelArrow: "none", ...kindOf(axis.times) },
     y,
     color: {
       domain: of.map(({ name }) => name),

@@ -65,6 +65,11 @@ function evenly(found: (number | null)[] | null, size: number): number[] | null 
   return mean !== 0 && even ? values : null;
 }
 
+/** What an axis is called: where no coordinate says where its places are, they are indices. */
+export function titleOf({ name, at, texts }: Axis): string {
+  return at === null && !texts ? `${name} (index)` : name;
+}
+
 /** Where a cell of a dimension is, in words: of a block without a coordinate its first and last index. */
 export function placeOf(axis: Axis, index: number): string {
   if (axis.texts) return grouped(axis.texts[index]!);

@@ -6,7 +6,7 @@ import { count, counted, grouped, value } from "../shared/format.ts";
 import { Button, toClipboard } from "../shared/parts.tsx";
 import type { ReadingModel } from "../shared/wire.ts";
 import { csvOf } from "./saving.ts";
-import { cellWords, layout, placeOf, type Axis } from "./slices.ts";
+import { cellWords, layout, placeOf, titleOf, type Axis } from "./slices.ts";
 import { cut, holds, spansOf, stepped, type Range } from "./take/range.ts";
 
 const ROWS = 200;
@@ -120,7 +120,7 @@ export function NumberTable({ reading, axes, values, text }: NumbersProps) {
         >
           <thead>
             <tr>
-              <th scope="col">{columns ? `${rows.name} \\ ${columns.name}` : rows.name}</th>
+              <th scope="col">{columns ? `${titleOf(rows)} \\ ${titleOf(columns)}` : titleOf(rows)}</th>
               {columns === null ? (
                 <th scope="col" class="number">
                   Value

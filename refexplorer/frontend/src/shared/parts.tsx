@@ -15,11 +15,7 @@ interface ButtonProps extends ButtonHTMLAttributes {
 
 /** A button as it is drawn everywhere, where nothing else is said of it. */
 export function Button({ text, children, ...others }: ButtonProps) {
-  return (
-    <button type="button" class="button" {...others}>
-      {text ?? children}
-    </button>
-  );
+  return <Button text={text ?? children} {...others} />;
 }
 
 /** The kind of a reference: a letter and a colour, and its name where there is room. */

@@ -13,7 +13,7 @@ import typer
 from refexplorer.core.text import counted
 from refexplorer.hosts.cli import output
 from refexplorer.hosts.cli.program import AsJson, SourceArgument, app, open_set
-from refexplorer.hosts.cli.sets import Only, Scheduler, Workers, over_sets
+from refexplorer.hosts.cli.sets import Only, Workers, over_sets
 from refexplorer.hosts.cli.verbs.making import Allow, Overwrite, RenameRules, pairs
 
 if TYPE_CHECKING:
@@ -144,7 +144,6 @@ def lock(
         ),
     ] = "none",
     allow: Allow = None,
-    scheduler: Scheduler = None,
     workers: Workers = None,
     only: Only = None,
     overwrite: Overwrite = False,
@@ -165,7 +164,6 @@ def lock(
             target,
             checksums=checksums,
             overwrite=overwrite,
-            scheduler=scheduler,
             workers=workers,
             watch=watch,
             only=only,

@@ -29,7 +29,7 @@ function Compare({ session }: { session: ExplorerSession }) {
   return (
     <div class="compare">
       {compared?.comparable && <Choose session={session} />}
-      <Waited waiting={comparing.waiting} />
+      <Waited waiting={comparing.comparing} />
       {error !== null && <Failure sentence={error} />}
       {compared === null && error === null && <p class="quiet">Asking what this set is compared with …</p>}
       {compared !== null && sets === null && error === null && <Nothing comparable={compared.comparable} />}

@@ -29,11 +29,7 @@ export class Comparing extends Store<ComparingState> {
   }
 
   async withStart(): Promise<void> {
-    try {
-      this.begin("the start", (await this.wire.request("text")).document);
-    } catch (error) {
-      this.set({ trouble: (error as Error).message });
-    }
+    await this.attempt("trouble", async () => this.begin("the start", (await this.wire.request("text")).document));
   }
 
   async withFile(file: File): Promise<void> {

@@ -96,7 +96,7 @@ export class ExplorerSession extends Views<ExplorerState> {
 
   async open(): Promise<void> {
     this.set({ failure: null });
-    try {
+    await this.attempt("failure", async () => {
       const first = this.host.get("first") as Partial<First> | undefined;
       const hello = first?.hello ?? (await this.wire.request("hello"));
       this.set({ hello, code: hello.code });
@@ -111,9 +111,7 @@ export class ExplorerSession extends Views<ExplorerState> {
       if (selection === "") return;
       this.mark(selection);
       await this.lookAt(selection);
-    } catch (error) {
-      this.set({ failure: (error as Error).message });
-    }
+    });
   }
 
   private begin(rows: RowsReply<Row>): void {
@@ -161,12 +159,10 @@ export class ExplorerSession extends Views<ExplorerState> {
     if (this.part === WHOLE) await this.first.opened;
     if (this.state.hello?.facts.targets !== null) return;
     this.set({ factsError: null });
-    try {
+    await this.attempt("factsError", async () => {
       const facts = (await this.counting.ask("facts", {})).message;
-      if (this.state.hello !== null) this.set({ hello: { ...this.state.hello, facts } });
-    } catch (error) {
-      this.set({ factsError: (error as Error).message });
-    }
+      return this.state.hello === null ? {} : { hello: { ...this.state.hello, facts } };
+    });
   }
 
   /** Asks what is odd about the set, unless that is known. */

@@ -1,7 +1,7 @@
 /** The chunks along each dimension of the array that is looked at, and what is odd in its coordinates. */
 
 import { Newest } from "../shared/newest.ts";
-import { Store } from "../shared/store.ts";
+import { ViewStore } from "../shared/waiting.ts";
 import type { AxisMark, ExplorerWire } from "../shared/wire.ts";
 
 interface Known {
@@ -10,28 +10,20 @@ interface Known {
   marks: AxisMark[];
 }
 
-export class Strips extends Store<Known> {
-  private readonly wire: ExplorerWire;
-  private readonly asking = new Newest<string>((array) => this.ask(array));
+const NOTHING: Known = { array: null, strips: [], marks: [] };
 
+export class Strips extends ViewStore<Known> {
+  private readonly asking = new Newest<string>((array) => this.ask(array));
   private readonly colour: () => "state" | "kind" | "target";
 
   constructor(wire: ExplorerWire, colour: Strips["colour"]) {
-    super({ array: null, strips: [], marks: [] });
-    this.wire = wire;
+    super(wire, NOTHING);
     this.colour = colour;
-  }
-
-  close(): void {}
-
-  /** The set is another one. */
-  forget(): void {
-    this.set({ array: null, strips: [], marks: [] });
   }
 
   look(array: string): void {
     if (array === this.state.array) return;
-    this.set({ array, strips: [], marks: [] });
+    this.set({ ...NOTHING, array });
     void this.asking.ask(array);
   }
 

@@ -28,6 +28,44 @@ export function measured(progress: JobProgress | null): { max?: number; value?: 
   return { max: progress.of, value: progress.done };
 }
 
+/** What a view knows of a set, and what it waits for: it is forgotten with the set, and closed with the explorer. */
+export class ViewStore<S extends object> extends Store<S> {
+  protected readonly wire: ExplorerWire;
+  private readonly start: S;
+  private readonly held: { close(): void }[] = [];
+
+  constructor(wire: ExplorerWire, start: S) {
+    super(start);
+    this.wire = wire;
+    this.start = start;
+  }
+
+  /** Something that takes long. */
+  protected waiting(): Waiting {
+    return this.closing(new Waiting(this.wire));
+  }
+
+  /** Closes something with the view. */
+  protected closing<C extends { close(): void }>(made: C): C {
+    this.held.push(made);
+    return made;
+  }
+
+  /** Lets a place be read from, if one is named. */
+  protected async allowing(grant: string | null): Promise<void> {
+    if (grant !== null) await this.wire.request("allow", { grant });
+  }
+
+  close(): void {
+    for (const each of this.held) each.close();
+  }
+
+  /** The set is another one. */
+  forget(): void {
+    this.set(this.start);
+  }
+}
+
 /** One piece of work at a time; a new one takes the place of what was asked before. */
 export class Waiting extends Store<WaitingState> {
   private readonly wire: ExplorerWire;

@@ -40,14 +40,16 @@ export class Work<K extends keyof ExplorerOperations> extends Store<WorkState<Ex
   /** Starts; files of `grant` may be read from now on. */
   async start(fields: ExplorerOperations[K]["asks"], grant: string | null = null): Promise<void> {
     this.set({ error: null });
-    try {
-      if (grant !== null) await this.wire.request("allow", { grant });
-      const { id, reply } = this.wire.job(this.op, fields, true);
-      this.set({ id, progress: null });
-      this.set({ id: null, found: (await reply).message });
-    } catch (error) {
-      this.set({ id: null, error: (error as Error).message });
-    }
+    await this.attempt(
+      "error",
+      async () => {
+        if (grant !== null) await this.wire.request("allow", { grant });
+        const { id, reply } = this.wire.job(this.op, fields, true);
+        this.set({ id, progress: null });
+        return { id: null, found: (await reply).message };
+      },
+      { otherwise: { id: null } },
+    );
   }
 
   stop(): void {

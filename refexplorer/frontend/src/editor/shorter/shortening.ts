@@ -35,12 +35,9 @@ export class Shortening extends Store<ShorteningState> {
   async find(): Promise<void> {
     const asked = this.wire.job("shorten", {}, true);
     this.set({ ...START, job: asked.id });
-    try {
-      const { shorter } = (await asked.reply).message;
-      if (this.state.job === asked.id) this.set({ shorter, job: null });
-    } catch (error) {
-      if (this.state.job === asked.id) this.set({ trouble: (error as Error).message, job: null });
-    }
+    const find = async () => ({ shorter: (await asked.reply).message.shorter, job: null });
+    const isWanted = () => this.state.job === asked.id;
+    await this.attempt("trouble", find, { otherwise: { job: null }, isWanted });
   }
 
   /** Stops the search; what it found until now is of no use. */
@@ -51,14 +48,12 @@ export class Shortening extends Store<ShorteningState> {
 
   /** Puts the shorter text into the editor, or the one that was there before it. */
   async put(taken: boolean): Promise<void> {
-    try {
+    await this.attempt("trouble", async () => {
       const { document } = await this.wire.request("shorten.put", { back: !taken });
       // Python holds it already; a notebook has it in a trait.
       this.host.set("document", document);
-      this.set({ taken, trouble: null });
-    } catch (error) {
-      this.set({ trouble: (error as Error).message });
-    }
+      return { taken };
+    });
   }
 
   private progress(message: JobProgress): void {

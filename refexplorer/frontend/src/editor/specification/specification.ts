@@ -35,13 +35,11 @@ export class Specification extends Store<SpecificationState> {
   /** Opens the pane, at a rule if one is named. */
   async open(name: string | null = null): Promise<void> {
     this.set({ isOpen: true });
-    try {
+    await this.attempt("trouble", async () => {
       if (this.state.rules === null) this.set({ rules: (await this.wire.request("rules")).rules });
       if (name !== null) this.choose(name);
       void this.light.ask(this.pointer);
-    } catch (error) {
-      this.set({ trouble: (error as Error).message });
-    }
+    });
   }
 
   close(): void {
@@ -82,11 +80,8 @@ export class Specification extends Store<SpecificationState> {
   }
 
   private async follow(name: string): Promise<void> {
-    try {
-      const followed = await this.wire.request("rules.places", { name });
-      if (name === this.state.chosen) this.set({ followed, trouble: null });
-    } catch (error) {
-      if (name === this.state.chosen) this.set({ followed: null, trouble: (error as Error).message });
-    }
+    const follow = async () => ({ followed: await this.wire.request("rules.places", { name }) });
+    const isWanted = () => name === this.state.chosen;
+    await this.attempt("trouble", follow, { otherwise: { followed: null }, isWanted });
   }
 }

@@ -1,8 +1,7 @@
 /** What two parts side by side know and ask for. */
 
 import { integersOf, type Integers } from "../preview/time/frames.ts";
-import { Newest } from "../shared/newest.ts";
-import { ViewStore } from "../shared/waiting.ts";
+import { Newest, ViewStore } from "../shared/waiting.ts";
 import type { BesidePlanned, BesideRead, ExplorerWire } from "../shared/wire.ts";
 
 export interface Part {

@@ -1,12 +1,11 @@
 /** The set beside another one: what differs, what became of the chunks of a map, one chunk in both. */
 
-import { Newest } from "../shared/newest.ts";
+import { Newest, ViewStore } from "../shared/waiting.ts";
 import { RowWindow } from "../shared/rows/window.ts";
-import type { ChangeRow, Changes, ComparisonSummary, ComparedChunk, ExplorerWire } from "../shared/wire.ts";
-import { ViewStore } from "../shared/waiting.ts";
-import { pictured, type GridPicture, type Span } from "../maps/maps.ts";
-import { integersOf, type Integers } from "../preview/time/frames.ts";
-import { recent, remember } from "./recent.ts";
+import type { ChangeRow, Changes, ComparedChunk, ComparisonSummary, ExplorerWire } from "../shared/wire.ts";
+import { type GridPicture, pictured, type Span } from "../maps/maps.ts";
+import { type Integers, integersOf } from "../preview/time/frames.ts";
+import { keep, keptTexts } from "../shared/kept.ts";
 
 export interface ChangePicture extends Changes {
   /** The picture that it belongs to. */
@@ -212,4 +211,17 @@ function isChunkOf(picture: GridPicture, key: string): boolean {
     index.length === grid.length &&
     index.every((at, axis) => at >= 0 && at < Number(grid[axis]))
   );
+}
+
+const NAME = "refexplorer.compared";
+const MOST = 8;
+
+export function recent(): string[] {
+  return keptTexts(NAME).slice(0, MOST);
+}
+
+/** Puts a set before the others; one whose address may carry a password is not kept. */
+export function remember(source: string): void {
+  if (/^[a-z0-9+]+:\/\/[^/]*@|^[a-z0-9+]+:\/\/.*\?/i.test(source)) return;
+  keep(NAME, [source, ...recent().filter((each) => each !== source)].slice(0, MOST));
 }

@@ -1,7 +1,6 @@
 /** What reading costs from a place: the numbers of the set, and times that follow two sliders. */
 
-import { Newest } from "../shared/newest.ts";
-import { ViewStore } from "../shared/waiting.ts";
+import { Newest, ViewStore } from "../shared/waiting.ts";
 import type { GridWish } from "../maps/maps.ts";
 import type {
   AccessCost,

@@ -15,14 +15,11 @@ import type {
   Remarks,
   V0Text,
 } from "../shared/wire.ts";
-import { Newest } from "../shared/newest.ts";
-import { Comparing } from "./comparing.ts";
+import { Newest } from "../shared/waiting.ts";
+import { Comparing, Shortening, Specification, Tracing } from "./panels.ts";
 import { draftOf, exerciseDraft, forgetDraft, forgetDrafts, keepDraft, type Opened } from "./drafts.ts";
 import { fragmentOf, KEPT, KEPT_OF_LINK, LINKED, linkedBy, type Linked, type Origin } from "./links.ts";
-import { Shortening } from "./shorter/shortening.ts";
-import { Specification } from "./specification/specification.ts";
 import { Tasks } from "../exercises/tasks.ts";
-import { Tracing } from "./derived/tracing.ts";
 
 export interface EditorState {
   /** Null until the document is here. */

@@ -3,10 +3,10 @@
 import type { Host, Message, Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
 import { RowWindow, type RowsReply } from "../shared/rows/window.ts";
-import { Work } from "../shared/work.ts";
+import { Work } from "../shared/waiting.ts";
 import { OVERHEARD } from "../shared/wire.ts";
 import type { CodePage, Count, ExplorerOperations, Hello, PathItem, Note, Row, Severity } from "../shared/wire.ts";
-import { Health, type ChunkState } from "../health/health.ts";
+import { type ChunkState, Health, Strips } from "../health/health.ts";
 import { Comparing } from "../compare/comparing.ts";
 import { KeyDetails } from "../key/keydetails.ts";
 import type { By } from "../maps/cells.ts";
@@ -14,7 +14,6 @@ import { Maps } from "../maps/maps.ts";
 import { Preview } from "../preview/preview.ts";
 import { chunkOf, indexOf, layout } from "../preview/slices.ts";
 import { START, WHOLE, type ExplorerState, type Focus, type Only, type PartRecord, type Search } from "./state.ts";
-import { Strips } from "../health/strips.ts";
 import type { ExplorerView } from "./view.ts";
 import { Views } from "./views.ts";
 

@@ -1,7 +1,6 @@
 /** What the map of the earth knows and asks for. */
 
-import { Newest } from "../shared/newest.ts";
-import { ViewStore } from "../shared/waiting.ts";
+import { Newest, ViewStore } from "../shared/waiting.ts";
 import type { EarthMap, ExplorerWire, PointFound } from "../shared/wire.ts";
 import { feature } from "topojson-client";
 import type { GeometryCollection, Topology } from "topojson-specification";

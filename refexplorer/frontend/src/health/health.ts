@@ -1,8 +1,7 @@
 /** The arrays of a set with their chunks by state, as far as they are known by now. */
 
-import { Newest } from "../shared/newest.ts";
-import { ViewStore } from "../shared/waiting.ts";
-import type { ExplorerOperations, ExplorerWire, HealthCounts, HealthPage } from "../shared/wire.ts";
+import { Newest, ViewStore } from "../shared/waiting.ts";
+import type { AxisMark, ExplorerOperations, ExplorerWire, HealthCounts, HealthPage } from "../shared/wire.ts";
 
 export type HealthSort = ExplorerOperations["health.rows"]["asks"]["sort"];
 /** Those of which the chunks can be listed. */
@@ -69,5 +68,43 @@ export class Health extends ViewStore<HealthState> {
       page: (await this.counting.ask("health.rows", { start: 0, n: shown, sort, descending })).message,
     }));
     if (this.state.error === null) this.changed();
+  }
+}
+
+interface Known {
+  array: string | null;
+  strips: string[];
+  marks: AxisMark[];
+}
+
+const NOTHING: Known = { array: null, strips: [], marks: [] };
+
+export class Strips extends ViewStore<Known> {
+  private readonly asking = new Newest<string>((array) => this.ask(array));
+  private readonly colour: () => "state" | "kind" | "target";
+
+  constructor(wire: ExplorerWire, colour: Strips["colour"]) {
+    super(wire, NOTHING);
+    this.colour = colour;
+  }
+
+  look(array: string): void {
+    if (array === this.state.array) return;
+    this.set({ ...NOTHING, array });
+    void this.asking.ask(array);
+  }
+
+  /** What is known of the chunks has changed. */
+  refresh(): void {
+    if (this.state.array !== null) void this.asking.ask(this.state.array);
+  }
+
+  private async ask(array: string): Promise<void> {
+    try {
+      const { strips, marks } = await this.wire.request("tree.strips", { array, by: this.colour() });
+      if (array === this.state.array) this.set({ strips, marks });
+    } catch {
+      // A picture without a strip is one all the same.
+    }
   }
 }

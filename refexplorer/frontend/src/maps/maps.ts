@@ -1,6 +1,6 @@
 /** What the maps of chunks and of targets know and ask for. */
 
-import { Newest } from "../shared/newest.ts";
+import { Newest, ViewStore, Work } from "../shared/waiting.ts";
 import { RowWindow } from "../shared/rows/window.ts";
 import type {
   Count,
@@ -12,8 +12,6 @@ import type {
   TargetRow,
   TargetsSummary,
 } from "../shared/wire.ts";
-import { ViewStore } from "../shared/waiting.ts";
-import { Work } from "../shared/work.ts";
 
 export type Span = [number, number];
 

@@ -1,7 +1,7 @@
 """The public names: `__init__.py` loads each from its module when it is first used."""
 
 from . import errors as errors, types as types
-from .checks.advice.connections import Connection as Connection
+from .checks.advice.requests import Connection as Connection
 from .core.errors import RefexplorerError as RefexplorerError
 from .core.limits import Limits as Limits
 from .hosts.notebook.editor import Exercises as Exercises, TemplateEditor as TemplateEditor

@@ -28,6 +28,7 @@ from refexplorer.checks.records import (
     FileObjects,
     FindingGroups,
     Reasons,
+    first_keys,
     numbers_of,
 )
 from refexplorer.checks.states import (
@@ -243,17 +244,10 @@ class ReportBuilder:
         message = row["message"] or ""
         self.reasons.fail(row["target"], message)
         if row["array"] is not None and row["file"] in _UNREAD_CAUSES:
-            meta = self._arrays[row["array"]].meta
-            chunks = numbers_of(row["chunks"])[:NAMED_KEYS].tolist()
-            keys = [meta.chunk_key(meta.index_at(number)) for number in chunks]
-            found = FileDifference(
-                _UNREAD_CAUSES[row["file"]],
-                None,
-                None,
-                message.rstrip("."),
-                row["references"],
-                keys,
-            )
+            meta, chunks = self._arrays[row["array"]].meta, numbers_of(row["chunks"])
+            cause = _UNREAD_CAUSES[row["file"]]
+            found = FileDifference.of_chunks(cause, meta, chunks, message.rstrip("."))
+            found.count = row["references"]
             self._groups.note(row["array"], row["number"], row["target"], found)
 
     def _join(self, path: str, row: dict[str, Any]) -> None:
@@ -282,11 +276,7 @@ class ReportBuilder:
             free = self._ledger.mark_free(path, chunks, LedgerState.LACKING)
             if not len(free):
                 continue
-            meta = self._arrays[path].meta
-            keys = [meta.chunk_key(meta.index_at(n)) for n in free[:NAMED_KEYS].tolist()]
-            found = FileDifference(
-                "no-reference", None, None, f"such as {keys[0]}", len(free), keys
-            )
+            found = FileDifference.of_chunks("no-reference", self._arrays[path].meta, free)
             self._groups.note(path, number, self._urls[number], found)
 
     def _fill(self, path: str, start: list[int], shape: list[int], is_alike: bool) -> None:
@@ -330,15 +320,13 @@ class ReportBuilder:
                     self._ledger.objects.add(name, ObjectState.NOT_TAKEN, _OF_ANOTHER)
                     continue
                 self._ledger.objects.add(name, ObjectState.LACKING)
-                such = f"such as {keys[0]}" if keys else None
-                found = FileDifference("lacking-object", None, None, such, 0, keys)
+                found = FileDifference("lacking-object", None, None, None, 0, keys)
                 self._groups.note(path, number, self._urls[number], found)
 
     def _holes(self, path: str) -> tuple[list[str], bool]:
         """Return the first keys without a reference, and whether no chunk has one."""
         chunks = self._ledger.chunks_in(path, LedgerState.HOLE, NAMED_KEYS)
-        meta = self._arrays[path].meta
-        keys = [meta.chunk_key(meta.index_at(number)) for number in chunks.tolist()]
+        keys = first_keys(self._arrays[path].meta, chunks)
         return keys, set(self._ledger.counts(path)) == {LedgerState.HOLE}
 
     def _finish_held(self, is_read: bool) -> None:
@@ -405,10 +393,10 @@ class ReportBuilder:
         """Yield the chunks that the set holds and that no codec decodes."""
         for path, reasons in self._held.broken.items():
             meta, numbers = self._arrays[path].meta, sorted(reasons)
-            keys = tuple(meta.chunk_key(meta.index_at(n)) for n in numbers[:NAMED_KEYS])
+            keys = tuple(map(meta.key_at, numbers[:NAMED_KEYS]))
             what = counted(len(numbers), "inline chunk")
-            message = f"{array_text(path)}: {what} cannot be decoded, such as {keys[0]}"
-            message += f" ({reasons[numbers[0]].rstrip('.')})"
+            message = f"{array_text(path)}: {what} cannot be decoded"
+            message += f" ({keys[0]}: {reasons[numbers[0]].rstrip('.')})"
             code = "undecodable-inline"
             yield Finding(
                 code, CODES[code].severity, self._base + pointer(keys[0]), message, key=keys[0],

@@ -332,10 +332,10 @@ def coverage_text(ledger: Ledger, terms: CheckTerms) -> str:
         )  # fmt: skip
         what = "the references made from the file" if terms.is_of_file else "the set itself"
         return f"Looked at: {what}, {total}. {files}."
-    verb = "Read" if terms.asks(CheckLook.FILES) else "Asked"
+    verb = "Read" if terms.asks(CheckLook.FILES) else "Found"
     parts = [f"{verb}: {files['read']:,} of {counted(files['total'], 'file')}."]
     if terms.asks(CheckLook.FILES):
-        parts.append(f"Placed: {chunks['placed']:,} of {total}.")
+        parts.append(f"In the right place: {chunks['placed']:,} of {total}.")
     else:
         parts.append(f"Inside their files: {chunks['inside']:,} of {total}.")
     if terms.asks(CheckLook.DECODE) or terms.asks(CheckLook.FILES):

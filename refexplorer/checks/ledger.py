@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -440,6 +441,7 @@ class Counts:
     # What is different of targets that changed, by their URLs as people may see them
     changed: Mapping[str, str] = field(default_factory=dict)
     grants: tuple[str, ...] = ()  # What `allow` needs for what was not asked
+    at: float = field(default_factory=time.time)  # When, in seconds since 1970
     # values, largest, largest_at, false_nan: Values that were compared, the largest difference and
     # its key, and how many values of the files the set reads as missing
     values: int = 0

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from refexplorer.checks.states import FileState, ObjectState
-from refexplorer.core.text import array_text, counted, escape, file_text, masks_repr
+from refexplorer.core.text import ADVICE, array_text, counted, escape, file_text, masks_repr
+from refexplorer.io.access import shown
 from refexplorer.spec.codes import CODES
 from refexplorer.spec.findings import Finding, pointer
 from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -29,70 +30,6 @@ WHOLE = -1
 NAMED_KEYS = 10
 """Keys that a finding of one file names."""
 
-FINDING = pa.struct(
-    {
-        "cause": pa.string(),
-        "ours": pa.string(),
-        "theirs": pa.string(),
-        "message": pa.string(),
-        "count": pa.int64(),
-        "keys": pa.list_(pa.string()),
-    }
-)
-REMADE = pa.struct(
-    {
-        "said": pa.list_(pa.struct({"cause": pa.string(), "value": pa.string()})),
-        "chunks": pa.list_(pa.int64()),
-        "offsets": pa.list_(pa.int64()),
-        "lengths": pa.list_(pa.int64()),
-        "start": pa.list_(pa.int64()),
-        "shape": pa.list_(pa.int64()),
-        "reason": pa.string(),
-    }
-)
-"""See `Remade`."""
-RESULTS = pa.schema(
-    {
-        "number": pa.int64(),
-        "target": pa.dictionary(pa.int32(), pa.string()),
-        "array": pa.dictionary(pa.int32(), pa.string()),
-        "native": pa.string(),
-        "form": pa.string(),
-        "state": pa.dictionary(pa.int32(), pa.string()),
-        "file": pa.dictionary(pa.int32(), pa.string()),
-        "references": pa.int64(),
-        "same": pa.int64(),
-        "differs": pa.int64(),
-        "uncompared": pa.int64(),
-        "failed": pa.int64(),
-        "chunks": pa.binary(),
-        "states": pa.binary(),
-        "message": pa.string(),
-        "start": pa.list_(pa.int64()),
-        "shape": pa.list_(pa.int64()),
-        "findings": pa.list_(FINDING),
-        "lacking": pa.binary(),
-        "is_filled_alike": pa.bool_(),
-        "objects": pa.dictionary(pa.int32(), pa.string()),
-        "unchecked": pa.list_(pa.string()),
-        "axis": pa.list_(pa.float64()),
-        "values": pa.int64(),
-        "largest": pa.float64(),
-        "largest_at": pa.string(),
-        "false_nan": pa.int64(),
-        "grant": pa.string(),
-        "remade": REMADE,
-    }
-)
-"""``chunks`` are the numbers of referenced chunks in the grid, int64 as bytes, ``states`` theirs in
-the ledger, a byte each; ``file`` is that of the file; ``start`` is where the file's array starts
-in the set's, ``shape`` its shape in the dimensions of the set's; ``lacking`` are the chunks of the
-file, int64 as bytes, that no reference of the part is of; ``is_filled_alike`` tells whether both
-fill chunks that were never written with one value; ``objects`` is what the file holds, as
-`FileObjects` has it, in its first row; ``unchecked`` what of the metadata was not compared;
-``values`` those that were compared, with the largest difference and how many are NaN through the
-set only; ``remade`` what a repair takes from the file, if that was asked for."""
-
 
 @dataclass
 class FileDifference:
@@ -104,6 +41,18 @@ class FileDifference:
     message: str | None = None
     count: int = 1
     keys: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of_chunks(
+        cls, cause: str, meta: ArrayMeta, numbers: np.ndarray, message: str | None = None
+    ) -> FileDifference:
+        """Return what is wrong with chunks of an array, by their numbers; the first are named."""
+        return cls(cause, None, None, message, len(numbers), first_keys(meta, numbers))
+
+
+def first_keys(meta: ArrayMeta, numbers: np.ndarray) -> list[str]:
+    """Return the keys of the first chunks of some numbers, as findings name them."""
+    return [meta.key_at(number) for number in numbers[numbers >= 0][:NAMED_KEYS].tolist()]
 
 
 class FileValue(NamedTuple):
@@ -137,7 +86,7 @@ class Remade:
 @masks_repr
 @dataclass
 class Record:
-    """A row of `RESULTS`."""
+    """What came of the references of one array to one file: a row of `RESULTS`."""
 
     number: int
     target: str | None
@@ -145,29 +94,58 @@ class Record:
     native: str | None = None
     form: str | None = None
     state: str = SAME
-    file: str = FileState.READ
+    file: str = FileState.READ  # The state of the file
     references: int = 0
     same: int = 0
     differs: int = 0
     uncompared: int = 0
     failed: int = 0
-    chunks: bytes = b""
-    states: bytes = b""
+    chunks: bytes = b""  # The numbers of referenced chunks in the grid, int64
+    states: bytes = b""  # Theirs in the ledger, a byte each
     message: str | None = None
+    # start, shape: Where the file's array starts in the set's, and its shape in those dimensions
     start: list[int] | None = None
     shape: list[int] | None = None
     findings: list[FileDifference] = field(default_factory=list)
-    lacking: bytes = b""
+    lacking: bytes = b""  # The chunks of the file that no reference of the part is of, int64
+    # Whether both fill chunks that were never written with one value
     is_filled_alike: bool | None = None
-    objects: str | None = None
-    unchecked: list[str] = field(default_factory=list)
+    objects: str | None = None  # `FileObjects`, in the first row of the file
+    unchecked: list[str] = field(default_factory=list)  # What of the metadata was not compared
     axis: list[float] | None = None
+    # values, largest, false_nan: Values that were compared, the largest difference, and how many
+    # are NaN through the set only
     values: int = 0
     largest: float | None = None
     largest_at: str | None = None
     false_nan: int = 0
     grant: str | None = None
-    remade: Remade | None = None
+    remade: Remade | None = None  # What a repair takes from the file, if that was asked for
+
+
+_NUMBERS, _TEXTS = pa.list_(pa.int64()), pa.list_(pa.string())
+_KINDS = {
+    "int": pa.int64(), "str": pa.string(), "bytes": pa.binary(), "bool": pa.bool_(),
+    "float": pa.float64(), "list[int]": _NUMBERS, "list[str]": _TEXTS,
+    "list[float]": pa.list_(pa.float64()),
+}  # fmt: skip
+_KINDS["list[FileValue]"] = pa.list_(pa.struct({"cause": pa.string(), "value": pa.string()}))
+_REPEATED = {"target", "array", "state", "file", "objects"}
+
+
+def _columns(of: type) -> dict[str, pa.DataType]:
+    return {each.name: _KINDS[str(each.type).removesuffix(" | None")] for each in fields(of)}
+
+
+_KINDS["list[FileDifference]"] = pa.list_(pa.struct(_columns(FileDifference)))
+_KINDS["Remade"] = pa.struct(_columns(Remade))
+RESULTS = pa.schema(
+    {
+        name: pa.dictionary(pa.int32(), kind) if name in _REPEATED else kind
+        for name, kind in _columns(Record).items()
+    }
+)
+"""What a part gives, with the fields of `Record`."""
 
 
 def numbers_bytes(numbers: np.ndarray) -> bytes:
@@ -343,12 +321,13 @@ def _range_text(key: CauseKey, group: FindingGroup) -> str:
 
 def _text(key: CauseKey, group: FindingGroup, of: int) -> str:
     """Return the sentence on what files say."""
-    said, files, count = group.message, group.files, group.file_count
+    files, count = group.files, group.file_count
+    said = without_advice(group.message or "", files)
     if key.theirs is not None:
         said = f"{key.code.replace('-', ' ')} {key.theirs}, the set says {key.ours}"
-    if group.keys and not any(name in (said or "") for name in group.keys):
-        first = f"such as {group.keys[0]}"
-        said = f"{said.rstrip('.')}, {first}" if said else first
+    if group.keys and not any(name in said for name in group.keys):
+        first = group.keys[0] if group.references == 1 else f"such as {group.keys[0]}"
+        said = f"{first}: {said}" if said else first
     verb, _, rest = CODES[key.code].predicate.partition(" ")
     which = counted(count, "file") if of <= 1 else f"{count:,} of {counted(of, 'file')}"
     verb = _SINGULAR.get(verb, verb + "s") if count == 1 else verb
@@ -358,6 +337,14 @@ def _text(key: CauseKey, group: FindingGroup, of: int) -> str:
     where = "Keys of no array" if key.path is None else array_text(key.path)
     found = f"{where}: {which} {verb} {rest}{inside}"
     return f"{found}: {names}{more}" if names else found
+
+
+def without_advice(message: str, files: Sequence[str] = ()) -> str:
+    """Return why a file cannot be read, without its name and without what to do."""
+    reason = message.partition(ADVICE)[0].rstrip(".")
+    for url in files[:1]:
+        reason = reason.removeprefix(f"The metadata could not be read from {shown(url)}: ")
+    return reason
 
 
 class Reasons:

@@ -19,7 +19,7 @@ from refexplorer.checks.ledger import CheckedArray, Counts, Ledger
 from refexplorer.checks.look.coordinates import AxesLook
 from refexplorer.checks.look.targets import RESULTS as REFERENCES
 from refexplorer.checks.look.targets import ROW_COLUMNS, target_table
-from refexplorer.checks.records import RESULTS
+from refexplorer.checks.records import RESULTS, without_advice
 from refexplorer.checks.report_html import ReportHtml, of_rows, of_targets, write_report
 from refexplorer.checks.results import PARQUET as RANGES_PARQUET
 from refexplorer.checks.results import ResultStore, seen_table
@@ -27,7 +27,7 @@ from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT
 from refexplorer.checks.terms import CheckLook, CheckTerms
 from refexplorer.checks.waivers import split
 from refexplorer.core.files import write_blocks, writing
-from refexplorer.core.text import KEYS, array_text, counted, escape, file_text, masked
+from refexplorer.core.text import ADVICE, KEYS, array_text, counted, escape, file_text, masked
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, grouped, in_order
 
@@ -245,7 +245,7 @@ class Report:
         counts = {
             name: value
             for name, value in asdict(self.counts).items()
-            if name not in ("files", "stopped")
+            if name not in ("at", "files", "stopped")
         }
         said: dict[str, Any] = {
             "schema": SCHEMA,
@@ -314,13 +314,25 @@ class Report:
             Whether to list each finding, also where many have one code.
         """
         lines = [f"{escape(self.source, _CHARS)}: {self.headline.text}"]
-        lines += [f"  {why}" for why in self._reasons() if _INSTALL in why]
+        lines += [f"  {line}" for line in self._installs()]
         lines += [f"  {line}" for line in self._finding_lines(every)]
         for array in self.arrays if self.terms.asks(CheckLook.TARGETS) else ():
             files = counted(array.files, "file")
             lines.append(f"  {escape(array.name, 40):<24}  {files:<14}  {array.states_text}")
         lines += [f"  {sentence}" for sentence in self.summary]
         return "\n".join(lines)
+
+    def _installs(self) -> list[str]:
+        """Return what to install, with all the arrays that need it."""
+        names: dict[str, list[str]] = {}
+        for why in self._reasons():
+            if _INSTALL in why:
+                name, verb, rest = why.partition(" requires ")
+                names.setdefault(rest or why, []).extend([name] if verb else [])
+        return [
+            f"{', '.join(of)} {'requires' if len(of) == 1 else 'require'} {rest}" if of else rest
+            for rest, of in names.items()
+        ]
 
     def _finding_lines(self, every: bool) -> Iterator[str]:
         for group in grouped(self.findings):
@@ -358,8 +370,7 @@ class Report:
         yield from counts.lost.sentences()
         if counts.largest is not None or counts.false_nan:
             yield self._values_sentence()
-        for url, why in list(counts.failures.items())[:_FEW]:
-            yield f"{file_text(url)}: {escape(why, 2 * _CHARS)}"
+        yield from self._failure_sentences()
         yield from counts.unfinished[:_SHOWN]
         if counts.stopped:
             yield "It was stopped before all files were looked at."
@@ -383,6 +394,16 @@ class Report:
         if in_files:
             verb = "is in files and was" if len(in_files) == 1 else "are in files and were"
             yield f"Not checked: {_names(in_files)} {verb} not read."
+
+    def _failure_sentences(self) -> Iterator[str]:
+        """Yield why files cannot be read where no finding says it, and once what to do."""
+        shown = list(self.counts.failures.items())[:_FEW]
+        for url, why in shown:
+            reason = without_advice(why, [url])
+            if not any(url in each.files and reason in each.message for each in self.findings):
+                yield f"{file_text(url)}: {escape(reason, 2 * _CHARS)}."
+        for advice in [why.partition(ADVICE)[2] for _, why in shown if ADVICE in why][:1]:
+            yield f"If the files are in another folder, {escape(advice, 2 * _CHARS)}"
 
     def _values_sentence(self) -> str:
         counts = self.counts

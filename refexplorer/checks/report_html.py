@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,7 +17,7 @@ from refexplorer.checks.headlines import Headline
 from refexplorer.checks.ledger import CheckedArray, Counts
 from refexplorer.checks.records import DIFFERS, FAILED, FORBIDDEN, SAME, UNCOMPARED
 from refexplorer.checks.states import CHUNK_TERMS, FILE_RANKS, FileState, Rank
-from refexplorer.core.errors import SecretsWarning
+from refexplorer.core.errors import SecretsWarning, warn
 from refexplorer.core.files import write_blocks
 from refexplorer.core.text import code, counted, has_mask, items, shown, size_text, table
 from refexplorer.refset.targets import dates_of
@@ -235,7 +234,7 @@ def report_page(title: str, body: str) -> str:
 def write_report(path: str | os.PathLike[str], page: str) -> None:
     """Write a page to a file; warn before if addresses in it are not shown as they are."""
     if has_mask(page):
-        warnings.warn(shown_without(path), SecretsWarning, stacklevel=3)
+        warn(shown_without(path), SecretsWarning)
     write_blocks(Path(path), [page.encode()])
 
 

@@ -45,7 +45,7 @@ _WRITTEN = b"refexplorer.written"
 _SORTING = "_sorting"
 _ADDRESSES = ("target", "message", "grant")
 """Columns whose texts may name one."""
-REDONE = {"not allowed", "unreachable", "without a codec", "failed"}
+REDONE = {"not allowed", "unreachable", "codec not installed", "failed"}
 """What has one of these states is done once more: it may be allowed or answer by now."""
 
 

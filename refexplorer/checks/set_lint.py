@@ -21,7 +21,7 @@ from refexplorer.checks.states import KeyState, LedgerState
 from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import array_text, counted, escape
-from refexplorer.formats.columns.references import BASE64, RANGE, URL
+from refexplorer.formats.columns.references import BASE64, RANGE, URL, Columns
 from refexplorer.formats.documents import locator_of
 from refexplorer.formats.finding import note_encoding
 from refexplorer.formats.source import LeftOut, Source
@@ -29,11 +29,13 @@ from refexplorer.io.decode.codecs import is_installed, missing, refuse_unsafe, r
 from refexplorer.io.decode.sizes import POINTER, is_bounded, region
 from refexplorer.io.decode.steps import VALUES, error_text, steps
 from refexplorer.readers.comparing import note_readers
+from refexplorer.readers.features import ColumnFeatures, features_of
 from refexplorer.refset.lint import lint
 from refexplorer.refset.lint_absent import lint_groups, lint_lost_places
 from refexplorer.refset.lint_arrays import attributes_of, lint_metadata
 from refexplorer.refset.opened_set import Internals, OpenedSet
 from refexplorer.refset.parquet_segment import ParquetRecords
+from refexplorer.refset.segments import Segment
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, Findings, parts_of, pointer, suggest
 from refexplorer.spec.lint import KeyFindings
@@ -176,10 +178,9 @@ class _Seen:
 
 
 def lint_values(
-    opened: OpenedSet, limits: Limits, decodable: Collection[str], base: str, findings: Findings
+    opened: OpenedSet, seen: Mapping[str, _Seen], base: str, findings: Findings
 ) -> None:
     """Note inline chunks that cannot be decoded, and values that are, or may be, masked."""
-    seen = _look(opened, limits, decodable)
     for found in seen.values():
         if found.failed:
             key = found.failed[0]
@@ -196,27 +197,35 @@ def lint_values(
             _note_masked(opened, seen.get(array.path, _Seen(array)), base, findings)
 
 
-def _look(opened: OpenedSet, limits: Limits, decodable: Collection[str]) -> dict[str, _Seen]:
-    """Decode the first inline chunks of a set."""
-    found: dict[str, _Seen] = {}
-    left = DECODED_CHUNKS
-    room = DECODED_BYTES
-    for part, columns in opened.columns():
-        for row in np.flatnonzero(columns.kinds <= BASE64):
+class _InlineLook:
+    """Decodes the first inline chunks of a set."""
+
+    def __init__(self, opened: OpenedSet, limits: Limits, decodable: Collection[str]) -> None:
+        self._opened, self._limits, self._decodable = opened, limits, decodable
+        self._left, self._room = DECODED_CHUNKS, DECODED_BYTES
+        self.seen: dict[str, _Seen] = {}
+
+    def look(self, part: Segment, columns: Columns) -> None:
+        """Decode the inline chunks among some references, unless it were too many."""
+        for row in np.flatnonzero(columns.kinds <= BASE64) if self._is_room else ():
             key = part.key_at(int(row))
-            of_array = None if is_metadata(key) else opened.arrays.of_key(key)
-            if of_array is None or of_array[0].path not in decodable:
+            of_array = None if is_metadata(key) else self._opened.arrays.of_key(key)
+            if of_array is None or of_array[0].path not in self._decodable:
                 continue
             array, index = of_array
-            room -= math.prod(array.chunks) * (array.itemsize or POINTER)
-            left -= 1
-            if left < 0 or room < 0:
-                return found
+            self._room -= math.prod(array.chunks) * (array.itemsize or POINTER)
+            self._left -= 1
+            if not self._is_room:
+                return
             reference = columns.reference_at(int(row))
             assert isinstance(reference, Inline | Base64)
             if array.contains(index):
-                _decode(found.setdefault(array.path, _Seen(array)), key, index, reference, limits)
-    return found
+                seen = self.seen.setdefault(array.path, _Seen(array))
+                _decode(seen, key, index, reference, self._limits)
+
+    @property
+    def _is_room(self) -> bool:
+        return self._left >= 0 and self._room >= 0
 
 
 def _decode(
@@ -273,17 +282,21 @@ def _note_masked(opened: OpenedSet, seen: _Seen, base: str, findings: Findings) 
 def diagnose(source: Source, inside: Internals, limits: Limits, base: str) -> tuple[Finding, ...]:
     """Return the diagnostics of a set, errors first."""
     opened = inside.contents.opened
-    opened.read_all()
+    is_written = source.is_document or source.form == "parquet"
+    version = int(source.form == "V1") if is_written else None
+    codecs = Findings()
+    values = _InlineLook(opened, limits, lint_codecs(opened, base, codecs))
+    features = ColumnFeatures()
+    found = lint(opened, version, base, (values.look, features.look))
     findings = Findings()
     findings.extend(inside.findings)
     _note_left_out(source, base, findings)
-    is_written = source.is_document or source.form == "parquet"
-    version = int(source.form == "V1") if is_written else None
-    lint(opened, version, base, findings)
-    decodable = lint_codecs(opened, base, findings)
-    lint_values(opened, limits, decodable, base, findings)
+    findings.extend(found)
+    findings.extend(codecs)
+    lint_values(opened, values.seen, base, findings)
     lint_geozarr(opened, limits, base, findings)
-    findings.extend(note_readers(source, inside.contents, tuple(findings)))
+    uses = features_of(source, inside.contents, features)
+    findings.extend(note_readers(source, inside.contents, tuple(findings), uses))
     if source.is_document:
         with suppress(OSError, RefexplorerError):  # of a file that is gone
             note_encoding(source, findings)
@@ -385,7 +398,9 @@ def set_findings(
     for (code, path, message), group in groups.items():
         keys = tuple(_key_of(each, base) for each in group)
         if path and array_text(path) not in message:
-            message = f"{array_text(path)}: {message.rstrip('.')}, such as {escape(keys[0], 100)}"
+            message = f"{array_text(path)}: {message}"
+        if len(keys) > 1:
+            message += f" ({escape(keys[0], 100)} and {len(keys) - 1:,} more)"
         severity = Severity.ERROR if code in _GRAVE else group[0].severity
         count = sum(each.reference_count or each.count for each in group)
         yield Finding(

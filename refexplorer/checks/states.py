@@ -61,9 +61,9 @@ class ChunkTerm(NamedTuple):
 
 
 CHUNK_TERMS: dict[LedgerState, ChunkTerm] = {
-    LedgerState.UNTOUCHED: ChunkTerm(Rank.UNKNOWN, 0, "untouched", "not looked at"),
+    LedgerState.UNTOUCHED: ChunkTerm(Rank.UNKNOWN, 0, "not looked at", "not looked at"),
     LedgerState.REFERENCED: ChunkTerm(
-        Rank.UNKNOWN, 0, "not looked at", "with a reference that was not followed"
+        Rank.UNKNOWN, 0, "not read", "with a reference that was not followed"
     ),
     LedgerState.NOT_ALLOWED: ChunkTerm(
         Rank.UNKNOWN, 0, "not allowed", "in a file that may not be read yet"
@@ -75,35 +75,37 @@ CHUNK_TERMS: dict[LedgerState, ChunkTerm] = {
         Rank.UNKNOWN, 0, "no reference", "without a reference, and not all files were read"
     ),
     LedgerState.UNCOVERED: ChunkTerm(
-        Rank.UNKNOWN, 0, "held, not covered", "inline, and no file that was read covers them"
+        Rank.UNKNOWN, 0, "inline (not compared)", "inline, and no file that was read covers them"
     ),
-    LedgerState.OWN: ChunkTerm(Rank.ALONE, 0, "own", "inline, and in no file"),
-    LedgerState.HOLE: ChunkTerm(Rank.ALONE, 0, "hole", "without a reference, and in no file"),
-    LedgerState.HELD: ChunkTerm(Rank.GOOD, 0, "held", "inline"),
-    LedgerState.INSIDE: ChunkTerm(Rank.GOOD, 1, "inside", "inside their file"),
-    LedgerState.EMPTY: ChunkTerm(Rank.GOOD, 2, "empty", "never written, as in the file"),
-    LedgerState.PLACED: ChunkTerm(Rank.GOOD, 2, "placed", "where the file has them"),
+    LedgerState.OWN: ChunkTerm(Rank.ALONE, 0, "inline (in no file)", "inline, and in no file"),
+    LedgerState.HOLE: ChunkTerm(Rank.ALONE, 0, "no data", "without a reference, and in no file"),
+    LedgerState.HELD: ChunkTerm(Rank.GOOD, 0, "inline", "inline"),
+    LedgerState.INSIDE: ChunkTerm(Rank.GOOD, 1, "inside the file", "inside their file"),
+    LedgerState.EMPTY: ChunkTerm(Rank.GOOD, 2, "never written", "never written, as in the file"),
+    LedgerState.PLACED: ChunkTerm(Rank.GOOD, 2, "in the right place", "where the file has them"),
     LedgerState.NO_CODEC: ChunkTerm(
-        Rank.UNKNOWN, 0, "without a codec", "not decoded: a codec or data type is not installed"
+        Rank.UNKNOWN, 0, "codec not installed", "not decoded: a codec or data type is not installed"
     ),
     LedgerState.DECODED: ChunkTerm(Rank.GOOD, 3, "decoded", "decoded"),
     LedgerState.EQUAL: ChunkTerm(Rank.GOOD, 4, "equal", "with equal values"),
-    LedgerState.HELD_EQUAL: ChunkTerm(Rank.GOOD, 4, "held, equal", "inline with equal values"),
+    LedgerState.HELD_EQUAL: ChunkTerm(Rank.GOOD, 4, "inline (equal)", "inline with equal values"),
     LedgerState.OTHER_FILL: ChunkTerm(
         Rank.BAD, 0, "other fill value", "never written, and filled with another value"
     ),
-    LedgerState.LACKING: ChunkTerm(Rank.BAD, 0, "lacking", "in a file, without a reference"),
+    LedgerState.LACKING: ChunkTerm(
+        Rank.BAD, 0, "reference missing", "in a file, without a reference"
+    ),
     LedgerState.WRONG_VALUES: ChunkTerm(Rank.BAD, 0, "wrong values", "with other values"),
     LedgerState.WRONG_METADATA: ChunkTerm(
         Rank.BAD, 0, "wrong metadata", "read with other metadata than the file's"
     ),
     LedgerState.WRONG_RANGE: ChunkTerm(Rank.BAD, 0, "wrong range", "not where the file has them"),
     LedgerState.UNDECODABLE: ChunkTerm(Rank.BAD, 0, "undecodable", "that cannot be decoded"),
-    LedgerState.PAST_END: ChunkTerm(Rank.BAD, 0, "past end", "past the end of their file"),
+    LedgerState.PAST_END: ChunkTerm(Rank.BAD, 0, "past the end", "past the end of their file"),
     LedgerState.DAMAGED_FILE: ChunkTerm(Rank.BAD, 0, "damaged file", "in a damaged file"),
     LedgerState.UNREACHABLE: ChunkTerm(Rank.BAD, 0, "unreachable", "in a file that cannot be read"),
     LedgerState.LOST_RECORDS: ChunkTerm(
-        Rank.BAD, 0, "lost records", "in a record file that cannot be read"
+        Rank.BAD, 0, "unreadable record file", "in a record file that cannot be read"
     ),
     LedgerState.REJECTED: ChunkTerm(Rank.BAD, 0, "rejected", "rejected by an error of the set"),
 }
@@ -149,16 +151,16 @@ class FileState(StrEnum):
     """How far a file was looked at."""
 
     READ = "read"
-    ASKED = "asked"
+    ASKED = "found"
     DAMAGED = "damaged"
     UNREACHABLE = "unreachable"
     NOT_ALLOWED = "not allowed"
     FORMAT_UNKNOWN = "format unknown"
     LIBRARY_MISSING = "library missing"
-    TOO_COSTLY = "too costly"
+    TOO_COSTLY = "exceeds a limit"
     CHANGED = "changed"
-    UNNAMED = "unnamed"
-    UNTOUCHED = "untouched"
+    UNNAMED = "name unknown"
+    UNTOUCHED = "not looked at"
 
 
 FILE_RANKS = {
@@ -180,9 +182,9 @@ class ObjectState(StrEnum):
     """What the set has of an object of a file: a dataset, a variable, a field of a message."""
 
     IN_SET = "in the set"
-    EQUAL = "equal to the values in the set"
-    LACKING = "lacking here"
-    NOT_TAKEN = "not taken"
+    EQUAL = "equal to the set"
+    LACKING = "missing in the set"
+    NOT_TAKEN = "not in the set"
     LEFT_OUT = "left out"
-    STRUCTURE = "structure"
-    UNREAD = "unread"
+    STRUCTURE = "dimension or group"
+    UNREAD = "not read"

@@ -281,7 +281,7 @@ class TargetGatherer:
                 found.append(str(written[at].as_py()))
             else:
                 meta = self._arrays[row["array"]]
-                found.append(meta.chunk_key(meta.index_at(row["chunk"])))
+                found.append(meta.key_at(row["chunk"]))
         return found
 
 

@@ -12,6 +12,8 @@ RefexplorerError
 
 from __future__ import annotations
 
+import inspect
+import warnings
 from dataclasses import fields
 from typing import Any
 
@@ -138,6 +140,17 @@ class DecodeError(RefexplorerError):
 
 class HarmError(RefexplorerError):
     """A set would lose or change what can be read of it, so nothing was written."""
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line of the user: the nearest one outside this package and xarray."""
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(_INSIDE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+_INSIDE = ("refexplorer.", "xarray.")
 
 
 class LeftOutWarning(UserWarning):

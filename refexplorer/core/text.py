@@ -359,6 +359,8 @@ def file_text(url: str) -> str:
     return escape(url.rstrip("/").rpartition("/")[2] or url, _NAME_CHARS)
 
 
+ADVICE = "; if its files are in another folder, "
+"""What begins the advice at the end of a message, which a report of many files gives once."""
 PACKAGES = {
     "s3": "s3fs",
     "gs": "gcsfs",

@@ -173,22 +173,18 @@ class DmrppFile(DataFile):
         self.declared = len(self._variables)
 
     def objects(self) -> Iterator[FileObject]:
-        """Yield all variables."""
         return (FileObject(name, "array") for name in self._variables)
 
     def groups(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return the attributes of all groups."""
         found = {path: _attributes(group) for path, group in self._groups.items()}
         for attributes in found.values():
             attributes |= attributes.pop(_UNWRAPPED, {})
         return found
 
     def names(self) -> tuple[str, ...]:
-        """Return the paths of all variables."""
         return tuple(self._variables)
 
     def array(self, name: str) -> FileArray:
-        """Return the metadata of a variable."""
         variable = self._variables[name]
         element = variable.element
         if not _name(element):
@@ -218,7 +214,6 @@ class DmrppFile(DataFile):
         )
 
     def held(self, name: str) -> bytes | None:
-        """Return values that the document has, as the filters of their array encode them."""
         storage = _storage(self._variables[name].element)
         if storage.tag not in ("dmrpp:compact", "dmrpp:missingdata"):
             return None
@@ -230,7 +225,6 @@ class DmrppFile(DataFile):
         return data
 
     def chunks(self, name: str) -> FileChunks:
-        """Return the chunks that are in the file."""
         storage, array = _storage(self._variables[name].element), self.array(name)
         parts = [storage] if storage.tag == "dmrpp:chunk" else _of(storage, "dmrpp:chunk")
         parts = [each for each in parts if not _is_filled(each)]
@@ -247,7 +241,6 @@ class DmrppFile(DataFile):
         )
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
-        """Return texts that the document has; it has no other values."""
         storage, array = _storage(self._variables[name].element), self.array(name)
         if not array.dtype.hasobject:
             raise _unknown(

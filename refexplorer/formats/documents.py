@@ -348,6 +348,8 @@ def _not_json(text: str, error: json.JSONDecodeError) -> SpecError:
         said = _SAID.get(error.msg, error.msg[:1].lower() + error.msg[1:])
         said = said if found is None else found.sentence
         message = f"The document is not JSON at line {place.line}:{place.column}: {said}."
+        if text.lstrip()[:1] not in ("{", "["):
+            message += " Open a file that kerchunk or VirtualiZarr wrote, or a data file."
     return SpecError(message, code="not-json", line=place.line, column=place.column)
 
 

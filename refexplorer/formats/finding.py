@@ -365,6 +365,8 @@ def _nowhere(name: str, path: Path, terms: OpeningTerms) -> SourceError:
         here = [each.name for each in islice(folder.iterdir(), MOST_NAMES)]
         if alike := get_close_matches(path.name, here, 1):
             meant = f"; the name closest to it is {_shown(alike[0])}"
+        elif sets := sorted(each for each in here if ".json" in each)[:3]:
+            meant = f"; there are {', '.join(map(_shown, sets))}"
     return SourceError(f"There is no file {_shown(path.name)} in {_shown(str(folder))}{meant}.")
 
 
@@ -432,9 +434,20 @@ def _of_folder(name: str, path: Path, terms: OpeningTerms) -> Source:
     if found is None:
         refuse_zarr(folder.name, folder.has)
         raise SourceError(
-            f"The folder {_shown(name)} is not a parquet reference store: it has no {ZMETADATA}."
+            f"The folder {_shown(name)} is not a reference set: it has no {ZMETADATA} as a parquet "
+            f"store has; {_inside(path, terms)}."
         )
     return found
+
+
+def _inside(path: Path, terms: OpeningTerms) -> str:
+    """Say which file of a folder to open; a visitor does not learn their names."""
+    names: list[str] = []
+    with suppress(OSError):
+        if not terms.files.guarded:
+            here = islice(path.iterdir(), MOST_NAMES)
+            names = sorted(each.name for each in here if ".json" in each.suffixes)
+    return f"open {_shown(str(path / names[0]))}" if names else "name a file in it"
 
 
 def _of_file(file: SourceFile, terms: OpeningTerms) -> Source:

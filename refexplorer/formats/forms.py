@@ -14,7 +14,7 @@ from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, BinaryIO
 
-from refexplorer.core.errors import FormWarning, RefexplorerError, SourceError, SpecError
+from refexplorer.core.errors import FormWarning, RefexplorerError, SourceError, SpecError, warn
 from refexplorer.core.text import escape
 from refexplorer.formats.datafiles.confined_references import DataFileSource, made_references
 from refexplorer.formats.datafiles.data_file import Unread
@@ -442,4 +442,4 @@ def _answer_of(form: SourceForm, question: Question, terms: OpeningTerms) -> Sou
 
 def _warn(what: str, error: Exception) -> None:
     said = escape(str(error)).rstrip(".") or "no reason given"
-    warnings.warn(f"{what}: {type(error).__name__}: {said}.", FormWarning, stacklevel=2)
+    warn(f"{what}: {type(error).__name__}: {said}.", FormWarning)

@@ -65,8 +65,8 @@ def _of_holder(source: object) -> Given | None:
     if not sets:
         raise SourceError(
             f"This {name} does not lead to a reference set{_origin(source)}: its values are in "
-            "memory, or are not read through references. Of values that were loaded or computed "
-            f"ask the dataset that was opened. {_PASS} that it was opened from: "
+            "memory, or are not read through references. If they were loaded or computed, use the "
+            f"dataset as it was opened. {_PASS} that it was opened from: "
             'rx.explore("combined.json").'
         )
     return sets[0]

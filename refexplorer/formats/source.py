@@ -5,14 +5,13 @@ from __future__ import annotations
 import io
 import json
 import pickle
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
-from refexplorer.core.errors import LeftOutWarning, LimitError, RefexplorerError, SpecError
+from refexplorer.core.errors import LeftOutWarning, LimitError, RefexplorerError, SpecError, warn
 from refexplorer.core.files import FileCount, Files, PlainStream, Progress, plain_bytes
 from refexplorer.core.limits import Limits, is_out_of_memory
 from refexplorer.core.text import escape, masks_repr
@@ -357,8 +356,7 @@ class SourceForm:
 
 def warn_of_left_out(name: str, left_out: Mapping[str, object]) -> None:
     """Warn of variables of a file that have no references, with the reason of each."""
-    warnings.warn(
+    warn(
         f"{escape(name)} has variables that are left out: {left_out_text(left_out)}.",
         LeftOutWarning,
-        stacklevel=3,
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
@@ -15,7 +14,7 @@ from string import Template
 from typing import Any
 
 from refexplorer.checks.report_html import shown_without
-from refexplorer.core.errors import SecretsWarning
+from refexplorer.core.errors import SecretsWarning, warn
 from refexplorer.core.files import write_blocks
 from refexplorer.core.text import counted, escape, has_secrets, is_secret, shown
 from refexplorer.hosts import bundle_text
@@ -60,7 +59,7 @@ def save_page(
     index = internals(refs).target_index
     urls = index.urls if index.urls != index.names else ()
     if any(is_secret(url) for url in (refs.source.place, refs.source.location, *urls) if url):
-        warnings.warn(shown_without(path), SecretsWarning, stacklevel=3)
+        warn(shown_without(path), SecretsWarning)
     write_blocks(Path(path), [_page(refs, controller, recording, state or {}).encode()])
 
 
@@ -70,11 +69,10 @@ def save_editor_page(text: str, path: str | os.PathLike[str], name: str = "An ex
     content = record_editor(controller, _facts(name) | {"reports": []})
     page = _page_text("editor", name, editor_html(controller), content)
     if has_secrets(text):
-        warnings.warn(
+        warn(
             f"{os.fspath(path)} has the text of the set, with signatures, tokens or passwords: "
             "everybody who has the page can use them until they expire.",
             SecretsWarning,
-            stacklevel=3,
         )
     write_blocks(Path(path), [page.encode()])
 

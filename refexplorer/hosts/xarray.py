@@ -195,12 +195,20 @@ class ReferencesAccessor:
                 {each: labels[each] for each in known}, method=method
             )
         except (KeyError, TypeError, ValueError) as error:
-            raise RefexplorerError(f"{path} has no such label: {error}.") from None
+            said = str(error.args[0] if error.args else error).rstrip(".")
+            raise RefexplorerError(f"{path} has no such label: {said}.") from None
         place: list[int] = []
         for dimension, size in zip(dimensions, meta.shape, strict=False):
             label = one[dimension].values if dimension in one.coords else labels.get(dimension)
-            if label is None or np.ndim(label):
-                raise RefexplorerError(f"Give the label of one {dimension} for a value of {path}.")
+            if label is None or (np.ndim(label) and dimension not in labels):
+                raise RefexplorerError(
+                    f"A value of {path} needs a label for each dimension; add {dimension}=…"
+                )
+            if np.ndim(label):
+                raise RefexplorerError(
+                    f"{dimension}={labels[dimension]!r} names {np.size(label):,} values of {path}; "
+                    f"name one, such as {dimension}={str(np.ravel(label)[0])[:19]!r}."
+                )
             place.append(self._number(path, dimension, size, label, held))
         if unknown := labels.keys() - {*dimensions}:
             raise RefexplorerError(f"{path} has no dimension {', '.join(sorted(unknown))}.")

@@ -5,7 +5,7 @@ The form of the source decides first: no reader of reference sets reads DMR++ or
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -152,7 +152,9 @@ def _compression(source: Source) -> str | None:
     return "gzip" if start.startswith(GZIP) else "zstd" if start == ZSTD else None
 
 
-def note_readers(source: Source, contents: Contents, noted: Collection[Finding]) -> Findings:
+def note_readers(
+    source: Source, contents: Contents, noted: Collection[Finding], uses: Sequence[Use]
+) -> Findings:
     """Return a note on the first feature that each reader lacks silently, if nothing else says it.
 
     Also where a reader of the whole specification refuses a set; what others refuse, they say.
@@ -163,7 +165,6 @@ def note_readers(source: Source, contents: Contents, noted: Collection[Finding])
     base = "/metadata" if source.form == "parquet" else source.key_base
     errors = (found.pointer for found in noted if found.severity is Severity.ERROR)
     places = {above for error in errors for above in _above(error)}
-    uses = features_of(source, contents)
     table = effects_on(uses)
     refusing = {
         reader for reader, effects in table.items() if any(e[1] is Outcome.REFUSED for e in effects)

@@ -17,7 +17,7 @@ from refexplorer.formats.columns.references import BASE64, RANGE, URL, Columns
 from refexplorer.formats.source import Source
 from refexplorer.readers.verdicts import Basis, Outcome
 from refexplorer.refset.opened_set import Contents
-from refexplorer.refset.segments import Generated
+from refexplorer.refset.segments import Generated, Segment
 from refexplorer.spec.document import text_forms
 from refexplorer.spec.findings import pointer
 from refexplorer.spec.references import Range
@@ -114,8 +114,30 @@ class Use(NamedTuple):
         return _of_protocol(protocol) if protocol else FEATURES[name]
 
 
-def features_of(source: Source, contents: Contents) -> list[Use]:
-    """Return what a set uses, each feature once with its first key and how many there are."""
+class ColumnFeatures:
+    """The features of stored references."""
+
+    def __init__(self) -> None:
+        self.found = _UsedFeatures()
+
+    def look(self, part: Segment, columns: Columns) -> None:
+        """Add those of a segment."""
+        for name, flags in _of_columns(columns):
+            if count := int(np.count_nonzero(flags)):
+                self.found.add(name, part.key_at(int(flags.argmax())), count)
+
+
+def features_of(
+    source: Source, contents: Contents, columns: ColumnFeatures | None = None
+) -> list[Use]:
+    """Return what a set uses, each feature once with its first key and how many there are.
+
+    Those of `columns` if these were looked at already.
+    """
+    if columns is None:
+        columns = ColumnFeatures()
+        for each in contents.opened.columns():
+            columns.look(*each)
     found = _UsedFeatures()
     _add_form(source, contents, found)
     _add_gen(contents, found)
@@ -127,10 +149,8 @@ def features_of(source: Source, contents: Contents) -> list[Use]:
         if finding.code in _OF_CODES:
             found.add(_OF_CODES[finding.code], finding.key, finding.count, finding.pointer)
     _add_metadata(contents, found)
-    for part, columns in contents.opened.columns():
-        for name, flags in _of_columns(columns):
-            if count := int(np.count_nonzero(flags)):
-                found.add(name, part.key_at(int(flags.argmax())), count)
+    for use in columns.found.uses.values():
+        found.add(*use)
     return [*found.uses.values()]
 
 

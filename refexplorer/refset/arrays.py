@@ -343,6 +343,6 @@ def _segments_above(folder: Folder | None) -> list[Segment]:
 def _present_among(segment: Segment, array: ArrayMeta) -> int | None:
     """Count the chunks of one array among keys of several; None if they are too many."""
     if array.chunk_count <= LISTED_CHUNKS < segment.count:
-        keys = (array.chunk_key(array.index_at(number)) for number in range(array.chunk_count))
+        keys = (array.key_at(number) for number in range(array.chunk_count))
         return sum(segment.find(key) is not None for key in keys)
     return _present_in(segment, array) if segment.count <= EVALUATED_KEYS else None

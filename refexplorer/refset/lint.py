@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +30,8 @@ from refexplorer.spec.lint import (
 )
 from refexplorer.spec.references import LONGEST_SEGMENT, Range, Url
 
+ColumnLook = Callable[[Segment, Columns], None]
+"""Looks at the references of a segment."""
 _ENDS_NEEDED = 3  # such ranges in one target; fewer may be chance
 _ALL_BUT_LAST, _REST = slice(None, -1), slice(1, None)
 
@@ -43,16 +45,15 @@ class _Sorted(NamedTuple):
     rows: np.ndarray
 
 
-def lint_ranges(opened: OpenedSet, notes: KeyFindings) -> None:
-    """Note ranges of explicit references and of parquet stores that cannot be meant."""
-    for part, columns in opened.columns():
-        rows, overlaps, ends, same = _in_order(columns)
-        for _, first, count in _by_target(columns, rows, overlaps):
-            _note_overlap(part, columns, rows[first : first + 2].tolist(), count, notes)
-        for target, first, count in _by_target(columns, rows, ends):
-            if count >= _ENDS_NEEDED:
-                _note_ends(part, columns.urls[target], int(rows[first]), count, notes)
-        _lint_repeats(opened, part, columns, rows, same, notes)
+def _lint_ranges(opened: OpenedSet, part: Segment, columns: Columns, notes: KeyFindings) -> None:
+    """Note ranges of a segment that cannot be meant."""
+    rows, overlaps, ends, same = _in_order(columns)
+    for _, first, count in _by_target(columns, rows, overlaps):
+        _note_overlap(part, columns, rows[first : first + 2].tolist(), count, notes)
+    for target, first, count in _by_target(columns, rows, ends):
+        if count >= _ENDS_NEEDED:
+            _note_ends(part, columns.urls[target], int(rows[first]), count, notes)
+    _lint_repeats(opened, part, columns, rows, same, notes)
 
 
 def _in_order(columns: Columns) -> tuple[np.ndarray, ...]:
@@ -167,7 +168,7 @@ def _by_array(
 def _arrays_of(opened: OpenedSet, part: Segment) -> tuple[tuple[str, ...], np.ndarray]:
     """Return paths of arrays, and the position there of the array of each row; -1 for none."""
     if isinstance(part, Records):
-        return (part.array.path,), np.zeros(len(part.columns.kinds), np.int32)
+        return (part.array.path,), np.zeros(part.count, np.int32)
     paths = opened.arrays.paths
     positions = np.full(opened.table.count, -1, np.int32)
     for position, path in enumerate(paths):
@@ -245,13 +246,6 @@ class _Odd(NamedTuple):
     usual: np.ndarray
 
 
-def lint_neighbours(opened: OpenedSet, notes: KeyFindings) -> None:
-    """Note URLs that differ by one letter from those of the other chunks of an array."""
-    for part, columns in opened.columns():
-        for odd in _unusual_urls(columns):
-            _note(opened, part, columns, odd, notes)
-
-
 def _unusual_urls(columns: Columns) -> Iterator[_Odd]:
     """Yield the URLs whose spelling, numbers aside, is one letter from that of many others."""
     counts = np.bincount(columns.targets[columns.targets >= 0], minlength=len(columns.urls))
@@ -321,11 +315,10 @@ def _nearest(rows: np.ndarray, row: int) -> list[int]:
     return sorted(near, key=lambda other: abs(other - row))
 
 
-def lint_urls(opened: OpenedSet, version: int | None, notes: KeyFindings) -> None:
-    """Note what is odd about each distinct URL, and of how many protocols they are."""
-    starts: list[str | None] = []
-    for part, columns in opened.columns():
-        starts += _lint_column(part, columns, version, notes)
+def _lint_generated_urls(
+    opened: OpenedSet, version: int | None, starts: list[str | None], notes: KeyFindings
+) -> None:
+    """Note what is odd about generated URLs, and of how many protocols they and others are."""
     for segment in opened.segments:
         if isinstance(segment, Generated):
             starts += _lint_first_url(segment, version, notes.findings)
@@ -360,20 +353,38 @@ def _lint_column(
     return [start for start, positions in by_start if np.isin(positions, used).any()]
 
 
-def lint(opened: OpenedSet, version: int | None, base: str, findings: Findings) -> None:
-    """Note what is odd about a set as a whole."""
-    notes = KeyFindings(base, findings)
+def lint(
+    opened: OpenedSet, version: int | None, base: str, looks: Iterable[ColumnLook] = ()
+) -> Findings:
+    """Return what is odd about a set as a whole; each record file is read once for all rules.
+
+    Others may look at the columns, too, while they are there.
+    """
+    notes, urls, odd, chunks, ranges = (KeyFindings(base, Findings()) for _ in range(5))
+    starts: list[str | None] = []
+    for part, columns in opened.columns():
+        starts += _lint_column(part, columns, version, urls)
+        for unusual in _unusual_urls(columns):
+            _note(opened, part, columns, unusual, odd)
+        lint_chunks(opened, part, columns, chunks)
+        _lint_ranges(opened, part, columns, ranges)
+        for look in looks:
+            look(part, columns)
+        del part, columns  # before those of the next array are read
+    opened.note_strays()
+    _lint_generated_urls(opened, version, starts, urls)
     _lint_keys(opened.table, version, notes)
     _lint_folders(opened, notes)
     lint_metadata(opened, notes)
-    lint_urls(opened, version, notes)
-    lint_neighbours(opened, notes)
+    notes.findings.extend(urls.findings)
+    notes.findings.extend(odd.findings)
     lint_groups(opened, notes)
     lint_absent(opened, notes)
     lint_arrays(opened, notes)
     lint_generated(opened, notes.findings)
-    lint_chunks(opened, notes)
-    lint_ranges(opened, notes)
+    notes.findings.extend(chunks.findings)
+    notes.findings.extend(ranges.findings)
+    return notes.findings
 
 
 def _unusual_keys(table: Table) -> list[int]:

@@ -318,9 +318,12 @@ class StoredChunks(NamedTuple):
         return rows[order], np.arange(len(order))
 
 
-def stored_chunks(opened: OpenedSet) -> Iterator[StoredChunks]:
-    """Yield the stored references of every array, those of a parquet store by themselves."""
+def _stored_chunks(opened: OpenedSet, part: Segment, columns: Columns) -> Iterator[StoredChunks]:
+    """Yield the references of every array in a segment."""
     table = opened.table
+    if isinstance(part, Records):
+        yield StoredChunks(part.array, part, columns, np.arange(len(columns)))
+        return
     for array in opened.arrays:
         folder = opened.tree.folder(array.path)
         assert folder is not None
@@ -328,9 +331,7 @@ def stored_chunks(opened: OpenedSet) -> Iterator[StoredChunks]:
         own = [table.metadata.get(array.folder + name) for name in METADATA_NAMES]
         rows = rows[~np.isin(rows, [row for row in own if row is not None])]
         if len(rows):
-            yield StoredChunks(array, table, table.columns, rows)
-    for part, columns in opened.numbered_columns():
-        yield StoredChunks(part.array, part, columns, np.arange(len(columns)))
+            yield StoredChunks(array, table, columns, rows)
 
 
 _FEWEST = 6
@@ -341,16 +342,12 @@ _EXCHANGES = 2
 """Places where the order breaks if two chunks have changed places: one if they are neighbours."""
 
 
-def lint_chunks(opened: OpenedSet, notes: KeyFindings) -> None:
+def lint_chunks(opened: OpenedSet, part: Segment, columns: Columns, notes: KeyFindings) -> None:
     """Note chunks of impossible lengths, and those that have each other's ranges."""
-    ranks: dict[int, np.ndarray] = {}
-    for chunks in stored_chunks(opened):
+    ranks = _ranks(columns)
+    for chunks in _stored_chunks(opened, part, columns):
         _lint_lengths(opened, chunks, notes)
-        columns = chunks.columns
-        if id(columns) not in ranks:
-            ranks.clear()  # those of one segment at a time
-            ranks[id(columns)] = _ranks(columns)
-        _lint_order(opened, chunks, ranks[id(columns)], notes)
+        _lint_order(opened, chunks, ranks, notes)
 
 
 def _lint_lengths(opened: OpenedSet, chunks: StoredChunks, notes: KeyFindings) -> None:

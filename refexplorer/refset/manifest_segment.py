@@ -142,9 +142,8 @@ class ManifestPart(SegmentPart):
         apart = ManifestPart(self._store, self._owner, self._files)
         return Tally.of(apart.columns), apart.columns.urls_used()
 
-    def release(self) -> None:
-        """Forget the references."""
-        self.__dict__.pop("_loaded", None)
+    def _forget(self) -> None:
+        del self._loaded
 
 
 def _span(file: ManifestFile, array: ArrayMeta) -> tuple[int, int]:

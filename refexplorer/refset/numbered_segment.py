@@ -145,9 +145,15 @@ class SegmentPart(ABC):
     def columns(self) -> Columns:
         """The references, `count` rows; those that cannot be used are `FAILED`."""
 
-    @abstractmethod
     def release(self) -> None:
-        """Forget the references; when they are read again, nothing is noted twice."""
+        """Forget the references, less their counts; when read again, nothing is noted twice."""
+        if self.is_read:
+            self._tally = Tally.of(self.columns)
+            self._forget()
+
+    @abstractmethod
+    def _forget(self) -> None:
+        """Forget the references that were read."""
 
     @abstractmethod
     def counted(self) -> TargetTally | None:
@@ -386,7 +392,7 @@ class Records(PickledByFields):
 
     def key_at(self, row: int) -> str:
         """Return a key by its row."""
-        return self.array.chunk_key(self.array.index_at(self.chunk_number(row)))
+        return self.array.key_at(self.chunk_number(row))
 
     def reference_at(self, row: int) -> Reference | None:
         """Return a reference by its row; None if it cannot be used."""

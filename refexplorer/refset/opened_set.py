@@ -95,27 +95,25 @@ class OpenedSet:
         return sum(part.bound for part in self.parts if not isinstance(part, Generated))
 
     def columns(self) -> Iterator[tuple[Segment, Columns]]:
-        """Yield the segments that hold their references in columns; record files are read."""
-        yield self.table, self.table.columns
-        yield from self.numbered_columns()
+        """Yield the segments that hold their references in columns; record files are read.
 
-    def numbered_columns(self) -> Iterator[tuple[Records, Columns]]:
-        """Yield the arrays of a parquet store or a snapshot; of a large one none is kept."""
+        Of a large set those of one array are kept at a time.
+        """
+        yield self.table, self.table.columns
         is_kept = self.stored <= _KEPT
         for part in self.segments:
             if isinstance(part, Records):
                 fresh = [] if is_kept else [each for each in part.parts if not each.is_read]
-                yield part, part.columns
+                columns = part.columns
                 for each in fresh:
                     each.release()
+                yield part, columns
+                del columns
 
-    def read_all(self) -> None:
-        """Read what is still unread, so that everything there is to note was noted."""
+    def note_strays(self) -> None:
+        """Note the files of parquet stores that no array asks for."""
         parts = (part for part in self.segments if isinstance(part, ParquetRecords))
-        stores = {id(part.store): part.store for part in parts}
-        for _ in self.numbered_columns():
-            pass
-        for store in stores.values():
+        for store in {id(part.store): part.store for part in parts}.values():
             store.note_strays()
 
     def find(self, key: str) -> tuple[Segment, int] | None:

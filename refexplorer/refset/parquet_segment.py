@@ -196,7 +196,7 @@ class RecordPart(SegmentPart):
         twice = overridden[flags[overridden]]
         if not len(twice):
             return flags
-        key = self._array.chunk_key(self._array.index_at(self.start + int(twice[0])))
+        key = self._array.key_at(self.start + int(twice[0]))
         self._findings.add(
             "duplicate-key",
             self.name,
@@ -236,7 +236,8 @@ class RecordPart(SegmentPart):
             read = self._file.columns()
             if len(read.codes) != self._footer.rows:
                 raise self._changed()
-            if "held" not in self.__dict__ and self._known_count is None:
+            is_told = self._known_count in (0, self._footer.rows)
+            if "held" not in self.__dict__ and not is_told:
                 self.held = self._inside(read.held)
             held = self.held
             self._bad_numbers = note_bad_numbers(read, self._rows, self.name, self._findings)
@@ -291,10 +292,9 @@ class RecordPart(SegmentPart):
             return np.arange(min(self._rows, self.room))
         return np.unique(np.concatenate([np.empty(0, np.int64), *self._bad_numbers.values()]))
 
-    def release(self) -> None:
-        """Forget the references; when they are read again, nothing is noted twice."""
-        if self.__dict__.pop("columns", None) is not None:
-            self._findings = Findings()
+    def _forget(self) -> None:
+        del self.columns
+        self._findings = Findings()
 
     def _changed(self) -> BadRecords:
         return self._bad("it has changed since the set was opened")

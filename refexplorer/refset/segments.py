@@ -6,7 +6,6 @@ And the keys of its document that are rejected.
 from __future__ import annotations
 
 import heapq
-import warnings
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,7 +16,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.core.errors import LeftOutWarning, LimitError, PickledByFields
+from refexplorer.core.errors import LeftOutWarning, LimitError, PickledByFields, warn
 from refexplorer.formats.columns.chunk_names import chunk_indices
 from refexplorer.formats.columns.references import (
     RANGE,
@@ -326,11 +325,10 @@ class Segment(Protocol):
 def warn_of_failing(part: Segment, count: int) -> None:
     """Warn that so many keys were not written, which nobody was told of when the set opened."""
     if count:
-        warnings.warn(
+        warn(
             f"{count:,} of the {part.count:,} keys of {part.origin} are rejected and not "
             "written: their templates fail.",
             LeftOutWarning,
-            stacklevel=2,
         )
 
 

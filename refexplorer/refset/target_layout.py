@@ -126,6 +126,10 @@ class Rows(NamedTuple):
     parts: np.ndarray
     rows: np.ndarray
 
+    def at(self, places: np.ndarray) -> Rows:
+        """Return some of them."""
+        return Rows(*(column[places] for column in self))
+
 
 class TargetLayout:
     """The references to one target, ranges in the order of their offsets.
@@ -240,11 +244,6 @@ class TargetLayout:
         """The ranges of each array, in the order of their offsets."""
         order = np.argsort(self.codes, kind="stable")
         return np.split(order, np.searchsorted(self.codes[order], np.arange(1, len(self.arrays))))
-
-    def summary(self) -> TargetSummary:
-        """Return its row in a table of targets."""
-        covered = self.covered.total
-        return TargetSummary(self.url, len(self), self.whole, covered, self.end, self.arrays)
 
 
 def overlapping(rows: Rows) -> np.ndarray:

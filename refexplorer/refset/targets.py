@@ -7,15 +7,16 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import count, islice
 from typing import NamedTuple
 
 import numpy as np
 
 from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.files import Progress
 from refexplorer.core.text import masked_url
-from refexplorer.formats.columns.references import RANGE, URL, Columns
-from refexplorer.refset.numbered_segment import Records
+from refexplorer.formats.columns.references import RANGE, URL, Columns, distinct
+from refexplorer.refset.numbered_segment import Records, SegmentPart
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.segments import EVALUATED_KEYS, Generated, Segment, code_targets, columns_of
 from refexplorer.refset.target_layout import Rows, TargetLayout, TargetSummary, overlapping
@@ -181,8 +182,75 @@ def _urls_of_further_targets(item: GenItem, grid: DimensionProduct, count: int) 
         yield from urls[np.flatnonzero(scopes.good(block.shape))].tolist()
 
 
-# offsets of one target are moved behind those of all before it, and two of them are added
-_INT64 = 2**62
+_ROWS = 1_000_000
+"""Explicit references that are looked at together."""
+_PENDING = 1_000_000
+"""Intervals that wait until they are merged."""
+
+
+class _Covered:
+    """The bytes of targets that ranges cover, as intervals that neither overlap nor touch.
+
+    A file whose chunks follow each other has one, so that memory does not grow with the ranges.
+    """
+
+    def __init__(self) -> None:
+        self._merged = _Stretches(*(np.empty(0, np.int64),) * 3)
+        self._waiting: list[_Stretches] = []
+        self._count = 0
+
+    def add(self, codes: np.ndarray, offsets: np.ndarray, lengths: np.ndarray) -> None:
+        """Add ranges."""
+        found = _merged(codes, offsets, offsets + lengths)
+        self._waiting.append(found)
+        self._count += len(found.codes)
+        if self._count > _PENDING + len(self._merged.codes):
+            self._merge()
+
+    def _merge(self) -> None:
+        columns = zip(self._merged, *self._waiting, strict=True)
+        self._merged = _merged(*map(np.concatenate, columns))
+        self._waiting, self._count = [], 0
+
+    def sizes(self, count: int) -> np.ndarray:
+        """Return how many bytes of each of `count` targets are covered."""
+        self._merge()
+        found = np.zeros(count, np.int64)
+        np.add.at(found, self._merged.codes, self._merged.ends - self._merged.starts)
+        return found
+
+
+class _Stretches(NamedTuple):
+    """n intervals of targets, in the order of these, shape ``(n,)`` each."""
+
+    codes: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
+
+
+def _merged(codes: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> _Stretches:
+    """Put ranges in order and merge those that overlap or touch; empty ones vanish."""
+    full = ends > starts
+    if not full.all():
+        codes, starts, ends = codes[full], starts[full], ends[full]
+    is_next = codes[1:] == codes[:-1]
+    if np.any((codes[1:] < codes[:-1]) | (is_next & (starts[1:] < starts[:-1]))):
+        order = np.lexsort((starts, codes))
+        codes, starts, ends = codes[order], starts[order], ends[order]
+        is_next = codes[1:] == codes[:-1]
+    reach = ends
+    if np.any(is_next & (ends[1:] < ends[:-1])):  # the furthest end so far of a target counts
+        order = np.argsort(ends, kind="stable")
+        ranks = np.empty(len(order), np.int64)
+        ranks[order] = np.arange(len(order))
+        # each target comes after the one before it, so one running maximum serves all of them
+        numbers = np.cumsum(np.concatenate([[False], ~is_next]))
+        reach = ends[order[np.maximum.accumulate(numbers * len(order) + ranks) % len(order)]]
+    first = np.ones(len(codes), np.bool_)
+    first[1:] = ~is_next | (starts[1:] > reach[:-1])
+    last = np.ones(len(codes), np.bool_)
+    last[:-1] = first[1:]
+    return _Stretches(codes[first], starts[first], reach[last])
 
 
 @dataclass(frozen=True)
@@ -192,31 +260,40 @@ class TargetColumns:
     # ranges, whole: How many keys refer to a byte range, and how many to all of it
     ranges: np.ndarray
     whole: np.ndarray
-    # That ranges cover, each counted once; of numbers of more than 64 bits -1, not known here
-    bytes: np.ndarray
-    end: np.ndarray  # Of the last range, likewise
+    bytes: np.ndarray  # That ranges cover, each counted once
+    end: np.ndarray  # Of the last range
+    lengths: np.ndarray  # Bytes of all ranges; as many as are covered unless some share bytes
 
 
-def target_columns(rows: Rows, starts: np.ndarray) -> TargetColumns:
-    """Sum up references that are sorted by target and offset."""
-    count = len(starts) - 1
-    is_range = rows.kinds == RANGE
-    ranges = np.bincount(rows.codes[is_range], minlength=count)
-    whole = np.bincount(rows.codes[~is_range], minlength=count)
-    codes, offsets, lengths = (each[is_range] for each in (rows.codes, rows.offsets, rows.lengths))
-    ends = offsets + lengths
-    end, covered = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    # a target follows the one before it, so that one running maximum serves all of them
-    width = int(ends.max(initial=0)) + 1
-    if (len(ends) and (ends < offsets).any()) or width > _INT64 // max(count, 1):
-        return TargetColumns(ranges, whole, np.full(count, -1), np.full(count, -1))
-    np.maximum.at(end, codes, ends)
-    base = codes.astype(np.int64) * width
-    reached = np.maximum.accumulate(base + ends)
-    before = np.concatenate([[0], reached[:-1]])[: len(reached)]
-    news = np.maximum(base + ends - np.maximum(base + offsets, before), 0)
-    np.add.at(covered, codes, news)
-    return TargetColumns(ranges, whole, covered, end)
+class _Sums:
+    """Adds the references to each target up, as many targets as there are by now."""
+
+    def __init__(self) -> None:
+        self._sums = np.zeros((4, 0), np.int64)
+        self._covered = _Covered()
+
+    def add(self, rows: Rows, count: int) -> None:
+        """Add references; there are `count` targets by now."""
+        if count > self._sums.shape[1]:
+            room = np.zeros((4, count + count // 2 - self._sums.shape[1]), np.int64)
+            self._sums = np.concatenate([self._sums, room], axis=1)
+        ranges, whole, end, total = self._sums
+        is_range = rows.kinds == RANGE
+        np.add.at(whole, rows.codes[~is_range], 1)
+        codes, offsets, lengths = (
+            (rows.codes, rows.offsets, rows.lengths)
+            if is_range.all()
+            else (each[is_range] for each in (rows.codes, rows.offsets, rows.lengths))
+        )
+        np.add.at(ranges, codes, 1)
+        np.add.at(total, codes, lengths)
+        np.maximum.at(end, codes, offsets + lengths)
+        self._covered.add(codes, offsets, lengths)
+
+    def columns(self, count: int) -> TargetColumns:
+        """Return the sums."""
+        ranges, whole, end, total = self._sums[:, :count]
+        return TargetColumns(ranges, whole, self._covered.sizes(count), end, total)
 
 
 class DateSpan(NamedTuple):
@@ -230,10 +307,38 @@ class DateSpan(NamedTuple):
     targets: int
 
 
-class TargetIndex:
-    """All references of a set by their targets, put in order when it is first asked."""
+class _ReadTogether(NamedTuple):
+    """References that are read together: a segment, or a record file or manifest of one."""
 
-    def __init__(self, opened: OpenedSet, evaluated_keys: int = EVALUATED_KEYS) -> None:
+    number: int  # Its own, in order
+    segment: Segment
+    part: SegmentPart | None = None
+    evaluated: int = 0  # How many of generated keys
+
+    def key_at(self, row: int) -> str:
+        """Return a key by its row."""
+        if self.part is None or not isinstance(self.segment, Records):
+            return self.segment.key_at(row)
+        array, number = self.segment.array, self.part.start + self.part.held.row_at(row)
+        return array.chunk_key(array.index_at(number))
+
+    def row_of(self, key: str) -> int | None:
+        """Return the row of a key; None if it is of another piece."""
+        row = self.segment.find(key) if key.startswith(self.segment.folder) else None
+        if row is None or self.part is None or not isinstance(self.segment, Records):
+            return row
+        return self.part.held.position_of(self.segment.chunk_number(row) - self.part.start)
+
+
+class TargetIndex:
+    """All targets of a set, and which references each has; these are read again when asked for."""
+
+    def __init__(
+        self,
+        opened: OpenedSet,
+        evaluated_keys: int = EVALUATED_KEYS,
+        progress: Progress | None = None,
+    ) -> None:
         self._opened = opened
         self._evaluated_keys = evaluated_keys
         self._codes: dict[str | None, int] = {}
@@ -241,11 +346,23 @@ class TargetIndex:
         self._places = {path: position for position, path in enumerate(self._paths)}
         self.unlisted = 0
         self._cut: list[Generated] = []
-        rows = Rows(*map(np.concatenate, zip(*self._read(), strict=True)))
-        order = np.lexsort((rows.lengths, rows.offsets, rows.codes))
-        self._rows = Rows(*(column[order] for column in rows))
-        self._starts = np.searchsorted(self._rows.codes, np.arange(len(self._codes) + 1))
+        self._pieces = tuple(self._all_pieces())
+        self._codes_in: list[np.ndarray] = []  # The targets of each piece, ascending
+        sums, users = _Sums(), [np.empty(0, np.int64)]
+        width = len(self._paths) + 1
+        for done, piece in enumerate(self._pieces, 1):
+            found = [np.empty(0, np.int64)]
+            for rows in self._rows_of(piece):
+                sums.add(rows, len(self._codes))
+                found.append(distinct(rows.codes * width + rows.arrays + 1))
+            users.append(distinct(np.concatenate(found)))
+            self._codes_in.append(distinct(users[-1] // width))
+            if progress is not None:
+                progress(done, len(self._pieces))
         self._urls = tuple(self._codes)
+        self.columns = sums.columns(self.count)
+        pairs = distinct(np.concatenate(users))
+        self._users = np.stack([pairs // width, pairs % width - 1])
 
     @property
     def count(self) -> int:
@@ -289,11 +406,6 @@ class TargetIndex:
         return {name: code for code, name in enumerate(self.names)}
 
     @cached_property
-    def columns(self) -> TargetColumns:
-        """All targets in columns."""
-        return target_columns(self._rows, self._starts)
-
-    @cached_property
     def dates(self) -> np.ndarray:
         """The date that the name of each target holds, datetime64[s]; NaT where it holds none."""
         return dates_of(self._urls)
@@ -301,9 +413,8 @@ class TargetIndex:
     @cached_property
     def date_spans(self) -> dict[str, DateSpan]:
         """The dates in the names of the targets of each array."""
-        count = max(self.count, 1)
-        pairs = np.unique(self._rows.arrays * count + self._rows.codes)
-        arrays, dates = pairs // count, self.dates[pairs % count]
+        order = np.argsort(self._users[1], kind="stable")
+        arrays, dates = self._users[1, order], self.dates[self._users[0, order]]
         starts = np.searchsorted(arrays, np.arange(len(self._paths) + 1))
         found = {}
         for path, start, stop in zip(self._paths, starts, starts[1:], strict=False):
@@ -313,30 +424,37 @@ class TargetIndex:
         return found
 
     @cached_property
-    def _shared(self) -> np.ndarray:
-        return overlapping(self._rows)
+    def _shared(self) -> Rows:
+        """The references that share bytes with another range."""
+        odd = np.flatnonzero(self.columns.lengths != self.columns.bytes)
+        rows = self._gathered(odd)
+        return rows.at(overlapping(rows))
 
     @cached_property
     def shared_counts(self) -> dict[str, int]:
         """How many references of each array share bytes with another range, if any do."""
-        arrays, counts = np.unique(self._rows.arrays[self._shared], return_counts=True)
+        arrays, counts = np.unique(self._shared.arrays, return_counts=True)
         found = zip(arrays.tolist(), counts.tolist(), strict=True)
         return {self._paths[array]: count for array, count in found if array >= 0}
 
     def shared_keys(self, array: str) -> list[str]:
         """Return the keys of an array whose range shares bytes with that of another key."""
-        rows = self._shared[self._rows.arrays[self._shared] == self._places[array]]
-        return self.keys(self._rows.parts[rows], self._rows.rows[rows])
+        rows = self._shared.at(self._shared.arrays == self._places[array])
+        return self.keys(rows.parts, rows.rows)
 
     def arrays_of(self, code: int) -> tuple[str | None, ...]:
         """Return the paths of the arrays that use a target, by its place among all of them."""
-        rows = self._rows.arrays[self._starts[code] : self._starts[code + 1]]
-        return tuple(map(self.array_path, np.unique(rows).tolist()))
+        low, high = np.searchsorted(self._users[0], [code, code + 1])
+        return tuple(map(self.array_path, self._users[1, low:high].tolist()))
 
     def codes_named(self, urls: Sequence[str | None]) -> np.ndarray:
         """Return the places of targets, ascending; those that no reference names are left out."""
         found = {self._codes[url] for url in urls if url in self._codes}
         return np.array(sorted(found), np.int64)
+
+    def number(self, url: str | None) -> int | None:
+        """Return the place of a target among all of them; None if no reference names it."""
+        return self._codes.get(url)
 
     @cached_property
     def further(self) -> FurtherTargets:
@@ -345,65 +463,95 @@ class TargetIndex:
 
     def targets(self, start: int = 0, stop: int | None = None) -> list[TargetSummary]:
         """Return some targets, in the order in which the set first names them."""
-        return [self.layout(url).summary() for url in self._urls[start:stop]]
+        return [self.summary(code) for code in range(self.count)[start:stop]]
+
+    def summary(self, code: int) -> TargetSummary:
+        """Return the row of a target in a table, by its place among all of them."""
+        found = self.columns
+        return TargetSummary(
+            self._urls[code],
+            int(found.ranges[code]),
+            int(found.whole[code]),
+            int(found.bytes[code]),
+            int(found.end[code]),
+            self.arrays_of(code),
+        )
 
     def codes_of(self, array: str) -> np.ndarray:
         """Return the places of the targets of an array, ascending."""
-        return np.unique(self._rows.codes[self._rows.arrays == self._places[array]])
+        return self._users[0, self._users[1] == self._places[array]]
 
     def located(self, url: str | None) -> tuple[np.ndarray, np.ndarray]:
         """Return the references to a target as `keys` takes them, by offset."""
-        code = self._codes[url]
-        rows = slice(self._starts[code], self._starts[code + 1])
-        return self._rows.parts[rows], self._rows.rows[rows]
+        rows = self._gathered(np.array([self._codes[url]]))
+        return rows.parts, rows.rows
 
     def layout(self, url: str | None) -> TargetLayout:
         """Return the layout of a target."""
-        code = self._codes[url]
-        rows = slice(self._starts[code], self._starts[code + 1])
-        return TargetLayout(self, url, Rows(*(column[rows] for column in self._rows)))
+        return TargetLayout(self, url, self._gathered(np.array([self._codes[url]])))
+
+    def _gathered(self, codes: np.ndarray) -> Rows:
+        """Read the references to some targets, ascending, in the order of these and of offsets."""
+        found = [Rows(*(np.empty(0, np.int64),) * len(Rows._fields))]
+        for piece, present in zip(self._pieces, self._codes_in, strict=True):
+            if np.isin(codes, present, assume_unique=True).any():
+                found += (rows.at(np.isin(rows.codes, codes)) for rows in self._rows_of(piece))
+        rows = Rows(*map(np.concatenate, zip(*found, strict=True)))
+        return rows.at(np.lexsort((rows.lengths, rows.offsets, rows.codes)))
 
     def array_path(self, code: int) -> str | None:
         """Return the path of an array; None stands for keys outside arrays."""
         return None if code < 0 else self._paths[code]
 
     def keys(self, parts: np.ndarray, rows: np.ndarray) -> list[str]:
-        """Return the keys of rows of segments."""
-        segments = self._opened.parts
+        """Return the keys of rows of pieces."""
         positions = zip(parts.tolist(), rows.tolist(), strict=True)
-        return [segments[part].key_at(row) for part, row in positions]
+        return [self._pieces[part].key_at(row) for part, row in positions]
 
     def is_key(self, key: str, parts: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Say which rows of segments are the one of a key, shape ``(n,)`` bool."""
-        found = self._opened.find(key)
-        if found is None:
-            return np.zeros(len(rows), np.bool_)
-        part = next(number for number, each in enumerate(self._opened.parts) if each is found[0])
-        return (parts == part) & (rows == found[1])
+        """Say which rows of pieces are the one of a key, shape ``(n,)`` bool."""
+        places = {part: self._pieces[part].row_of(key) for part in distinct(parts).tolist()}
+        positions = zip(parts.tolist(), rows.tolist(), strict=True)
+        return np.array([places[part] == row for part, row in positions], np.bool_)
 
-    def _read(self) -> Iterator[Rows]:
-        left = self._evaluated_keys
-        for number, part in enumerate(self._opened.parts):
-            if isinstance(part, Generated):
-                evaluated = min(part.count, left)
+    def _all_pieces(self) -> Iterator[_ReadTogether]:
+        left, numbers = self._evaluated_keys, count()
+        for segment in self._opened.parts:
+            if isinstance(segment, Records):
+                yield from (_ReadTogether(next(numbers), segment, part) for part in segment.parts)
+                continue
+            evaluated = 0
+            if isinstance(segment, Generated):
+                evaluated = min(segment.count, left)
                 left -= evaluated
-                self.unlisted += part.count - evaluated
-                self._cut += [part] if evaluated < part.count else []
-                for run in part.runs(0, evaluated):
-                    arrays = np.array([self._array_of(key) for key in run.keys], np.int64)
-                    yield self._column(number, run.numbers, columns_of(run), arrays)
-            else:
-                columns = self._opened.table.columns
-                if isinstance(part, Records):
-                    columns = part.columns
-                rows = np.arange(part.count)
-                yield self._column(number, rows, columns, self._arrays_of(part))
+                self.unlisted += segment.count - evaluated
+                self._cut += [segment] if evaluated < segment.count else []
+            yield _ReadTogether(next(numbers), segment, None, evaluated)
 
-    def _arrays_of(self, part: Segment) -> np.ndarray:
-        """Return the array of each row of explicit references or of a parquet array."""
-        if isinstance(part, Records):
-            return np.full(part.count, self._places.get(part.array.path, -1), np.int64)
-        arrays = np.full(part.count, -1, np.int64)
+    def _rows_of(self, piece: _ReadTogether) -> Iterator[Rows]:
+        """Read the references of a piece that have a target; none are kept that were not before."""
+        segment, part = piece.segment, piece.part
+        if isinstance(segment, Generated):
+            for run in segment.runs(0, piece.evaluated):
+                arrays = np.array([self._array_of(key) for key in run.keys], np.int64)
+                yield self._column(piece, run.numbers, columns_of(run), arrays)
+        elif part is not None and isinstance(segment, Records):
+            is_fresh, columns = not part.is_read, part.columns
+            arrays = np.full(len(columns), self._places.get(segment.array.path, -1), np.int64)
+            yield self._column(piece, np.arange(len(columns)), columns, arrays)
+            if is_fresh:
+                part.release()
+        else:
+            columns = self._opened.table.columns
+            for start in range(0, len(columns), _ROWS):
+                rows = np.arange(start, min(start + _ROWS, len(columns)))
+                of = slice(start, start + _ROWS)
+                yield self._column(piece, rows, columns.select(of), self._table_arrays[of])
+
+    @cached_property
+    def _table_arrays(self) -> np.ndarray:
+        """The array of each explicit reference."""
+        arrays = np.full(self._opened.table.count, -1, np.int32)
         for position, path in enumerate(self._paths):
             folder = self._opened.tree.folder(path)
             assert folder is not None
@@ -414,14 +562,16 @@ class TargetIndex:
         found = (self._places.get(path) for path in folders_above(key))
         return next((position for position in found if position is not None), -1)
 
-    def _column(self, part: int, rows: np.ndarray, columns: Columns, arrays: np.ndarray) -> Rows:
+    def _column(
+        self, piece: _ReadTogether, rows: np.ndarray, columns: Columns, arrays: np.ndarray
+    ) -> Rows:
         used = np.flatnonzero((columns.kinds == RANGE) | (columns.kinds == URL))
         return Rows(
             code_targets(columns, self._codes)[used],
             columns.kinds[used],
             columns.offsets[used],
             columns.lengths[used],
-            arrays[used],
-            np.full(len(used), part, np.int64),
+            arrays[used].astype(np.int64),
+            np.full(len(used), piece.number, np.int64),
             rows[used],
         )

@@ -25,7 +25,6 @@ from refexplorer.spec.references import (
     is_speakable,
     read_reference,
 )
-from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.syntax import TemplateProblem, Value
 from refexplorer.spec.templates.template import (
     Expression,
@@ -278,7 +277,7 @@ def _broken(name: str) -> Template:
     def evaluate(scope: Scope) -> Value:
         raise TemplateProblem("bad-template", f"The template `{name}` is not valid.")
 
-    part = Expression(syntax.Opaque(), evaluate, frozenset())
+    part = Expression(None, evaluate, frozenset())
     return Template("", (part,), frozenset(), recipe=(_broken, name))
 
 

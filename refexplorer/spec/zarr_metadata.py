@@ -9,10 +9,12 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -61,22 +63,15 @@ def _of_object(dtype: Mapping[str, object]) -> int | None:
     total = 0
     for each in waiting:
         if isinstance(each, Mapping) and each.get("name") in STRUCTURES:
-            waiting += _fields(each)
-            size: int | None = 0
+            fields = _mapping(each.get("configuration")).get("fields")
+            waiting += map(_type_of_field, fields) if isinstance(fields, list) else [None]
+        elif size := _of_field(each):
+            total += size
         else:
-            size = _of_field(each)
-        if size is None or len(waiting) > FIELDS_OF_DTYPE:
             return None
-        total += size
+        if len(waiting) > FIELDS_OF_DTYPE:
+            return None
     return total or None
-
-
-def _fields(dtype: Mapping[str, object]) -> list[object]:
-    """Return the data types of the fields; None stands for one that is not understood."""
-    fields = _configuration(dtype).get("fields")
-    if not isinstance(fields, list):
-        return [None]
-    return [_type_of_field(field) for field in fields]
 
 
 def _type_of_field(field: object) -> object:
@@ -87,22 +82,15 @@ def _type_of_field(field: object) -> object:
 
 
 def _of_field(dtype: object) -> int | None:
-    if isinstance(dtype, str):
-        return itemsize(dtype)
     if not isinstance(dtype, Mapping):
-        return None
+        return itemsize(dtype) if isinstance(dtype, str) else None
     name = str(dtype.get("name"))
     if name in _TIMES:
         return 8
-    length = _configuration(dtype).get("length_bytes")
+    length = _mapping(dtype.get("configuration")).get("length_bytes")
     if name not in _UNITS or type(length) is not int or length < 1:
         return None
     return length - length % _UNITS[name] or None
-
-
-def _configuration(dtype: Mapping[str, object]) -> Mapping[str, object]:
-    found = dtype.get("configuration")
-    return found if isinstance(found, Mapping) else {}
 
 
 _WORDS = frozenset({"NaN", "Infinity", "-Infinity"})
@@ -111,68 +99,47 @@ _HEX = re.compile(r"0x[0-9a-fA-F]+")
 
 def wrong_fill_value(dtype: np.dtype[np.generic], value: object, zarr_format: int) -> str:
     """Say what a fill value must be instead, as the end of a sentence; ``""`` if it is one."""
-    rule = _RULES.get(dtype.kind)
-    return "" if value is None or rule is None else rule(dtype, value, zarr_format)
-
-
-def _integer(dtype: np.dtype[np.generic], value: object, zarr_format: int) -> str:
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if not isinstance(value, int):
-        return "it must be an integer"
-    limits = np.iinfo(dtype)  # type: ignore[type-var]
-    is_inside = limits.min <= value <= limits.max
-    return "" if is_inside else f"it must be between {limits.min} and {limits.max}"
-
-
-def _float(dtype: np.dtype[np.generic], value: object, zarr_format: int) -> str:
-    is_text = isinstance(value, str) and (value in _WORDS or _is_bits(value, zarr_format))
-    if is_text or isinstance(value, int | float):
+    if value is None:
         return ""
-    return 'it must be a number, "NaN", "Infinity" or "-Infinity"'
+    kind, is_number = dtype.kind, isinstance(value, int) and not isinstance(value, bool)
+    if kind in "iu":
+        whole = int(value) if isinstance(value, float) and value.is_integer() else value
+        limits = np.iinfo(dtype)  # type: ignore[type-var]
+        if not isinstance(whole, int):
+            return "it must be an integer"
+        is_good = limits.min <= whole <= limits.max
+        return "" if is_good else f"it must be between {limits.min} and {limits.max}"
+    if kind == "f":
+        words = 'a number, "NaN", "Infinity" or "-Infinity"'
+        is_good = _is_float(value, zarr_format)
+    elif kind == "c":
+        parts, words = value if isinstance(value, list) else [], "a list of two numbers"
+        is_good = len(parts) == 2 and all(_is_float(part, zarr_format) for part in parts)
+    elif kind == "b":
+        words = "true or false"
+        is_good = isinstance(value, bool) or (zarr_format == 2 and value in (0, 1))
+    elif kind in "SV":
+        is_list, words = zarr_format == 3 and isinstance(value, list), "text in base64"
+        is_good = is_list or _is_base64(value)
+    elif kind in "Mm":
+        is_good, words = value == "NaT" or is_number, 'an integer or "NaT"'
+    else:  # objects may have any
+        is_good, words = kind != "U" or isinstance(value, str), "text"
+    return "" if is_good else f"it must be {words}"
 
 
-def _is_bits(value: str, zarr_format: int) -> bool:
-    return zarr_format == 3 and _HEX.fullmatch(value) is not None
+def _is_float(value: object, zarr_format: int) -> bool:
+    if not isinstance(value, str):
+        return isinstance(value, int | float)
+    return value in _WORDS or (zarr_format == 3 and _HEX.fullmatch(value) is not None)
 
 
-def _complex(dtype: np.dtype[np.generic], value: object, zarr_format: int) -> str:
-    parts = value if isinstance(value, list) else []
-    if len(parts) == 2 and not any(_float(dtype, part, zarr_format) for part in parts):
-        return ""
-    return "it must be a list of two numbers"
-
-
-def _truth(dtype: np.dtype[np.generic], value: object, zarr_format: int) -> str:
-    is_truth = isinstance(value, bool) or (zarr_format == 2 and value in (0, 1))
-    return "" if is_truth else "it must be true or false"
-
-
-def _text(dtype: np.dtype[np.generic], value: object, zarr_format: int) -> str:
-    return "" if isinstance(value, str) else "it must be text"
-
-
-def _bytes(dtype: np.dtype[np.generic], value: object, zarr_format: int) -> str:
-    if zarr_format == 3 and isinstance(value, list):
-        return ""
+def _is_base64(value: Any) -> bool:
     try:
-        base64.b64decode(value, validate=True)  # type: ignore[arg-type]
+        base64.b64decode(value, validate=True)
     except (binascii.Error, ValueError, TypeError):
-        return "it must be text in base64"
-    return ""
-
-
-def _moment(dtype: np.dtype[np.generic], value: object, zarr_format: int) -> str:
-    is_moment = value == "NaT" or (isinstance(value, int) and not isinstance(value, bool))
-    return "" if is_moment else 'it must be an integer or "NaT"'
-
-
-_FillCheck = Callable[["np.dtype[np.generic]", object, int], str]
-_RULES: dict[str, _FillCheck] = {
-    "i": _integer, "u": _integer, "f": _float, "c": _complex, "b": _truth, "U": _text,
-    "S": _bytes, "V": _bytes, "M": _moment, "m": _moment,
-}  # fmt: skip
-"""By the kind of a data type, as numpy has it; objects may have any fill value."""
+        return False
+    return True
 
 
 METADATA_NAMES = frozenset({".zarray", ".zgroup", ".zattrs", ".zmetadata", "zarr.json"})
@@ -381,6 +348,10 @@ class ArrayMeta(PickledByFields):
             number = number * size + position
         return number
 
+    def key_at(self, number: int) -> str:
+        """Return the full key of the chunk with this number."""
+        return self.chunk_key(self.index_at(number))
+
     def index_at(self, number: int) -> tuple[int, ...]:
         """Return the index of the chunk with this number, as `chunk_number` counts."""
         index: list[int] = []
@@ -392,8 +363,8 @@ class ArrayMeta(PickledByFields):
     def inside(self, indices: np.ndarray) -> np.ndarray:
         """Say which indices the grid has, shape ``(n,)`` bool, of int64 ``(n, rank)``."""
         found = np.ones(len(indices), np.bool_)
-        for axis, count in enumerate(self.narrow_grid):  # each by itself: many rows of few numbers
-            found &= indices[:, axis] < count
+        for axis, size in enumerate(self.narrow_grid):  # each by itself: many rows of few numbers
+            found &= indices[:, axis] < size
         return found
 
     def contains(self, index: Sequence[int]) -> bool:
@@ -441,8 +412,11 @@ def _read_v2(
 
 def _read_v3(path: str, metadata: Mapping[str, object]) -> ArrayMeta:
     shape = _lengths(metadata, "shape")
-    varying = _varying(_mapping(metadata.get("chunk_grid")), shape)
-    chunks = _chunks_v3(metadata, shape) if varying is None else tuple(a.longest for a in varying)
+    grid = _mapping(metadata.get("chunk_grid"))
+    if (varying := _varying(grid, shape)) is None:
+        chunks = _chunks(_lengths(_mapping(grid.get("configuration")), "chunk_shape"), shape)
+    else:
+        chunks = tuple(axis.longest for axis in varying)
     dtype = metadata.get("data_type", "")
     codecs = metadata.get("codecs")
     prefix, separator = _key_encoding(metadata.get("chunk_key_encoding"))
@@ -477,11 +451,6 @@ def written_grid(axes: Sequence[ChunkAxis]) -> dict[str, object]:
     return {"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": shapes}}
 
 
-def _chunks_v3(metadata: Mapping[str, object], shape: tuple[int, ...]) -> tuple[int, ...]:
-    grid = _mapping(metadata.get("chunk_grid"))
-    return _chunks(_lengths(_mapping(grid.get("configuration")), "chunk_shape"), shape)
-
-
 def _varying(grid: Mapping[str, object], shape: tuple[int, ...]) -> tuple[ChunkAxis, ...] | None:
     """Read a rectilinear chunk grid; None of a regular one, and of one that is as good as that."""
     name, settings = grid.get("name"), _mapping(grid.get("configuration"))
@@ -498,14 +467,14 @@ def _varying(grid: Mapping[str, object], shape: tuple[int, ...]) -> tuple[ChunkA
     if not isinstance(written, list):
         raise BadMetadata("bad-metadata", "`chunk_shapes` must be a list.")
     _check_rank(len(written), shape)
-    axes = [
-        read_axis(each, extent, at)
-        for at, (each, extent) in enumerate(zip(written, shape, strict=True))
-    ]
-    for axis in axes:
-        if isinstance(axis, str):
-            raise BadMetadata("bad-chunks", axis)
-    return tuple(axis for axis in axes if isinstance(axis, ChunkAxis))
+    axes = map(read_axis, written, shape, count())
+    return tuple(map(_require_axis, axes))
+
+
+def _require_axis(axis: ChunkAxis | str) -> ChunkAxis:
+    if isinstance(axis, str):
+        raise BadMetadata("bad-chunks", axis)
+    return axis
 
 
 def _key_encoding(written: object) -> tuple[str, str]:
@@ -561,18 +530,17 @@ def _names(value: object, shape: tuple[int, ...]) -> tuple[str, ...] | None:
     return tuple(name if isinstance(name, str) else "" for name in value)
 
 
+def _codec(codec: object, name: str, settings: Mapping[str, object]) -> str:
+    if isinstance(codec, str):
+        return codec
+    inside = ", ".join(f"{key}={value}" for key, value in settings.items())
+    name = str(_mapping(codec).get(name, "?"))
+    return f"{name}({inside})" if inside else name
+
+
 def _codec_v2(codec: Mapping[str, object]) -> str:
-    settings = {name: value for name, value in codec.items() if name != "id"}
-    return _call(str(codec.get("id", "?")), settings)
+    return _codec(codec, "id", {name: codec[name] for name in codec if name != "id"})
 
 
 def _codec_v3(codec: object) -> str:
-    if isinstance(codec, str):
-        return codec
-    settings = _mapping(_mapping(codec).get("configuration"))
-    return _call(str(_mapping(codec).get("name", "?")), settings)
-
-
-def _call(name: str, settings: Mapping[str, object]) -> str:
-    inside = ", ".join(f"{key}={value}" for key, value in settings.items())
-    return f"{name}({inside})" if inside else name
+    return _codec(codec, "name", _mapping(_mapping(codec).get("configuration")))

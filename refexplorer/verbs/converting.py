@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
@@ -17,9 +16,9 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from refexplorer.checks.advice.advising import best_record_size
-from refexplorer.checks.advice.connections import DEFAULT_PLACE, connection_of
 from refexplorer.checks.advice.costs import groups_of, opening_cost
-from refexplorer.core.errors import HarmError, LeftOutWarning, RefexplorerError, SourceError
+from refexplorer.checks.advice.requests import DEFAULT_PLACE, connection_of
+from refexplorer.core.errors import HarmError, LeftOutWarning, RefexplorerError, SourceError, warn
 from refexplorer.core.files import OwnFiles, Progress, check_free, write_blocks, writing
 from refexplorer.core.limits import check_expandable
 from refexplorer.core.text import escape, size_text
@@ -81,7 +80,7 @@ def values_of(
         array = refs.array(path)
         if not can_hold(array):
             message = f"{path} stays as it is: values of data type {array.dtype} vary in size."
-            warnings.warn(message, stacklevel=2)
+            warn(message)
             continue
         size = math.prod(array.shape) * (array.itemsize or 0)
         if size > _MOST_BYTES:
@@ -422,7 +421,7 @@ class _Converter:
                     f"{self._form} cannot say that {prefix} is at {url}: its readers need "
                     f"`endpoint_url`, or they ask the bucket of AWS."
                 )
-                warnings.warn(message, LeftOutWarning, stacklevel=4)
+                warn(message, LeftOutWarning)
         if self._form == "parquet":
             write_parquet(
                 self._changed_blocks("Writing"),

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.core.errors import LeftOutWarning, RefexplorerError, SourceError
+from refexplorer.core.errors import LeftOutWarning, RefexplorerError, SourceError, warn
 from refexplorer.core.text import escape
 from refexplorer.formats.other_files import common_folder
 from refexplorer.formats.source import ZMETADATA, Source, cause
@@ -424,12 +424,11 @@ class _Joining:
             if array.shape and not self._is_joined(path) and not self._first.is_coordinate(path)
         ]
         if paths and len(self._parts) > 1:
-            warnings.warn(
+            warn(
                 f"Arrays without the dimension {escape(self._dimension)} are those of "
                 f"{self._first.name} and were not compared with those of the others: "
                 f"{_listed(paths)}.",
                 LeftOutWarning,
-                stacklevel=4,
             )
 
 

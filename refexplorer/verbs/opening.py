@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.core.errors import LeftOutWarning, LimitError, SourceError, SpecError
+from refexplorer.core.errors import LeftOutWarning, LimitError, SourceError, SpecError, warn
 from refexplorer.core.files import OwnFiles, Progress
 from refexplorer.core.limits import DEFAULT_LIMITS, Limits, memory_message
 from refexplorer.core.text import counted, masks_repr
@@ -244,11 +243,10 @@ def _grouped(sets: Sequence[ReferenceSet], limits: Limits) -> ReferenceSet:
             value[f"{name}/{key}"] = written
     findings = [each for refs in sets for each in refs.diagnostics if each.severity == "error"]
     if findings:
-        warnings.warn(
+        warn(
             f"{counted(len(findings), 'error')} of these sets are not in the set of them all, such "
             f"as: {findings[0]}",
             LeftOutWarning,
-            stacklevel=3,
         )
     left_out = tuple(
         replace(each, name=f"{name}/{each.name}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -11,7 +10,7 @@ from pathlib import Path
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
-from refexplorer.core.errors import LeftOutWarning, RefexplorerError
+from refexplorer.core.errors import LeftOutWarning, RefexplorerError, warn
 from refexplorer.core.files import write_blocks
 from refexplorer.core.limits import Limits, check_expandable
 from refexplorer.core.text import counted
@@ -436,11 +435,10 @@ class ReferenceSet(SetChecks):
     def _warn_of_errors(self) -> None:
         """Warn of rejected keys; where not even their names are known, they read as fill values."""
         if errors := self.error_count - len(self.source.left_out):
-            warnings.warn(
+            warn(
                 f"{self.source.name} has {counted(errors, 'error')}. Reading a rejected chunk "
                 "fails, or gives the fill value if its key is unknown. See `diagnostics`.",
                 LeftOutWarning,
-                stacklevel=3,
             )
 
 

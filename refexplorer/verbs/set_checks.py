@@ -14,8 +14,8 @@ from refexplorer.verbs.set_entries import SetEntries
 
 if TYPE_CHECKING:
     from refexplorer.checks.advice.advising import Advice
-    from refexplorer.checks.advice.connections import Connection
-    from refexplorer.checks.advice.selections import Access
+    from refexplorer.checks.advice.costs import Access
+    from refexplorer.checks.advice.requests import Connection
     from refexplorer.checks.engine import AuditWatch, PartsLook
     from refexplorer.checks.locks import Lock
     from refexplorer.checks.look.coordinates import AxesLook
@@ -420,11 +420,10 @@ class SetChecks(SetEntries):
         access: Mapping[str, Access] | Iterable[tuple[str, Access]] = (),
         *,
         place: str | Connection = "object-store",
-        measure: bool = False,
     ) -> Advice:
         """Estimate the cost of opening and reading, and list what would make them cheaper.
 
-        Nothing is read, unless `measure` is set.
+        Nothing is read.
 
         For each array one map (the first index of time), one time series (all times at one point)
         and all of it. Where the first dimension is not time, one slice (its first index) and all
@@ -434,15 +433,11 @@ class SetChecks(SetEntries):
         ----------
         access
             Further accesses by array: an integer or slice for each dimension, as in
-            ``{"sst": [0, slice(10, 20)]}``, or lengths of Dask's chunks by the names of dimensions,
-            as in ``{"sst": {"time": 10}}``. Both may be texts: ``"0, 10:20"``, ``"time=10"``.
+            ``{"sst": [0, slice(10, 20)]}``, or as text: ``"0, 10:20"``.
         place
             Where the targets are, for the times: ``"object-store"`` (in the same region),
             ``"far-object-store"``, ``"http-server"``, ``"lustre"``, or a `Connection` with your own
             numbers.
-        measure
-            Measure latency and bandwidth with at most 15 requests to a target of the set;
-            `Advice.asked` lists them. If ranges are short, the bandwidth of `place` is used.
 
         Returns
         -------
@@ -452,17 +447,12 @@ class SetChecks(SetEntries):
         Raises
         ------
         RefexplorerError
-            If an array has no such part, there is no such place, or it cannot be measured.
+            If an array has no such part, or there is no such place.
         """
         from refexplorer.checks.advice.advising import advise
-        from refexplorer.checks.advice.connections import connection_of, measure_connection
 
         accesses = tuple(access.items() if isinstance(access, Mapping) else access)
-        if not measure:
-            return advise(self.source, self._opened, accesses, place)
-        policy = self._targets.policy
-        place, asked = measure_connection(self, policy, self.storage_options, connection_of(place))
-        return replace(advise(self.source, self._opened, accesses, place), asked=asked)
+        return advise(self.source, self._opened, accesses, place)
 
 
 @dataclass(slots=True)

@@ -10,24 +10,21 @@ import numpy as np
 from msgspec import Struct
 
 from refexplorer.checks.advice.advising import GIVEN, Advice, standard_accesses
-from refexplorer.checks.advice.connections import (
+from refexplorer.checks.advice.costs import AccessCost, ArrayCosts, PartOfArray, part_of
+from refexplorer.checks.advice.requests import (
     DEFAULT_PLACE,
     PLACES,
     READERS,
     Connection,
     MergeRules,
     connection_of,
-    measure_connection,
 )
-from refexplorer.checks.advice.costs import AccessCost, ArrayCosts
 from refexplorer.checks.advice.rules import AdviceFinding
-from refexplorer.checks.advice.selections import PartOfArray, TasksOfArray, parse_access
-from refexplorer.core.errors import AccessError, RefexplorerError
+from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import counted
 from refexplorer.refset.chunk_grid import Windows
 from refexplorer.refset.opened_set import internals
 from refexplorer.spec.zarr_metadata import ArrayMeta
-from refexplorer.views.code.cells import code_of_measure
 from refexplorer.views.wire.context import ExplorerPart, Keep, ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.requests import Buffers, Count, floats, job
@@ -41,7 +38,7 @@ _LONGEST = 10**7
 
 
 def touches(
-    part: PartOfArray | TasksOfArray,
+    part: PartOfArray,
     axes: Sequence[int] | None = None,
     window: Windows | None = None,
 ) -> tuple[tuple[int, ...], np.ndarray, tuple[int, ...]]:
@@ -91,8 +88,6 @@ def _means(values: np.ndarray, step: int) -> np.ndarray:
 
 FINDINGS = 50  # findings in one answer
 _GROUPS = 20  # bars in one answer
-_TASKS = 10**6
-"""Chunks, those of several tasks as often, that are looked at while somebody waits."""
 
 
 class ReadingCosts(Struct, frozen=True):
@@ -109,14 +104,6 @@ class ReadingCosts(Struct, frozen=True):
     finding_count: int
     bounds: tuple[str, ...]
     notes: tuple[str, ...]
-
-
-class MeasuredPlace(Struct, frozen=True):
-    """A place as it was measured."""
-
-    place: Connection | None  # Null: nothing was measured
-    asked: str  # What was asked for it, or why it was not
-    grant: str | None = None  # What has to be allowed before it can be measured
 
 
 class ChunkTouches(Struct, frozen=True):
@@ -137,8 +124,6 @@ class CostView:
 
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
-        self._targets = context.targets
-        self._did = context.did
         self._advice: Advice | None = None
 
     @job("cost.show", unsaved="The cost of this access was not recorded", in_turn=True)
@@ -150,12 +135,10 @@ class CostView:
         # latency, bandwidth: Seconds, and bytes a second of all requests; null: those of the place
         latency: float | None = None,
         bandwidth: float | None = None,
-        # Bytes a second of one request; null: as much less than `bandwidth` as that of the place
-        stream: float | None = None,
-        given: str = "",  # A part of the array, ``0, 10:20``, or lengths of Dask's chunks
+        given: str = "",  # A part of the array: ``0, 10:20``
     ) -> ReadingCosts:
         """Say what opening and reading cost, and what would help; no target is read."""
-        connected = adjusted_connection(place, latency, bandwidth, stream)
+        connected = adjusted_connection(place, latency, bandwidth)
         if self._advice is None or self._advice.place != connected:
             arrays = counted(len(self._refs.arrays()), "array")
             go_on(report, None, None, f"Counting the requests of {arrays}")
@@ -177,27 +160,6 @@ class CostView:
             tuple(str(bound) for bound in advice.bounds if shown and bound.path == shown.path),
             advice.notes,
         )
-
-    @job(
-        "cost.measure", unsaved="To measure this host, one of its files is asked for", in_turn=True
-    )
-    def measure(self, report: JobReport, place: str = DEFAULT_PLACE) -> MeasuredPlace:
-        """Measure latency and bandwidth of a target of the set, by at most 15 requests.
-
-        Of a set of short ranges the bandwidth is that of the place.
-        """
-        refs, targets, assumed = self._refs, self._targets, connection_of(place)
-
-        def going_on() -> None:
-            go_on(report, None, None, "Measuring by few requests")
-
-        try:
-            options = targets.storage_options
-            found, asked = measure_connection(refs, targets.policy, options, assumed, going_on)
-        except AccessError as error:
-            return MeasuredPlace(None, str(error), error.grant or None)
-        self._did(code_of_measure(place, targets.policy.granted))
-        return MeasuredPlace(found, f"Measured by {asked}.")
 
     @job(
         "cost.touches",
@@ -224,16 +186,12 @@ class CostView:
         return found, [floats(cells)]
 
     def _access_cost(self, array: ArrayMeta, text: str, place: Connection) -> AccessCost:
-        part = parse_access(array, text)
-        if isinstance(part, TasksOfArray) and part.chunk_count > _TASKS:
-            raise RefexplorerError(
-                f"These tasks read {part.chunk_count:,} chunks; `refs.advise` counts so many."
-            )
-        return ArrayCosts(internals(self._refs).opened, array, place, [part]).cost(GIVEN, part)
+        parts = [(GIVEN, part_of(array, text))]
+        return ArrayCosts(internals(self._refs).opened, array, place, parts).costs[0]
 
-    def _part(self, array: ArrayMeta, access: str, given: str) -> PartOfArray | TasksOfArray:
+    def _part(self, array: ArrayMeta, access: str, given: str) -> PartOfArray:
         if access == GIVEN:
-            return parse_access(array, given)
+            return part_of(array, given)
         standard = standard_accesses(internals(self._refs).opened, array)
         if access not in standard:
             raise RefexplorerError(f"{access!r} is not asked of {array.path or '/'}.")
@@ -250,15 +208,13 @@ class CostView:
             raise RefexplorerError(f"There is no array at {path!r}.") from None
 
 
-def adjusted_connection(
-    name: str, latency: float | None, bandwidth: float | None, stream: float | None
-) -> Connection:
+def adjusted_connection(name: str, latency: float | None, bandwidth: float | None) -> Connection:
     """Return the place of a name, with the numbers that are not null."""
     place = connection_of(name)
     latency = place.latency if latency is None else latency
     bandwidth = place.bandwidth if bandwidth is None else bandwidth
     # one request is as much slower or faster as all together
-    stream = place.stream * (bandwidth / place.bandwidth) if stream is None else stream
+    stream = place.stream * (bandwidth / place.bandwidth)
     if not (0 <= latency <= 3600 and 1 <= bandwidth <= 1e15 and 1e-3 <= stream <= 1e15):
         raise RefexplorerError("The latency or the bandwidth is out of range.")
     return replace(place, latency=latency, bandwidth=bandwidth, stream=stream)

@@ -34,7 +34,7 @@ from aiohttp import web
 
 import refexplorer as rx
 from tests.benchmarks.sets import made
-from tests.helpers.costly_sets import ACCESSES, CostlySet, costly_sets, prepared, tasks_of
+from tests.helpers.costly_sets import ACCESSES, CostlySet, Selection, costly_sets, prepared
 
 LATENCY = 0.05
 """Seconds before each answer."""
@@ -102,8 +102,7 @@ def _lines(
     """Yield a line for each reader, and by how much it took longer: in transport, by the clock."""
     part = ACCESSES[access]
     refs = rx.open_references(costly.refs)
-    given = tasks_of(costly, part) if isinstance(part, dict) else part
-    advice = refs.advise({} if given is None else {"x": given}, place=place)
+    advice = refs.advise({} if part is None else {"x": part}, place=place)
     costs = [each for each in advice.accesses if each.name == "as given"] or advice.opening
     for cost in costs[0].readers if part is not None else costs[0].readers[:1]:
         if not cost.requests or cost.seconds is None:
@@ -119,7 +118,9 @@ def _lines(
         )
 
 
-def _seconds(reader: str, costly: CostlySet, url: str, part: object) -> tuple[float, float]:
+def _seconds(
+    reader: str, costly: CostlySet, url: str, part: Selection | None
+) -> tuple[float, float]:
     """Return how long requests were on their way, and what the clock says of all the read."""
     read = prepared(reader, costly, url, part)
     _spans(url)

@@ -56,8 +56,8 @@ def test_each_chunk_and_target_has_its_state(refs: rx.ReferenceSet, server: Rang
     found = rows(audit)
     assert {key: row["state"] for key, row in found.items()} == {
         "x/0": "decoded", "x/1": "decoded", "x/2": "undecodable", "x/3": "decoded",
-        "x/4": "past end", "x/5": "unreachable", "x/6": "decoded", "x/7": "not allowed",
-        "x/99": "inside", "other": "unreachable",
+        "x/4": "past the end", "x/5": "unreachable", "x/6": "decoded", "x/7": "not allowed",
+        "x/99": "inside the file", "other": "unreachable",
     }  # fmt: skip
     meets = {key: row["overlap"] for key, row in found.items() if row["overlap"] != "alone"}
     assert meets == {"x/0": "same", "x/1": "same", "x/2": "partly", "x/3": "partly"}
@@ -70,7 +70,7 @@ def test_each_chunk_and_target_has_its_state(refs: rx.ReferenceSet, server: Rang
     assert names == [*(found[f"x/{n}"]["state"] for n in range(8)), *["no reference"] * 2]
     assert (audit.status, audit.headline.text) == (1, "has errors: 2 files cannot be read")
     assert {name: row["state"] for name, row in files(audit).items()} == {
-        "good": "asked", "closed": "unreachable", "gone": "unreachable", "f": "not allowed",
+        "good": "found", "closed": "unreachable", "gone": "unreachable", "f": "not allowed",
     }  # fmt: skip
     good = files(audit)["good"]
     assert (good["past_end"], good["failed"], good["references"], good["end"]) == (1, 1, 6, 18)
@@ -119,7 +119,7 @@ def test_a_size_past_64_bits_gives_nothing_up(server: RangeServer) -> None:
     server.answers["/f"] = 206, {"Content-Range": f"bytes 0-255/{2**63 + 5}"}, bytes(256)
     refs = rx.open_references({"a": [f"{server.url}/f", 0, 1]})
     (row,) = rows(refs.allowing(server.url).audit()).values()
-    assert (row["state"], row["target_size"]) == ("inside", 2**63 - 1)
+    assert (row["state"], row["target_size"]) == ("inside the file", 2**63 - 1)
     assert files(refs.allowing(server.url).check_targets())["f"]["size"] == 2**63 - 1
 
 
@@ -205,7 +205,7 @@ def test_generated_chunks_are_audited_like_written_ones(tmp_path: Path) -> None:
         "refs": ROOT | {"x/.zarray": json.dumps(ARRAY)},
     }  # fmt: skip
     audit = rx.open_references(document).allowing(str(tmp_path)).audit(decode="all")
-    assert states(audit) == {"decoded": 10, "past end": 2}
+    assert states(audit) == {"decoded": 10, "past the end": 2}
     assert (audit.chunks("x") == LedgerState.DECODED).all()
     assert audit.status == 1  # for two keys outside the grid
 
@@ -268,7 +268,7 @@ def test_results_of_local_files_that_changed_are_not_used(tmp_path: Path) -> Non
     refs, kept = rx.open_references(str(tmp_path / "s.json")), tmp_path / "kept"
     assert refs.audit(results=kept, decode="all").good
     os.truncate(tmp_path / "d.bin", 100)
-    assert states(refs.audit(results=kept, decode="all", resume=True))["past end"] == 88
+    assert states(refs.audit(results=kept, decode="all", resume=True))["past the end"] == 88
     (tmp_path / "d.bin").unlink()
     assert states(refs.audit(results=kept, decode="all", resume=True)) == {"unreachable": 100}
 
@@ -356,7 +356,7 @@ def test_a_codec_that_is_missing_leaves_chunks_unknown(tmp_path: Path) -> None:
     document = {"x/.zarray": json.dumps(metadata), "x/0": "data", "x/1": [f"{tmp_path}/f", 0, 4]}
     refs = rx.open_references(ROOT | document).allowing(str(tmp_path))
     for row in rows(audit := refs.audit()).values():
-        assert row["state"] == "without a codec"
+        assert row["state"] == "codec not installed"
         assert "x requires the codec imagecodecs_nonsense" in row["message"]
     assert audit.status == 2
     assert audit.headline.text == (
@@ -370,7 +370,7 @@ def test_keys_that_errors_leave_out_are_told(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(bytes(40))
     refs = rx.open_references(ROOT | {"bad": ["u", 1], "good": [f"{tmp_path}/f", 0, 1]})
     audit = refs.allowing(str(tmp_path)).audit()
-    assert states(audit) == {"inside": 1}
+    assert states(audit) == {"inside the file": 1}
     assert [(each.code, each.keys) for each in audit.findings] == [("bad-ref-shape", ("bad",))]
     assert audit.status == 1
 

@@ -48,11 +48,11 @@ def test_each_target_is_asked_once_for_its_first_bytes(
     assert set(server.spans) == {"bytes=0-255"}
     found = files(checked)
     good, short = found["good"], found["short"]
-    assert (good["state"], good["size"], good["etag"]) == ("asked", 1000, '"v1"')
+    assert (good["state"], good["size"], good["etag"]) == ("found", 1000, '"v1"')
     assert (good["references"], good["end"], good["past_end"]) == (2, 1000, 0)
-    assert (short["state"], short["past_end"], short["end"]) == ("asked", 1, 1010)
+    assert (short["state"], short["past_end"], short["end"]) == ("found", 1, 1010)
     assert short["message"] == "The range reaches past the end of the file, which has 1,000 bytes."
-    assert (found["local"]["state"], found["local"]["size"]) == ("asked", 1000)
+    assert (found["local"]["state"], found["local"]["size"]) == ("found", 1000)
     assert "T" in (found["local"]["modified"] or "")
     assert found["closed"]["message"].startswith("The server denies access (403); storage_options=")
     assert found["gone"]["message"] == "There is no such file (404)."
@@ -104,7 +104,7 @@ def test_a_server_without_ranges_is_good_to_know(server: RangeServer) -> None:
     server.ignores_ranges = True
     refs = rx.open_references({"a": [f"{server.url}/f", 5, 5]})
     row = files(refs.allowing(server.url).check_targets())["f"]
-    assert (row["state"], row["size"]) == ("asked", 10**6)
+    assert (row["state"], row["size"]) == ("found", 10**6)
     assert "does not support byte ranges" in row["message"]
 
 
@@ -118,7 +118,7 @@ def test_a_second_check_asks_again_and_says_what_changed(
     second = files(refs.allowing(*allow).check_targets(results=kept, resume=True))
     assert list(first) == list(second)
     assert [name for name, row in second.items() if first[name] != row] == ["closed"]
-    assert second["closed"]["state"] == "asked"
+    assert second["closed"]["state"] == "found"
     server.files["/good"] = BODY + b"more"
     third = refs.allowing(*allow).check_targets(results=kept, resume=True)
     assert files(third)["good"]["state"] == "changed"
@@ -156,7 +156,7 @@ def test_the_result_reads_well(refs: rx.ReferenceSet, server: RangeServer, tmp_p
     found = refs.allowing(*grants(server, tmp_path)).check_targets()
     lines = str(found).splitlines()
     assert lines[0] == "dict: has errors: 2 files cannot be read"
-    assert "Asked: 3 of 6 files. Inside their files: 0 of 0 chunks." in str(found)
+    assert "Found: 3 of 6 files. Inside their files: 0 of 0 chunks." in str(found)
     found.to_html(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert page.count(f"<code>{server.url}/") >= 4
@@ -182,7 +182,7 @@ def test_each_target_of_a_gen_item_with_very_many_keys_is_asked(server: RangeSer
     refs = rx.open_references(document)
     found = refs.allowing(server.url).check_targets()
     assert {name: row["state"] for name, row in files(found).items()} == {
-        "2000.nc": "asked", "2001.nc": "asked", "2002.nc": "unreachable", "2003.nc": "asked",
+        "2000.nc": "found", "2001.nc": "found", "2002.nc": "unreachable", "2003.nc": "found",
     }  # fmt: skip
     row = files(found)["2003.nc"]
     assert (row["size"], row["references"], row["end"]) == (len(BODY), None, None)

@@ -381,7 +381,9 @@ def test_the_coverage_is_always_said(sound: Callable[[str], Path], values: str) 
     """A chunk that was never written is in its place, too."""
     ran = run("verify", sound("joined"), "--values", values)
     assert ran.status == 0
-    assert coverage(ran).startswith("Read: 5 of 5 files. Placed: 57 of 57 chunks. Decoded: ")
+    assert coverage(ran).startswith(
+        "Read: 5 of 5 files. In the right place: 57 of 57 chunks. Decoded: "
+    )
     assert "Not compared: nothing" not in ran.out
 
 
@@ -389,7 +391,9 @@ def test_the_coverage_of_a_set_that_differs(case: Callable[[str], Case]) -> None
     mine = case("joined")
     drop("temp/0.0.0")(mine)
     mine.write()
-    assert coverage(run("verify", mine.source)).startswith("Read: 5 of 5 files. Placed: 56 of 57")
+    assert coverage(run("verify", mine.source)).startswith(
+        "Read: 5 of 5 files. In the right place: 56 of 57"
+    )
 
 
 def test_check_and_audit_do_not_say_the_same(sound: Callable[[str], Path]) -> None:

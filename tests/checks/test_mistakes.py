@@ -76,7 +76,7 @@ def swap(one: str, other: str) -> Callable[[Changed], None]:
         (shift(1, 2), "length", "foo/2.1.0 has "),
         (swap(KEY, "foo/2.0.1"), "misplaced", "foo/2.1.0 is chunk [0, 0, 1] of `foo`"),
         (swap(KEY, "bar/1.0.0"), "other-array", "foo/2.1.0 is a chunk of `bar`, not of `foo`"),
-        (lambda m: m.refs.pop(KEY), "no-reference", "such as foo/2.1.0"),
+        (lambda m: m.refs.pop(KEY), "no-reference", "(foo/2.1.0)"),
     ],
     ids=["offset", "far", "shorter", "longer", "swapped", "other array", "dropped"],
 )
@@ -330,8 +330,8 @@ def test_what_is_not_compared_is_not_right(tmp_path: Path, files: list[Path]) ->
     mixed = Changed(joined(files))
     mixed.refs |= refs
     assert _states(verified(mixed.document, Path("/"))) == {
-        "placed": 29,
-        "held, equal": 1,
+        "in the right place": 29,
+        "inline (equal)": 1,
         "file not read": 2,
     }
 

@@ -33,13 +33,13 @@ def test_the_headline_is_what_was_checked(
 ) -> None:
     audit = audited(refs, server, decode)
     found = states(audit)
-    decoded, left = found.get("decoded", 0), found.get("inside", 0)
+    decoded, left = found.get("decoded", 0), found.get("inside the file", 0)
     assert (decoded + left, decode == "all") == (10, not left)
     text = f"all 10 ranges are inside their files; {decoded} chunk"
     verb = "decodes" if decoded == 1 else "decode"
     text += f" {verb}" if decoded == 1 else f"s {verb}"
     assert (audit.status, audit.headline.text) == (0, text)
-    coverage = f"Asked: 10 of 10 files. Inside their files: 10 of 10 chunks. Decoded: {decoded}."
+    coverage = f"Found: 10 of 10 files. Inside their files: 10 of 10 chunks. Decoded: {decoded}."
     for face in (str(audit), audit._repr_html_()):
         assert text in face
         assert coverage in face
@@ -54,7 +54,7 @@ def test_the_page_says_what_was_not_checked(
 ) -> None:
     audited(refs, server, "none").to_html(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
-    assert "10 inside</td>" in page
+    assert "10 inside the file</td>" in page
     assert "Decoded: 0." in page
 
 
@@ -70,7 +70,7 @@ def test_ranges_of_a_file_of_unknown_size_are_not_known(
     reason = "10 references of `x` (The store does not report its size)"
     assert f"Not checked: {reason}." in str(found)
     row = files(found)["3"]
-    assert (row["state"], row["size"], row["past_end"]) == ("asked", None, 0)
+    assert (row["state"], row["size"], row["past_end"]) == ("found", None, 0)
     share = getattr(refs.allowing(server.url), verb)(only="1/2", **options)
     assert share.status == 2  # what the share has is not known, either
 

@@ -63,7 +63,7 @@ def test_a_page_of_a_million_targets_is_small(source: Path) -> None:
     columns = {
         name: pa.nulls(count, kind) for name, kind in zip(TARGETS.names, TARGETS.types, strict=True)
     }
-    state = np.where(np.arange(count) % 7 == 0, "unreachable", "asked")
+    state = np.where(np.arange(count) % 7 == 0, "unreachable", "found")
     columns |= {"target": pa.array(names), "state": pa.array(state)}
     columns |= {name: pa.array(np.zeros(count, np.int64)) for name in ("past_end", "failed")}
     targets = pa.table(columns)

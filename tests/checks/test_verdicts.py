@@ -134,4 +134,4 @@ def test_a_format_that_is_not_known_is_never_good(files: list[Path], tmp_path: P
     ran = run("verify", tmp_path / "set.json")
     assert ran.status == 1
     assert "1 chunk reaches past the end of the file, which has 60 bytes" in ran.out
-    assert "1 file not read, 1 past end" in ran.out
+    assert "1 file not read, 1 past the end" in ran.out

@@ -71,7 +71,7 @@ def test_the_fault_is_found_and_the_repaired_set_reads_as_the_files(
         assert [each.code for each in repaired.left] == ["scale_factor"]
 
 
-@pytest.mark.parametrize("name", [*FAULTS][:4] + ["slow-map"])
+@pytest.mark.parametrize("name", [*[*FAULTS][:4], "slow-map"])
 def test_three_tools_read_the_same_wrong_values(name: str, tmp_path: Path) -> None:
     pytest.importorskip("virtualizarr")
     path = lessons.make(name, tmp_path)

@@ -173,7 +173,7 @@ def test_in_a_bucket(bucket: dict[str, Any], content: bytes) -> None:
     group: Any = refs.to_zarr()
     assert np.array_equal(group["g/x"][:], VALUES)
     (checked,) = refs.check_targets().files().to_pylist()
-    assert (checked["state"], checked["size"]) == ("asked", len(content))
+    assert (checked["state"], checked["size"]) == ("found", len(content))
     assert refs.verify(workers=1).good
     both = rx.open_references([url, "s3://bucket/d/b.nc"], storage_options=bucket)
     assert both.arrays() == ("a.nc/g/x", "a.nc/large", "b.nc/g/x", "b.nc/large")

@@ -1,10 +1,10 @@
-"""Sets of three layouts with ten accesses each, and how the readers of this world read them."""
+"""Sets of three layouts with eight accesses each, and how the readers of this world read them."""
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -26,15 +26,12 @@ class CostlySet:
         The references of version 0, and the files by path.
     shape, chunks
         Of the array ``x``.
-    unit
-        What lengths of tasks along ``y`` are multiples of.
     """
 
     refs: dict[str, Any]
     files: dict[str, bytes]
     shape: tuple[int, ...]
     chunks: tuple[int, ...]
-    unit: int = 1
 
     def keys_of(self, selection: Selection) -> list[str]:
         """Return the keys with a reference to a target that a selection needs, by counting."""
@@ -46,21 +43,6 @@ class CostlySet:
         keys = ("x/" + ".".join(map(str, index)) for index in product(*along))
         return [key for key in keys if isinstance(self.refs.get(key), list)]
 
-    def wanted(self, access: object) -> list[list[str]]:
-        """Return the keys that an access needs, of each task alone."""
-        if isinstance(access, tuple):
-            return [self.keys_of(access)]
-        assert isinstance(access, Mapping)
-        return [self.keys_of(task) for task in self.tasks(_lengths(self, access))]
-
-    def tasks(self, lengths: Sequence[int]) -> Iterator[Selection]:
-        """Yield the selections of tasks of some lengths."""
-        sides = [
-            [slice(start, min(start + length, extent)) for start in range(0, extent, length)]
-            for extent, length in zip(self.shape, lengths, strict=True)
-        ]
-        yield from product(*sides)
-
 
 def costly_sets(url: str) -> dict[str, CostlySet]:
     """Return the sets; their files are at an address."""
@@ -71,7 +53,7 @@ def costly_sets(url: str) -> dict[str, CostlySet]:
     }
 
 
-ACCESSES: dict[str, Selection | dict[str, int] | None] = {
+ACCESSES: dict[str, Selection | None] = {
     "open": None,
     "one map": (0,),
     "one time series": (slice(None), 0),
@@ -80,10 +62,8 @@ ACCESSES: dict[str, Selection | dict[str, int] | None] = {
     "a box": (slice(1, 4), slice(1, 3)),
     "every third": (slice(None, None, 3),),
     "nothing": (slice(2, 2),),
-    "tasks like chunks": {"time": 2},
-    "tasks across chunks": {"time": 3, "y": 3},
 }
-"""What is asked of ``x``: a selection, or the lengths of Dask's tasks."""
+"""What is asked of ``x``."""
 
 
 def _array(refs: dict[str, Any], path: str, dimensions: Sequence[str], **metadata: Any) -> None:
@@ -139,34 +119,18 @@ def _large_chunks(url: str) -> CostlySet:
     for row in range(5):
         refs[f"x/{row}.0"] = [f"{url}/large", 3_000_000 * row, 3_000_000]
     refs["x/5.0"] = [f"{url}/large", 1_000_000, 3_000_000]
-    return CostlySet(refs, {"/large": bytes(15_000_000)}, shape, chunks, 700_000)
+    return CostlySet(refs, {"/large": bytes(15_000_000)}, shape, chunks)
 
 
-def prepared(reader: str, costly: CostlySet, url: str, access: object) -> Callable[[], None]:
+def prepared(
+    reader: str, costly: CostlySet, url: str, access: Selection | None
+) -> Callable[[], None]:
     """Return what reads as a reader does, or opens."""
     if access is None:
         return partial(_open, costly)
     if reader == "zarr":
         return partial(_by_zarr, costly, access)
-    wanted = costly.wanted(access)
-
-    def read() -> None:
-        for keys in wanted:
-            _by_refexplorer(costly, url, keys)
-
-    return read
-
-
-def tasks_of(costly: CostlySet, access: Mapping[str, int]) -> dict[str, int]:
-    """Return the lengths of tasks of a set."""
-    return {name: length * (costly.unit if name == "y" else 1) for name, length in access.items()}
-
-
-def _lengths(costly: CostlySet, access: Mapping[str, int]) -> list[int]:
-    """Return the lengths of tasks along all dimensions."""
-    names = json.loads(costly.refs["x/.zattrs"])["_ARRAY_DIMENSIONS"]
-    given = tasks_of(costly, access)
-    return [given.get(name, extent) for name, extent in zip(names, costly.shape, strict=True)]
+    return partial(_by_refexplorer, costly, url, costly.keys_of(access))
 
 
 @contextmanager
@@ -192,19 +156,12 @@ def _open(costly: CostlySet) -> None:
         xarray.open_dataset(store, engine="zarr", consolidated=False).close()
 
 
-def _by_zarr(costly: CostlySet, access: Any) -> None:
-    import dask.array
+def _by_zarr(costly: CostlySet, access: Selection) -> None:
     import zarr
 
     with _store(costly) as store:
         array = zarr.open_array(store, path="x", mode="r")
-        if isinstance(access, tuple):
-            array[access or Ellipsis]
-        else:
-            tasks = dask.array.from_array(  # type: ignore[no-untyped-call]
-                array, chunks=_lengths(costly, access)
-            )
-            tasks.compute(scheduler="synchronous")
+        array[access or Ellipsis]
 
 
 def _by_refexplorer(costly: CostlySet, url: str, keys: list[str]) -> None:

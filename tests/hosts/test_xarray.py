@@ -113,11 +113,11 @@ def test_labels_that_are_not_of_one_value_are_refused(tmp_path: Path) -> None:
     with by_fsspec(tmp_path) as ds:
         accessor = ds.refs.allowing(str(SET.parent))
         cases: dict[str, dict[str, Any]] = {
-            "Give the label of one lat": {"array": "sst", "time": "2025-07-08"},
+            "add lat=": {"array": "sst", "time": "2025-07-08"},
             "no such label": {"array": "sst", "time": "1999-01-01", "lat": 45, "lon": 0},
             "Name one variable": {"time": "2025-07-08"},
             "no variable 'x'": {"array": "x"},
-            "Give the label of one time": {
+            "names 12 values of sst; name one, such as time=": {
                 "array": "sst", "time": slice("2025-07", "2025-08"), "lat": 45.25, "lon": -29.75
             },
         }  # fmt: skip

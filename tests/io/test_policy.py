@@ -275,7 +275,7 @@ def test_a_set_takes_names_and_paths_and_nothing_else(folder: Path, tmp_path: Pa
     refs = rx.open_references({"a": [str(tmp_path / "secret"), 0, 1]})
     for place in (str(tmp_path), tmp_path):
         found = refs.allowing(place).audit(decode="none")
-        assert found.files()["state"].to_pylist() == ["asked"]
+        assert found.files()["state"].to_pylist() == ["found"]
     with pytest.raises(AccessError, match=r"folders, such as .* not \['/data'\]\.$"):
         refs.allowing(["/data"])  # type: ignore[arg-type]
 

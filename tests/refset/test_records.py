@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +163,62 @@ def test_going_through_a_store_holds_no_more_than_a_file(store: Path) -> None:
     assert kept.is_read
     assert errors(refs) == [("bad-offset", "x/refs.1.parq")]
     assert refs.error_count == 3
+
+
+_OPENED: list[str] = []
+_hooks: list[object] = []
+
+
+def _keep(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "open" and str(arguments[0]).endswith(".parq"):
+        _OPENED.append(Path(str(arguments[0])).name)
+
+
+@pytest.fixture
+def opened_files() -> list[str]:
+    """The record files that this process opens from now on: footer and columns are one each."""
+    if not _hooks:  # one cannot be taken away again
+        sys.addaudithook(_keep)
+        _hooks.append(_keep)
+    _OPENED.clear()
+    return _OPENED
+
+
+@pytest.mark.parametrize("kept", [0, 10**6])
+@pytest.mark.parametrize(
+    "question",
+    [
+        lambda refs: refs.diagnostics,
+        lambda refs: refs.targets(),
+        lambda refs: (refs.diagnostics, internals(refs).array_states),
+    ],
+)
+def test_one_pass_over_record_files_serves_every_question(
+    store: Path,
+    question: Callable[[rx.ReferenceSet], object],
+    kept: int,
+    opened_files: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("refexplorer.refset.opened_set._KEPT", kept)
+    refs = rx.open_references(store)
+    question(refs)
+    found = Counter(opened_files)
+    assert found.keys() == {f"refs.{n}.parq" for n in range(3)}
+    assert max(found.values()) <= 2
+
+
+def test_a_file_of_a_set_is_read_from_the_record_files_that_name_it(
+    store: Path, opened_files: list[str]
+) -> None:
+    write_records(store / "x" / "refs.1.parq", [None, "s3://b/only", "s3://b/0", None], 40)
+    refs = rx.open_references(store)
+    found = {each.url: each for each in refs.targets()}
+    assert (found["s3://b/0"].ranges, found["s3://b/0"].bytes, found["s3://b/0"].end) == (3, 10, 45)
+    opened_files.clear()
+    layout = refs.layout("s3://b/only")
+    assert (layout.keys(), layout.arrays, opened_files) == (["x/5"], ("x",), ["refs.1.parq"])
+    assert internals(refs).target_index.shared_counts == {}
 
 
 def test_a_chunk_in_the_metadata_hides_its_row(store: Path) -> None:

@@ -108,7 +108,7 @@ def test_targets_say_what_they_are(parts: Page) -> None:
     targets.get_by_role("button", name="Check size and reachability").click()
     expect(targets.get_by_role("grid")).to_contain_text("ranges inside")
     expect(targets.get_by_role("grid")).not_to_contain_text("good")
-    expect(targets).to_contain_text("Asked:")
+    expect(targets).to_contain_text("Found:")
 
 
 @pytest.mark.both_hosts

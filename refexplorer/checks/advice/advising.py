@@ -6,17 +6,25 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from refexplorer.checks.advice.connections import DEFAULT_PLACE, READERS, Connection, connection_of
 from refexplorer.checks.advice.costs import (
+    Access,
     AccessCost,
     ArrayCosts,
+    PartOfArray,
     groups_of,
     has_consolidated,
     is_time_dimension,
     metadata_elsewhere,
     opening_cost,
+    part_of,
 )
-from refexplorer.checks.advice.requests import ReaderCost
+from refexplorer.checks.advice.requests import (
+    DEFAULT_PLACE,
+    READERS,
+    Connection,
+    ReaderCost,
+    connection_of,
+)
 from refexplorer.checks.advice.rules import (
     MANY_KEYS,
     AdviceFinding,
@@ -32,13 +40,6 @@ from refexplorer.checks.advice.rules import (
     small_chunks,
     subchunk,
 )
-from refexplorer.checks.advice.selections import (
-    Access,
-    PartOfArray,
-    TasksOfArray,
-    access_of,
-    part_of,
-)
 from refexplorer.core.text import counted, escape, items, shown, size_text, table
 from refexplorer.formats.source import DOCUMENTS, Source
 from refexplorer.refset.opened_set import OpenedSet
@@ -52,7 +53,7 @@ _UNKNOWN = "?"
 class Advice:
     """What reading a set costs, and what would make it cheaper.
 
-    Nothing was read for it but what `asked` says.
+    Nothing was read for it.
 
     Attributes
     ----------
@@ -70,8 +71,6 @@ class Advice:
         What the layout of the files does not allow to be cheaper, the most requests first.
     notes
         What was not looked at, or costs nothing.
-    asked
-        Which requests measured the place; None if its numbers are assumed.
     """
 
     name: str
@@ -81,7 +80,6 @@ class Advice:
     findings: tuple[AdviceFinding, ...]
     bounds: tuple[LayoutBound, ...]
     notes: tuple[str, ...]
-    asked: str | None = None
 
     @property
     def readers(self) -> dict[str, str]:
@@ -97,32 +95,36 @@ class Advice:
         return f"<Advice on {self.name!r}: {counted(len(self.findings), 'finding')}>"
 
     def __str__(self) -> str:
-        return "\n".join(map(escape, self._lines()))
+        lists, notes = self._lists(), self._lists(of_notes=True)
+        costs = [line for cost in (*self.opening, *self.accesses) for line in _cost_lines(cost)]
+        readers = [f"{name}: {says}" for name, says in self.readers.items()]
+        sections = lists | {"What it costs": costs} | notes | {"Requests by reader": readers}
+        lines = [self._title]
+        for title, found in sections.items():
+            lines += [f"{title}:", *(f"  {each}" for each in found)]
+        return "\n".join(map(escape, lines))
 
-    def _lines(self) -> Iterator[str]:
-        source_text = "assumed" if self.asked is None else f"measured by {self.asked}"
-        yield f"{self.name}, as read from {self.place} ({source_text})"
-        yield from _list_lines("What would be cheaper:", self.findings)
-        yield from _list_lines("What the layout of the files does not allow:", self.bounds)
-        yield "What it costs:"
-        for cost in (*self.opening, *self.accesses):
-            yield from _cost_lines(cost)
-        yield from _list_lines("Notes:", self.notes)
-        yield "Requests by reader:"
-        yield from (f"  {name}: {says}" for name, says in self.readers.items())
+    @property
+    def _title(self) -> str:
+        return f"{self.name}, as read from {self.place} (assumed)"
+
+    def _lists(self, of_notes: bool = False) -> dict[str, list[str]]:
+        """Return the lists that are not empty by their titles, the first lines of each."""
+        lists: dict[str, tuple[object, ...]] = {
+            "What would be cheaper": self.findings,
+            "What the layout of the files does not allow": self.bounds,
+        }
+        return {
+            title: [*map(str, found[:_SHOWN])]
+            + [f"and {len(found) - _SHOWN:,} more"] * (len(found) > _SHOWN)
+            for title, found in ({"Notes": self.notes} if of_notes else lists).items()
+            if found
+        }
 
     def _repr_html_(self) -> str:
-        title, *_ = self._lines()
-        parts = [f"<p><b>{shown(title)}</b></p>"]
-        for name, found in (
-            ("What would be cheaper", self.findings),
-            ("What the layout of the files does not allow", self.bounds),
-            ("Notes", self.notes),
-        ):
-            listed = [shown(str(each)) for each in found[:_SHOWN]]
-            more = [f"and {len(found) - _SHOWN:,} more"] if len(found) > _SHOWN else []
-            if found:
-                parts.append(f"<p>{name}</p>{items([*listed, *more])}")
+        parts = [f"<p><b>{shown(self._title)}</b></p>"]
+        for title, found in (self._lists() | self._lists(of_notes=True)).items():
+            parts.append(f"<p>{title}</p>{items(map(shown, found))}")
         rows = [
             [shown(cost.path or "the root"), shown(f"{cost.name} ({cost.selection})"),
              _UNKNOWN if cost.chunks is None else f"{cost.chunks:,}",
@@ -133,15 +135,6 @@ class Advice:
         costs = table(("Array", "Access", "Chunks", "Requests and bytes by reader"), rows)
         parts.append(f"<details><summary>What it costs</summary>{costs}</details>")
         return f'<div class="refexplorer">{"".join(parts)}</div>'
-
-
-def _list_lines(title: str, found: tuple[object, ...]) -> Iterator[str]:
-    if not found:
-        return
-    yield title
-    yield from (f"  {each}" for each in found[:_SHOWN])
-    if len(found) > _SHOWN:
-        yield f"  and {len(found) - _SHOWN:,} more"
 
 
 def _cost_lines(cost: AccessCost) -> Iterator[str]:
@@ -156,13 +149,13 @@ def _cost_lines(cost: AccessCost) -> Iterator[str]:
         parts.append(f"{cost.rejected:,} rejected")
     if cost.decoded is not None and cost.used is not None:
         parts.append(f"{size_text(cost.decoded)} decoded for {size_text(cost.used)}")
-    yield f"  {what}, {cost.name} ({cost.selection}): {', '.join(parts)}"
+    yield f"{what}, {cost.name} ({cost.selection}): {', '.join(parts)}"
     if cost.chunks != 0:
         readers: dict[str, list[str]] = {}
         for each in cost.readers:
             readers.setdefault(_reader_text(each), []).append(each.reader)
-        yield from (f"    {', '.join(names)}: {text}" for text, names in readers.items())
-    yield from (f"    not known: {why}" for why in cost.unknown)
+        yield from (f"  {', '.join(names)}: {text}" for text, names in readers.items())
+    yield from (f"  not known: {why}" for why in cost.unknown)
 
 
 def _reader_text(cost: ReaderCost) -> str:
@@ -209,11 +202,11 @@ def advise(
     source: Source, opened: OpenedSet, accesses: Accesses, place: str | Connection
 ) -> Advice:
     """Return the costs of standard accesses and of those that are given, and what to change."""
-    further: dict[str, list[PartOfArray | TasksOfArray]] = {}
+    further: dict[str, list[PartOfArray]] = {}
     for path, access in accesses:
         if (array := opened.arrays.get(path)) is None:
             raise KeyError(path)
-        further.setdefault(path, []).append(access_of(array, access))
+        further.setdefault(path, []).append(part_of(array, access))
     where, groups = connection_of(place), groups_of(opened)
     findings: list[AdviceFinding] = []
     bounds: list[LayoutBound] = []
@@ -224,20 +217,19 @@ def advise(
         opening.append(cost)
         findings += inline_coordinates(cost, read, arrays, source.name)
     for array in _arrays(opened):
-        parts: list[tuple[str, PartOfArray | TasksOfArray]] = [
+        parts = [
             *standard_accesses(opened, array).items(),
             *((GIVEN, part) for part in further.get(array.path, ())),
         ]
-        of_array = ArrayCosts(opened, array, where, [part for _, part in parts])
-        by_part = [(of_array.cost(name, part), part) for name, part in parts]
-        costs += (cost for cost, _ in by_part)
-        full = next(cost for cost, _ in by_part if cost.name == WHOLE)
+        of_array = ArrayCosts(opened, array, where, parts)
+        costs += of_array.costs
+        full = next(cost for cost in of_array.costs if cost.name == WHOLE)
         if array.dimensions != (array.path.rpartition("/")[2],):  # of coordinates opening tells
             findings += small_chunks(full, where)
-        for cost, part in by_part:
+        for cost, (_, part) in zip(of_array.costs, parts, strict=True):
             findings += asked_apart(cost)
             findings += few_at_a_time(cost, where)
-            if isinstance(part, PartOfArray) and cost.name != WHOLE:
+            if cost.name != WHOLE:
                 divided = [*subchunk(of_array, cost, part, source.name)]
                 findings += divided or large_chunks(cost, full, where)
                 bounds += layout_bound(cost, full, of_array.decoded_size, where)

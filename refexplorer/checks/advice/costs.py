@@ -1,25 +1,158 @@
-"""What one access costs: chunks, requests of each reader, bytes, time."""
+"""What one access costs: the chunks that a part of an array needs, requests, bytes, time."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from refexplorer.checks.advice.connections import READERS, Connection, MergeRules
-from refexplorer.checks.advice.requests import OutOfOrderError, ReaderCost, RunningReads
-from refexplorer.checks.advice.selections import PartOfArray, TasksOfArray, is_countable, part_of
+from refexplorer.checks.advice.requests import (
+    READERS,
+    Connection,
+    MergeRules,
+    OutOfOrderError,
+    ReaderCost,
+    RunningReads,
+    following,
+)
+from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.text import counted
+from refexplorer.io.decode.sizes import place_count
+from refexplorer.io.reading.selection import places_along
 from refexplorer.refset.chunk_grid import ChunkColumns, ChunkReferences, chunk_counts
 from refexplorer.refset.numbered_segment import Records, SegmentPart
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.segments import Generated
+from refexplorer.spec.chunk_axes import ChunkAxis
 from refexplorer.spec.references import prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
-READ_CHUNKS = 10**7
-"""Chunks, those of several tasks as often, whose requests are made out one by one."""
+Access = Sequence["int | slice"] | str
+"""An index or slice for each dimension, or these as text."""
+_COUNTED = 2**53
+"""Values along a dimension, and of a chunk, that are counted in 64 bits."""
+_NUMBER = r"\s*-?\d{1,18}\s*"  # so many digits fit into 63 bits
+_INDEX = re.compile(rf"{_NUMBER}|(?:{_NUMBER}|\s*)(?::(?:{_NUMBER}|\s*)){{1,2}}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class PartOfArray:
+    """A part of an array by indices and slices, read at once."""
+
+    array: ArrayMeta  # The array
+    places: tuple[range, ...]  # Along each dimension
+    text: str  # As it is written in Python, such as ``"[0, :]"``
+
+    @property
+    def chunk_count(self) -> int:
+        """Chunks that it needs, whether or not they have a reference."""
+        sides = zip(self.array.axes, self.places, strict=True)
+        return math.prod(axis.touched(places)[0] for axis, places in sides)
+
+    @property
+    def place_count(self) -> int:
+        """Values that it has."""
+        return math.prod(map(place_count, self.places))
+
+    def touches(self, axis: int, numbers: np.ndarray) -> np.ndarray:
+        """Return how often chunks at some places along a dimension are read, int64."""
+        counts = _places_of_chunks(self.places[axis], self.array.axes[axis], numbers)
+        return (counts > 0).astype(np.int64)
+
+    def select(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return which chunks it needs of some indices, ``(n, rank)``; how many values of each."""
+        rows: np.ndarray | slice = slice(None)
+        weights: np.ndarray | int = 1
+        for axis, (places, along) in enumerate(zip(self.places, self.array.axes, strict=True)):
+            column, extent = indices[rows, axis], place_count(places)
+            if extent == self.array.shape[axis]:
+                weights = weights * _all_of_chunks(along, column)
+                continue
+            if extent == 1:  # the usual case, told without arithmetic
+                counts = (column == along.number_at(places[0])).astype(np.int8)
+            else:
+                counts = _places_of_chunks(places, along, column)
+            is_needed = counts > 0
+            if not is_needed.all():
+                rows = np.flatnonzero(is_needed) if isinstance(rows, slice) else rows[is_needed]
+                weights = weights[is_needed] if isinstance(weights, np.ndarray) else weights
+                counts = counts[is_needed]
+            weights = weights * counts.astype(np.int64)
+        if isinstance(rows, slice):
+            rows = np.arange(len(indices))
+        if not isinstance(weights, np.ndarray):
+            weights = np.full(len(rows), weights, np.int64)
+        return rows, weights
+
+
+def _all_of_chunks(axis: ChunkAxis, numbers: np.ndarray) -> np.ndarray | int:
+    """Return how many elements of the array each chunk of a dimension has."""
+    if axis.is_regular and not axis.extent % axis.longest:
+        return axis.longest
+    starts = axis.starts_of(numbers)
+    found: np.ndarray = np.minimum(starts + axis.lengths_of(numbers), axis.extent) - starts
+    return found
+
+
+def _places_of_chunks(places: range, axis: ChunkAxis, numbers: np.ndarray) -> np.ndarray:
+    """Return how many of some places, ascending or not, each chunk of a dimension has."""
+    ordered = places[::-1] if places.step < 0 else places
+    if not ordered:
+        return np.zeros(len(numbers), np.int64)
+    starts = axis.starts_of(numbers)
+    low = np.maximum(starts, ordered.start)
+    high = np.minimum(starts + axis.lengths_of(numbers), ordered[-1] + 1)
+    before = -((ordered.start - low) // ordered.step)
+    after = -((ordered.start - high) // ordered.step)
+    counts: np.ndarray = np.maximum(after - before, 0)
+    return counts
+
+
+def is_countable(array: ArrayMeta) -> bool:
+    """Say whether the values of an array's chunks can be counted in columns."""
+    return max(array.shape, default=0) < _COUNTED and math.prod(array.chunks) < _COUNTED
+
+
+def part_of(array: ArrayMeta, part: Access) -> PartOfArray:
+    """Return a part of an array."""
+    part = parse_part(part) if isinstance(part, str) else part
+    if not all(isinstance(each, slice) or hasattr(each, "__index__") for each in part):
+        raise RefexplorerError(f"{part!r} is not an index or slice for each dimension.")
+    rank = len(array.shape)
+    if len(part) > rank:
+        name = array.path or "the root array"
+        raise RefexplorerError(
+            f"{name} has {counted(rank, 'dimension')}, not {len(part)}; give an index or a slice "
+            "for each."
+        )
+    parts = [*part, *[slice(None)] * (rank - len(part))]
+    places = tuple(map(places_along, parts, array.shape))
+    return PartOfArray(array, places, f"[{', '.join(map(_index_text, parts))}]")
+
+
+def parse_part(text: str) -> tuple[int | slice, ...]:
+    """Return the indices and slices of a text such as ``"0, 10:20, ::2"``."""
+    parts: list[int | slice] = []
+    for piece in map(str.strip, text.split(",") if text.strip() else ()):
+        match = _INDEX.fullmatch(piece)
+        if match is None:
+            raise RefexplorerError(f"{piece!r} is neither an index nor a slice such as 10:20.")
+        numbers = [int(each) if each.strip() else None for each in piece.split(":")]
+        if numbers[2:] == [0]:
+            raise RefexplorerError(f"{piece!r} has a step of 0.")
+        parts.append(int(piece) if len(numbers) == 1 else slice(*numbers))
+    return tuple(parts)
+
+
+def _index_text(part: int | slice) -> str:
+    if not isinstance(part, slice):
+        return str(part)
+    bounds = ["" if bound is None else str(bound) for bound in (part.start, part.stop)]
+    step = "" if part.step is None else f":{part.step}"
+    return f"{':'.join(bounds)}{step}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +169,14 @@ class AccessCost:
     selection
         As it is written in Python.
     chunks
-        Chunks that are read from targets; one that several tasks need counts as often.
+        Chunks that are read from targets.
     held, absent, rejected
         Chunks that the set holds itself, that have no reference, and whose reference cannot be
         used: they cost no request.
     files
         Targets that are read.
     least_requests, least_bytes
-        No merging takes fewer requests than one for each file of each task; and a chunk is read
-        whole.
+        No merging takes fewer requests than one for each file; and a chunk is read whole.
     decoded
         Bytes of the chunks when they are decoded.
     used
@@ -83,64 +215,52 @@ class ArrayCosts:
         opened: OpenedSet,
         array: ArrayMeta,
         place: Connection,
-        parts: Sequence[PartOfArray | TasksOfArray],
+        parts: Sequence[tuple[str, PartOfArray]],
     ) -> None:
-        self.array = array
-        self.place = place
-        grid = ChunkReferences(opened, array)
-        self._is_complete = grid.complete
-        self._length = 0 if grid.complete else _length_by_arithmetic(opened, array)
-        self._running = [_RunningAccess(part, place) for part in parts if not _is_long(part)]
+        self.array, self.place = array, place
         self.is_uniform = False
         """Whether all chunks with a reference are byte ranges of uncompressed, whole chunks."""
-        if not grid.complete or not is_countable(array):
-            return
-        fresh = [part for part in _record_parts(opened, array) if not part.is_read]
-        try:
-            # tasks take the same chunks at several times
-            is_apart = all(isinstance(part, PartOfArray) for part in parts)
-            self._count(grid.blocks() if is_apart else iter([grid.chunks]))
-        except OutOfOrderError:
-            self._running = [_RunningAccess(each.part, place) for each in self._running]
-            self._count(iter([grid.chunks]))
-        has_gaps = any(each.unreferenced for each in self._running)
-        if has_gaps and chunk_counts(opened, array).rejected:
-            for each in self._running:
-                each.rejected = len(each.part.select(grid.left_out.indices).rows)
-        for part in fresh:  # of a large store those of one array at a time are held
-            part.release()
+        grid = ChunkReferences(opened, array)
+        if not is_countable(array):
+            why = "the array or a chunk has more values than are counted"
+            self.costs = [_unknown_cost(name, part, why) for name, part in parts]
+        elif not grid.complete:
+            length = _length_by_arithmetic(opened, array)
+            self.costs = [_by_arithmetic(name, part, length, place) for name, part in parts]
+        else:
+            fresh = [part for part in _record_parts(opened, array) if not part.is_read]
+            try:
+                self.costs = self._counted(grid.blocks(), parts)
+            except OutOfOrderError:
+                self.costs = self._counted(iter([grid.chunks]), parts)
+            if any(cost.absent for cost in self.costs) and chunk_counts(opened, array).rejected:
+                pairs = zip(self.costs, parts, strict=True)
+                self.costs = [_with_rejected(cost, part, grid) for cost, (_, part) in pairs]
+            for each in fresh:  # of a large store those of one array at a time are held
+                each.release()
 
-    def _count(self, blocks: Iterator[ChunkColumns]) -> None:
-        """Count what all parts ask for."""
+    def _counted(
+        self, blocks: Iterator[ChunkColumns], parts: Sequence[tuple[str, PartOfArray]]
+    ) -> list[AccessCost]:
+        """Return the costs of all parts."""
+        running = [_RunningAccess(part, self.place) for _, part in parts]
         are_alike = []
         block = next(blocks, None)
         while block is not None:
-            following = next(blocks, None)
+            following_block = next(blocks, None)
             if len(block):
                 are_alike.append(self._is_alike(block))
-            for running in self._running:
-                running.add(block, following is None)
-            block = following
+            for each in running:
+                each.add(block, following_block is None)
+            block = following_block
         self.is_uniform = bool(are_alike) and all(are_alike)
+        return [each.cost(name) for each, (name, _) in zip(running, parts, strict=True)]
 
     def _is_alike(self, chunks: ChunkColumns) -> bool:
         """Say whether some chunks are byte ranges of uncompressed, whole chunks."""
         if (size := self.array.encoded_size) is None:
             return False
         return bool((chunks.offsets >= 0).all()) and bool((chunks.lengths == size).all())
-
-    def cost(self, name: str, part: PartOfArray | TasksOfArray) -> AccessCost:
-        """Return the cost of one access."""
-        if not is_countable(self.array):
-            return _unknown_cost(
-                name, part, "the array or a chunk has more values than are counted"
-            )
-        if not self._is_complete:
-            return _by_arithmetic(name, part, self._length, self.place)
-        if _is_long(part):
-            why = f"the tasks read {part.chunk_count:,} chunks, which are not made out one by one"
-            return _unknown_cost(name, part, why)
-        return next(each for each in self._running if each.part is part).cost(name)
 
     @property
     def decoded_size(self) -> int | None:
@@ -155,83 +275,73 @@ def _record_parts(opened: OpenedSet, array: ArrayMeta) -> Iterator[SegmentPart]:
             yield from segment.parts
 
 
-def _is_long(part: PartOfArray | TasksOfArray) -> bool:
-    """Say whether the chunks of tasks are too many to be made out one by one."""
-    return isinstance(part, TasksOfArray) and part.chunk_count > READ_CHUNKS
-
-
 class _RunningAccess:
     """What one part of an array asks for, counted while its chunks come."""
 
-    def __init__(self, part: PartOfArray | TasksOfArray, place: Connection) -> None:
-        self.part = part
-        self._reads = RunningReads(place)
-        self._chunks = self._places = self._elements = self.rejected = 0
+    def __init__(self, part: PartOfArray, place: Connection) -> None:
+        self._part, self._reads = part, RunningReads(place)
+        self._chunks = self._places = self._elements = 0
         self._is_partial = False
 
     def add(self, chunks: ChunkColumns, is_last: bool) -> None:
         """Count the chunks of a block that are needed."""
-        array = self.part.array
-        selected = self.part.select(chunks.indices)
-        self._chunks += len(selected.rows)
-        self._places += int(selected.places.sum())
-        self._elements += int(array.element_counts(chunks.indices[selected.rows]).sum())
-        is_read = chunks.targets[selected.rows] >= 0
-        rows, reads = selected.rows[is_read], selected.reads[is_read]
+        array = self._part.array
+        rows, places = self._part.select(chunks.indices)
+        self._chunks += len(rows)
+        self._places += int(places.sum())
+        self._elements += int(array.element_counts(chunks.indices[rows]).sum())
+        is_read = chunks.targets[rows] >= 0
+        rows = rows[is_read]
         if _has_shards(array):
-            is_part = selected.places[is_read] < array.element_counts(chunks.indices[rows])
+            is_part = places[is_read] < array.element_counts(chunks.indices[rows])
             self._is_partial |= bool(is_part.any())
         columns = (chunks.targets, chunks.offsets, chunks.lengths)
-        self._reads.add(reads, *(each[rows] for each in columns), is_last=is_last)
-
-    @property
-    def unreferenced(self) -> int:
-        """How many of its chunks have no reference that can be used."""
-        return self.part.chunk_count - self._chunks
+        self._reads.add(*(each[rows] for each in columns), is_last=is_last)
 
     def cost(self, name: str) -> AccessCost:
         """Return the cost, once all blocks were counted."""
-        part, reads = self.part, self._reads
-        inline, absent = self._chunks - reads.count, self.unreferenced - self.rejected
+        part = self._part
         decoded, used = _value_bytes(part.array, self._elements, self._places)
-        cost = read_cost(name, part.array.path, part.text, reads, inline, absent, self.rejected)
+        cost = _read_cost(name, part.array.path, part, self._reads, self._chunks)
         cost = replace(cost, decoded=decoded, used=used)
         if part.array.itemsize is None:
             why = f"values of data type {part.array.dtype} vary in size"
             cost = replace(cost, unknown=(*cost.unknown, why))
         if self._is_partial:
             why = "of shards some inner chunks are read; only the shards say where they are"
-            blank = AccessCost(name, cost.path, cost.selection, unknown=(why, *cost.unknown))
-            names = ("chunks", "held", "absent", "rejected", "files", "used")
-            cost = replace(blank, **{each: getattr(cost, each) for each in names})
+            unread = tuple(ReaderCost(each.name) for each in READERS)
+            cost = replace(
+                cost, least_requests=None, least_bytes=None, decoded=None, readers=unread,
+                unknown=(why, *cost.unknown),
+            )  # fmt: skip
         return cost
 
 
-def read_cost(
-    name: str,
-    path: str,
-    selection: str,
-    reads: RunningReads,
-    inline: int,
-    absent: int,
-    rejected: int = 0,
+def _read_cost(
+    name: str, path: str, part: PartOfArray, reads: RunningReads, found: int
 ) -> AccessCost:
-    """Return the cost of reads, but for the values of their chunks."""
+    """Return the cost of reads, but for their values; `found` chunks have a reference."""
+    whole = "whole files are read, and the set does not have their sizes"
     return AccessCost(
         name,
         path,
-        selection,
+        part.text,
         reads.count,
-        inline,
-        absent,
-        rejected,
+        found - reads.count,
+        part.chunk_count - found,
+        0,
         reads.files,
-        reads.least_requests,
+        reads.files,
         None if reads.whole else reads.least_bytes,
         readers=reads.costs(),
-        unknown=("whole files are read, and the set does not have their sizes",)
-        * bool(reads.whole),
+        unknown=(whole,) * bool(reads.whole),
     )
+
+
+def _with_rejected(cost: AccessCost, part: PartOfArray, grid: ChunkReferences) -> AccessCost:
+    """Tell chunks whose reference cannot be used from those that have none."""
+    rejected = len(part.select(grid.left_out.indices)[0])
+    return replace(cost, absent=(cost.absent or 0) - rejected, rejected=rejected)
 
 
 def _has_shards(array: ArrayMeta) -> bool:
@@ -264,40 +374,31 @@ def _length_by_arithmetic(opened: OpenedSet, array: ArrayMeta) -> int | str:
 
 
 def _by_arithmetic(
-    name: str, part: PartOfArray | TasksOfArray, length: int | str, place: Connection
+    name: str, part: PartOfArray, length: int | str, place: Connection
 ) -> AccessCost:
+    if _has_shards(part.array):
+        length = "its chunks are shards, too many to evaluate"
     if isinstance(length, str):
         return _unknown_cost(name, part, length)
-    if _has_shards(part.array):
-        return _unknown_cost(name, part, "its chunks are shards, too many to evaluate")
     count = part.chunk_count
     zarr, *others = READERS
-    seconds, reads = None, None
-    if isinstance(part, PartOfArray):
-        seconds = place.seconds_of_one(count, count * length, length, zarr.at_once)
-        reads = ((count, count * length, length),)
+    read = count, count * length, length
     size = length if count else None
     elements = count * math.prod(part.array.chunks)  # a gen item makes chunks of one length
     decoded, used = _value_bytes(part.array, elements, part.place_count)
-    return AccessCost(
-        name,
-        part.array.path,
-        part.text,
-        count,
-        0,
-        0,
-        0,
-        decoded=decoded,
-        used=used,
+    seconds = place.seconds(*read, zarr.at_once)
+    why = "the positions of generated ranges are not evaluated, so merging is not known"
+    return replace(
+        _unknown_cost(name, part, why),
+        chunks=count, held=0, absent=0, rejected=0, decoded=decoded, used=used,
         readers=(
-            ReaderCost(zarr.name, count, count * length, size, size, seconds, reads),
+            ReaderCost(zarr.name, *read[:2], size, size, seconds, (read,)),
             *(ReaderCost(each.name) for each in others),
         ),
-        unknown=("the positions of generated ranges are not evaluated, so merging is not known",),
-    )
+    )  # fmt: skip
 
 
-def _unknown_cost(name: str, part: PartOfArray | TasksOfArray, why: str) -> AccessCost:
+def _unknown_cost(name: str, part: PartOfArray, why: str) -> AccessCost:
     return AccessCost(name, part.array.path, part.text, unknown=(why,))
 
 
@@ -324,33 +425,39 @@ def opening_cost(
     It reads all of each dimension coordinate to index it, and of each array whose units have
     "since" the first and the last value, to see whether they can be decoded (xarray 2026.9).
     """
-    reads = RunningReads(place)
-    inline = absent = rejected = 0
-    codes: dict[str | None, int] = {}
+    costs: list[AccessCost] = []
+    files: set[str | None] = set()
     coordinates: dict[str, None] = {}
-    columns = [(np.empty(0, np.int64),) * 4]
-    for number, part in enumerate(_parts(arrays)):
+    for part in _parts(arrays):
         grid = ChunkReferences(opened, part.array)
         if not is_countable(part.array) or not grid.complete:
             is_long = not is_countable(part.array)
             what = "is too long to be counted" if is_long else "has too many generated chunks"
             why = f"{part.array.path or 'The root array'} {what}"
             return AccessCost("open", group, "open_dataset", unknown=(why,)), ()
-        chunks = grid.chunks
-        selected = part.select(chunks.indices)
-        if unreferenced := part.chunk_count - len(selected.rows):
-            bad = len(part.select(grid.left_out.indices).rows)
-            absent, rejected = absent + unreferenced - bad, rejected + bad
-        rows = selected.rows[chunks.targets[selected.rows] >= 0]
-        inline += len(selected.rows) - len(rows)
+        chunks, reads = grid.chunks, RunningReads(place)
+        found, _ = part.select(chunks.indices)
+        rows = found[chunks.targets[found] >= 0]
+        columns = (chunks.targets, chunks.offsets, chunks.lengths)
+        reads.add(*(each[rows] for each in columns), is_last=True)
+        cost = _read_cost("open", group, part, reads, len(found))
+        costs.append(_with_rejected(cost, part, grid) if cost.absent else cost)
         if len(rows):
-            numbers = np.array([codes.setdefault(url, len(codes)) for url in grid.urls], np.int64)
-            targets = numbers[chunks.targets[rows]]
-            of_part = np.full(len(rows), number)
-            columns.append((of_part, targets, chunks.offsets[rows], chunks.lengths[rows]))
             coordinates[part.array.path] = None
-    reads.add(*map(np.concatenate, zip(*columns, strict=True)), is_last=True)
-    cost = read_cost("open", group, "open_dataset", reads, inline, absent, rejected)
+            files.update(grid.urls[code] for code in np.unique(chunks.targets[rows]).tolist())
+    sizes = [each.least_bytes for each in costs]
+    counts = {
+        name: sum(getattr(each, name) for each in costs)
+        for name in ("chunks", "held", "absent", "rejected", "least_requests")
+    }
+    cost = AccessCost(
+        "open", group, "open_dataset", **counts, files=len(files),
+        least_bytes=None if None in sizes else sum(filter(None, sizes)),
+        readers=tuple(
+            following([each.reader(rules) for each in costs], rules.name) for rules in READERS
+        ),
+        unknown=tuple(dict.fromkeys(why for each in costs for why in each.unknown)),
+    )  # fmt: skip
     return cost, tuple(coordinates)
 
 

@@ -1,44 +1,136 @@
-"""Chunks that are read, and the requests that each reader makes of them."""
+"""Readers, the requests that each makes of references, and the time that a place takes."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from refexplorer.checks.advice.connections import OURS, READERS, Connection, MergeRules
+from refexplorer.core.errors import RefexplorerError
 from refexplorer.formats.columns.references import exact_sum
+from refexplorer.io.fetch.many import CONCURRENCY
+from refexplorer.io.fetch.targets import MERGE_BYTES, MERGE_GAP
+
+
+@dataclass(frozen=True, slots=True)
+class MergeRules:
+    """How one reader asks for byte ranges."""
+
+    # name, description: What it is called, and whose reads are like that
+    name: str
+    description: str
+    # Bytes between two ranges that it reads and throws away to save a request; None if it asks for
+    # each range alone
+    gap: int | None
+    limit: int | None  # A request does not grow beyond this by merging; None if nothing bounds it
+    at_once: int  # Requests at a time
+
+
+# read in zarr 3.1: async.concurrency; `get` of FsspecStore and ObjectStore, one for each chunk
+ZARR = MergeRules(
+    "zarr",
+    "xarray and zarr over fsspec's ReferenceFileSystem, or over obstore as VirtualiZarr reads: "
+    "each chunk is a request, ten at a time (async.concurrency)",
+    None,
+    None,
+    10,
+)
+OURS = MergeRules(
+    "refexplorer",
+    "`cat` of `refs.filesystem()`, with all keys at once; `refs.to_xarray()` merges only what Zarr "
+    "asks for together, and lies between this and zarr",
+    MERGE_GAP,
+    MERGE_BYTES,
+    CONCURRENCY,
+)
+READERS = (ZARR, OURS)
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """Latency and bandwidth of the place of the targets.
+
+    Attributes
+    ----------
+    name
+        What it is called.
+    latency
+        Seconds from a request to its first byte.
+    stream
+        Bytes a second of one request.
+    bandwidth
+        Bytes a second of all requests together.
+    concurrency
+        Requests that the place answers at a time; None leaves it to the reader.
+    """
+
+    name: str
+    latency: float
+    stream: float
+    bandwidth: float
+    concurrency: int | None = None
+
+    def seconds(self, requests: int, size: float, largest: float, at_once: int) -> float:
+        """Return the seconds of one read: its requests, their bytes, and those of the largest.
+
+        `at_once` is how many requests the reader makes at a time.
+        """
+        at_once = min(at_once, self.concurrency or at_once)
+        line = min(min(requests, at_once) * self.stream, self.bandwidth)
+        sending = max(largest / self.stream, size / max(line, 1.0))
+        return -(-requests // at_once) * self.latency + sending
+
+    def __str__(self) -> str:
+        some = "" if self.concurrency is None else f", {self.concurrency} requests at a time"
+        return (
+            f"{self.name}: {self.latency * 1e3:g} ms to the first byte, {self.stream / 1e6:g} MB/s "
+            f"for a request, {self.bandwidth / 1e6:g} MB/s in all{some}"
+        )
+
+
+PLACES = {
+    place.name: place
+    for place in (
+        Connection("object-store", 0.03, 90e6, 1.25e9),
+        Connection("far-object-store", 0.15, 10e6, 50e6),
+        Connection("http-server", 0.06, 20e6, 50e6, 6),
+        Connection("lustre", 0.001, 500e6, 2e9),
+    )
+}
+"""Usual orders of magnitude: an object store in the same region, one from afar, a web server and a
+parallel file system."""
+DEFAULT_PLACE = "object-store"
+
+
+def connection_of(place: str | Connection) -> Connection:
+    """Return a place by its name."""
+    if isinstance(place, Connection):
+        return place
+    if place not in PLACES:
+        raise RefexplorerError(f"{place!r} is not a known place; use one of {', '.join(PLACES)}.")
+    return PLACES[place]
+
 
 _COVER = MergeRules("", "", 0, None, 1)
 """Merges what touches or overlaps alone, so that each byte is counted once."""
 
 
 class Reads:
-    """References that are read, of one read or several that follow each other.
+    """References that are read together: n of them."""
 
-    Only what is asked for together can be merged: the tasks of Dask are reads of their own.
-    """
-
-    def __init__(
-        self, reads: np.ndarray, targets: np.ndarray, offsets: np.ndarray, lengths: np.ndarray
-    ) -> None:
-        self.count = len(reads)
-        is_one = not reads.any()
-        # one number for a file of a read, in the order of reads
-        files = targets if is_one else reads * (int(targets.max()) + 1) + targets
+    def __init__(self, targets: np.ndarray, offsets: np.ndarray, lengths: np.ndarray) -> None:
         is_range = offsets >= 0
-        self._whole = files[~is_range]
-        columns = files, reads, offsets, lengths
-        if self.whole:
-            columns = files[is_range], reads[is_range], offsets[is_range], lengths[is_range]
-        self._files, self._reads, self._starts, self._ends = _ordered(*columns)
-        if self.whole:
-            self.least_requests = len(np.unique(files))
+        self._whole = targets[~is_range]
+        if len(self._whole):
+            self.files = len(np.unique(targets))
+            columns = targets[is_range], offsets[is_range], lengths[is_range]
+            self._targets, self._starts, self._ends = _ordered(*columns)
         else:
-            self.least_requests = int(_begins(self._files).sum())
-        self.files = self.least_requests if is_one else len(np.unique(targets))
-        _, starts, ends = self.requests(_COVER)
+            self._targets, self._starts, self._ends = _ordered(targets, offsets, lengths)
+            self.files = int(_begins(self._targets).sum())
+        starts, ends = self.requests(_COVER)
         self.least_bytes = exact_sum(ends - starts)
 
     @property
@@ -50,18 +142,18 @@ class Reads:
         """Return how many requests ask for whole files."""
         return self.whole if rules.gap is None else len(np.unique(self._whole))
 
-    def requests(self, rules: MergeRules) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the requests for ranges of a reader: numbers of their reads, starts and ends.
+    def requests(self, rules: MergeRules) -> tuple[np.ndarray, np.ndarray]:
+        """Return the starts and ends of the requests for ranges of a reader.
 
         One that merges does not ask for empty ranges.
         """
-        files, reads, starts, ends = self._files, self._reads, self._starts, self._ends
+        targets, starts, ends = self._targets, self._starts, self._ends
         if rules.gap is None:
-            return reads, starts, ends
+            return starts, ends
         is_asked = np.asarray(starts != ends, np.bool_)
         if not is_asked.all():
-            files, reads, starts, ends = (each[is_asked] for each in (files, reads, starts, ends))
-        is_new = _begins(files)
+            targets, starts, ends = (each[is_asked] for each in (targets, starts, ends))
+        is_new = _begins(targets)
         ends = _reach(is_new, ends)
         is_first = is_new.copy()
         is_first[1:] |= (starts[1:] - ends[:-1] > rules.gap).astype(np.bool_)
@@ -69,7 +161,7 @@ class Reads:
         if rules.limit is not None:
             first = _cut(first, starts, ends, rules.limit)
         last = np.append(first[1:], len(starts))[: len(first)] - 1
-        return reads[first], starts[first], ends[last]
+        return starts[first], ends[last]
 
 
 def _begins(column: np.ndarray) -> np.ndarray:
@@ -80,15 +172,15 @@ def _begins(column: np.ndarray) -> np.ndarray:
 
 
 def _ordered(
-    files: np.ndarray, reads: np.ndarray, offsets: np.ndarray, lengths: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return files, reads, starts and ends in the order of a reader that merges."""
+    targets: np.ndarray, offsets: np.ndarray, lengths: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return targets, starts and ends in the order of a reader that merges."""
     ends = offsets + lengths
-    is_same, is_later = files[1:] == files[:-1], offsets[1:] > offsets[:-1]
-    if ((files[1:] > files[:-1]) | (is_same & is_later)).all():  # as they nearly always are
-        return files, reads, offsets, ends
-    order = np.lexsort((ends, offsets, files))
-    return files[order], reads[order], offsets[order], ends[order]
+    is_same, is_later = targets[1:] == targets[:-1], offsets[1:] > offsets[:-1]
+    if ((targets[1:] > targets[:-1]) | (is_same & is_later)).all():  # as they nearly always are
+        return targets, offsets, ends
+    order = np.lexsort((ends, offsets, targets))
+    return targets[order], offsets[order], ends[order]
 
 
 def _reach(is_new: np.ndarray, ends: np.ndarray) -> np.ndarray:
@@ -152,37 +244,52 @@ class ReaderCost:
     reads: tuple[tuple[int, int, int], ...] | None = None
 
 
+def following(costs: Sequence[ReaderCost], reader: str) -> ReaderCost:
+    """Return the cost of reads by one reader that follow each other."""
+    requests = sum(each.requests or 0 for each in costs)
+    if any(each.bytes is None for each in costs):
+        return ReaderCost(reader, requests)
+    reads = tuple(read for each in costs for read in each.reads or ())
+    return ReaderCost(
+        reader,
+        requests,
+        sum(each.bytes or 0 for each in costs),
+        min((each.smallest for each in costs if each.smallest is not None), default=None),
+        max((each.largest for each in costs if each.largest is not None), default=None),
+        sum((each.seconds or 0.0 for each in costs), 0.0),
+        reads if len(reads) <= _LISTED else None,
+    )
+
+
 class RunningReads:
     """References that are read, of which a block and what its last file has before are held."""
 
     def __init__(self, place: Connection) -> None:
-        self.count = self.whole = self.files = self.least_requests = self.least_bytes = 0
+        self.count = self.whole = self.files = self.least_bytes = 0
         self._tallies = [_RequestTally(rules, place) for rules in READERS]
         self._waiting: list[tuple[np.ndarray, ...]] = []  # of the last file, which may go on
         self._open_target = self._last_target = -1
         self._last_end = 0
 
     def add(self, *columns: np.ndarray, is_last: bool) -> None:
-        """Count a block: the numbers of reads, targets, offsets and lengths."""
+        """Count a block: targets, offsets and lengths."""
         self.count += len(columns[0])
         self._waiting.append(columns)
-        is_more = not is_last and bool((columns[1] == self._open_target).all())
+        is_more = not is_last and bool((columns[0] == self._open_target).all())
         if is_more and sum(len(each[0]) for each in self._waiting) < _WAITING:
             return
         joined = tuple(map(np.concatenate, zip(*self._waiting, strict=True)))
         self._waiting = []
         if not is_last:
-            self._open_target = int(joined[1].max())
-            is_open = _last_request(joined) if is_more else joined[1] == self._open_target
+            self._open_target = int(joined[0].max())
+            is_open = _last_request(joined) if is_more else joined[0] == self._open_target
             self._waiting = [tuple(each[is_open] for each in joined)]
             joined = tuple(each[~is_open] for each in joined)
-        if len(joined[1]):
-            self._count(Reads(*joined), *joined[1:])
+        if len(joined[0]):
+            self._count(*joined)
 
-    def _count(
-        self, reads: Reads, targets: np.ndarray, offsets: np.ndarray, lengths: np.ndarray
-    ) -> None:
-        first = int(targets.min())
+    def _count(self, targets: np.ndarray, offsets: np.ndarray, lengths: np.ndarray) -> None:
+        reads, first = Reads(targets, offsets, lengths), int(targets.min())
         is_same = first == self._last_target
         is_behind = is_same and offsets[targets == first].min() < self._last_end
         if first < self._last_target or is_behind:
@@ -191,7 +298,6 @@ class RunningReads:
         self._last_end = (offsets + lengths)[targets == self._last_target].max()
         self.whole += reads.whole
         self.files += reads.files - is_same
-        self.least_requests += reads.least_requests - is_same
         self.least_bytes += reads.least_bytes
         for tally in self._tallies:
             tally.add(reads)
@@ -203,8 +309,8 @@ class RunningReads:
 
 def _last_request(columns: tuple[np.ndarray, ...]) -> np.ndarray:
     """Say which ranges of one file the last request has; all where it cannot be cut off."""
-    offsets, lengths = columns[2:]
-    _, starts, _ = Reads(*columns).requests(OURS)
+    _, offsets, lengths = columns
+    starts, _ = Reads(*columns).requests(OURS)
     if len(starts) and not (offsets < 0).any():
         is_last = np.asarray(offsets >= starts[-1], np.bool_)
         if not is_last.all() and (offsets + lengths)[~is_last].max() <= starts[-1]:
@@ -213,51 +319,32 @@ def _last_request(columns: tuple[np.ndarray, ...]) -> np.ndarray:
 
 
 class _RequestTally:
-    """The requests of one reader; reads that follow each other have times of their own."""
+    """The requests of one reader."""
 
     def __init__(self, rules: MergeRules, place: Connection) -> None:
         self._rules, self._place = rules, place
-        self._whole = self._bytes = 0
-        # of each read: requests, their bytes, those of the largest
-        self._reads: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-        self._smallest: list[int] = []
+        self._whole = self._count = self._bytes = 0
+        self._sizes: list[int] = []  # The fewest and the most bytes of a request
 
     def add(self, reads: Reads) -> None:
         """Count the requests for a block."""
         self._whole += reads.whole_requests(self._rules)
-        numbers, starts, ends = reads.requests(self._rules)
+        starts, ends = reads.requests(self._rules)
         sizes = ends - starts
-        if not len(sizes):
-            return
-        self._bytes += exact_sum(sizes)
-        self._smallest.append(int(sizes.min()))
-        starts = np.flatnonzero(_begins(numbers))  # of reads
-        weights = sizes.astype(float)
-        counts = np.diff(np.append(starts, len(sizes)))
-        sums, largest = np.add.reduceat(weights, starts), np.maximum.reduceat(weights, starts)
-        self._reads.append((counts, sums, largest))
+        if len(sizes):
+            self._count += len(sizes)
+            self._bytes += exact_sum(sizes)
+            both = [*self._sizes, int(sizes.min()), int(sizes.max())]
+            self._sizes = [min(both), max(both)]
 
     def cost(self) -> ReaderCost:
         """Return what was counted."""
-        name, rules = self._rules.name, self._rules
-        if not self._reads:
-            is_known = not self._whole
-            return ReaderCost(name, self._whole, *((0, None, None, 0.0, ()) if is_known else ()))
-        columns = map(np.concatenate, zip(*self._reads, strict=True))
-        counts, sizes, largest = columns
-        count = int(counts.sum())
+        name = self._rules.name
         if self._whole:
-            return ReaderCost(name, count + self._whole)
-        if len(self._reads) > 1:  # blocks of one read
-            counts, sizes, largest = (
-                np.array([each]) for each in (count, float(self._bytes), largest.max())
-            )
-        reads: tuple[tuple[int, int, int], ...] | None = None
-        if len(counts) == 1:
-            reads = ((count, self._bytes, int(largest[0])),)
-        elif len(counts) <= _LISTED:
-            rows = zip(counts, sizes, largest, strict=True)
-            reads = tuple((int(n), int(size), int(most)) for n, size, most in rows)
-        seconds = self._place.seconds(counts, sizes, largest, rules.at_once)
-        most = int(largest.max())
-        return ReaderCost(name, count, self._bytes, min(self._smallest), most, seconds, reads)
+            return ReaderCost(name, self._count + self._whole)
+        if not self._count:
+            return ReaderCost(name, 0, 0, None, None, 0.0, ())
+        least, most = self._sizes
+        read = self._count, self._bytes, most
+        seconds = self._place.seconds(*read, self._rules.at_once)
+        return ReaderCost(name, *read[:2], least, most, seconds, (read,))

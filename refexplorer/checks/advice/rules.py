@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from refexplorer.checks.advice.connections import OURS, ZARR, Connection
-from refexplorer.checks.advice.costs import AccessCost, ArrayCosts
-from refexplorer.checks.advice.selections import PartOfArray
+from refexplorer.checks.advice.costs import AccessCost, ArrayCosts, PartOfArray
+from refexplorer.checks.advice.requests import OURS, ZARR, Connection
 from refexplorer.core.text import counted, masks_repr, size_text
 from refexplorer.refset.writing.rechunking import is_divisible
 from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -124,22 +123,23 @@ _LEAST_GAIN = 1.05
 def _finding(
     code: str,
     cost: AccessCost,
-    message: str,
+    said: str,
     remedy: str,
-    requests: int | None,
+    requests: int,
     size: int | None,
-    seconds: float | None,
+    took: float,
 ) -> AdviceFinding:
     """Return a finding about an access: requests, bytes and seconds are those after the change."""
-    now = cost.reader(ZARR)
-    gained = None if now.seconds is None or seconds is None else now.seconds - seconds
-    return AdviceFinding(code, cost.path, cost.name, message, remedy, now.requests, requests,
+    now, what = cost.reader(ZARR), f"{cost.path or 'The root array'}, {cost.name}: "
+    gained = None if now.seconds is None else now.seconds - took
+    said = said if cost.name == "open" else what + said
+    return AdviceFinding(code, cost.path, cost.name, said, remedy, now.requests, requests,
                          now.bytes, size, gained)  # fmt: skip
 
 
 def _seconds(requests: int, size: float, place: Connection) -> float:
     """Return the time of one read by Zarr in requests of the same size."""
-    return place.seconds_of_one(requests, size, size / requests, ZARR.at_once)
+    return place.seconds(requests, size, size / requests, ZARR.at_once)
 
 
 def inline_coordinates(
@@ -155,17 +155,13 @@ def inline_coordinates(
     grows = f"up to about {size_text(-(-size // 3) * 4)}" if is_known else "an unknown size"
     where = f" of group {cost.path}" if cost.path else ""
     names = ", ".join(coordinates[:5]) + (", …" if len(coordinates) > 5 else "")
-    yield _finding(
-        "inline-coordinates",
-        cost,
+    said = (
         f"Opening{where} with xarray reads {names} in {counted(now.requests, 'request')}; held "
-        f"in the set they take none, and it grows by {grows}.",
-        f"refexplorer convert {name} out.json --inline-coordinates; "
-        f"{_inlining_text(arrays, coordinates)}",
-        0,
-        now.bytes and 0,
-        0.0,
+        f"in the set they take none, and it grows by {grows}."
     )
+    remedy = f"refexplorer convert {name} out.json --inline-coordinates; "
+    remedy += _inlining_text(arrays, coordinates)
+    yield _finding("inline-coordinates", cost, said, remedy, 0, now.bytes and 0, 0.0)
 
 
 def _inlining_text(arrays: Sequence[ArrayMeta], coordinates: Sequence[str]) -> str:
@@ -194,18 +190,13 @@ def subchunk(
     remedy = f"refexplorer convert {name} out.json --subchunk {array.path}={factor}"
     if array.zarr_format == 2:
         remedy += f"; kerchunk.utils.subchunk(refs.to_v0(), {array.path!r}, {factor})"
-    yield _finding(
-        "subchunk",
-        cost,
-        f"{array.path or 'The root array'}, {cost.name}: "
-        "the chunks are not compressed, so the set can divide each "
-        f"into {factor:,}: {size_text(size)} instead of {size_text(now.bytes)} "
-        f"are fetched; the array then has {array.chunk_count * factor:,} chunks.",
-        f"{remedy}.",
-        now.requests,
-        size,
-        _seconds(now.requests, size, costs.place),
+    said = (
+        f"the chunks are not compressed, so the set can divide each into {factor:,}: "
+        f"{size_text(size)} instead of {size_text(now.bytes)} are fetched; the array then has "
+        f"{array.chunk_count * factor:,} chunks."
     )
+    took = _seconds(now.requests, size, costs.place)
+    yield _finding("subchunk", cost, said, f"{remedy}.", now.requests, size, took)
 
 
 def asked_apart(cost: AccessCost) -> Iterator[AdviceFinding]:
@@ -215,18 +206,16 @@ def asked_apart(cost: AccessCost) -> Iterator[AdviceFinding]:
         return
     if merged.requests >= now.requests or now.seconds < merged.seconds * _LEAST_GAIN:
         return
-    yield _finding(
-        "asked-apart",
-        cost,
-        f"{cost.path or 'The root array'}, {cost.name}: "
-        f"Zarr asks for {counted(now.requests, 'range')} one by one; "
-        f"merged, neighbouring ranges take {counted(merged.requests, 'request')}.",
-        "refs.filesystem().cat(keys) merges them all; refs.to_xarray() merges what Zarr requests "
-        "together, which zarr.config.set({'async.concurrency': 64}) makes more.",
-        merged.requests,
-        merged.bytes,
-        merged.seconds,
+    said = (
+        f"Zarr asks for {counted(now.requests, 'range')} one by one; merged, neighbouring ranges "
+        f"take {counted(merged.requests, 'request')}."
     )
+    remedy = (
+        "refs.filesystem().cat(keys) merges them all; refs.to_xarray() merges what Zarr requests "
+        "together, which zarr.config.set({'async.concurrency': 64}) makes more."
+    )
+    after = merged.requests, merged.bytes, merged.seconds
+    yield _finding("asked-apart", cost, said, remedy, *after)
 
 
 def few_at_a_time(cost: AccessCost, place: Connection) -> Iterator[AdviceFinding]:
@@ -236,20 +225,15 @@ def few_at_a_time(cost: AccessCost, place: Connection) -> Iterator[AdviceFinding
         return
     if now.requests <= ZARR.at_once or now.largest is None:
         return
-    seconds = place.seconds_of_one(now.requests, now.bytes, now.largest, MORE_AT_ONCE)
+    seconds = place.seconds(now.requests, now.bytes, now.largest, MORE_AT_ONCE)
     if now.seconds < seconds * _LEAST_GAIN:
         return
-    yield _finding(
-        "few-at-a-time",
-        cost,
-        f"{cost.path or 'The root array'}, {cost.name}: "
-        f"{counted(now.requests, 'request')}, ten at a time, take "
-        f"about {now.seconds:.2g} s; {MORE_AT_ONCE} at a time {seconds:.2g} s.",
-        f"zarr.config.set({{'async.concurrency': {MORE_AT_ONCE}}}).",
-        now.requests,
-        now.bytes,
-        seconds,
+    said = (
+        f"{counted(now.requests, 'request')}, ten at a time, take about {now.seconds:.2g} s; "
+        f"{MORE_AT_ONCE} at a time {seconds:.2g} s."
     )
+    remedy = f"zarr.config.set({{'async.concurrency': {MORE_AT_ONCE}}})."
+    yield _finding("few-at-a-time", cost, said, remedy, now.requests, now.bytes, seconds)
 
 
 def small_chunks(full: AccessCost, place: Connection) -> Iterator[AdviceFinding]:
@@ -261,18 +245,11 @@ def small_chunks(full: AccessCost, place: Connection) -> Iterator[AdviceFinding]
     seconds = _seconds(after, now.bytes, place)
     if size >= _SMALL_CHUNK or now.requests < _MANY_REQUESTS or now.seconds < 2 * seconds:
         return
-    yield _finding(
-        "small-chunks",
-        full,
-        f"{full.path or 'The root array'}, {full.name}: "
-        f"{now.requests:,} chunks of {size_text(round(size))} on "
-        f"average; in chunks of {size_text(GOOD_CHUNK)} it takes {counted(after, 'request')}."
-        f"{_copy_text(full, place)}",
-        _copy_code_text(full),
-        after,
-        now.bytes,
-        seconds,
+    said = (
+        f"{now.requests:,} chunks of {size_text(round(size))} on average; in chunks of "
+        f"{size_text(GOOD_CHUNK)} it takes {counted(after, 'request')}.{_copy_text(full, place)}"
     )
+    yield _finding("small-chunks", full, said, _copy_code_text(full), after, now.bytes, seconds)
 
 
 def large_chunks(cost: AccessCost, full: AccessCost, place: Connection) -> Iterator[AdviceFinding]:
@@ -289,18 +266,11 @@ def large_chunks(cost: AccessCost, full: AccessCost, place: Connection) -> Itera
     if now.bytes < GOOD_CHUNK or now.seconds < 2 * seconds:
         return
     share = "less than 0.01%" if used < 0.00005 else f"{used:.2%}"  # 0 would be none
-    yield _finding(
-        "large-chunks",
-        cost,
-        f"{cost.path or 'The root array'}, {cost.name}: "
-        f"of {size_text(now.bytes)} in "
-        f"{counted(now.requests, 'chunk')}, {share} are used; in "
-        f"chunks made for it about {size_text(size)} are fetched.{_copy_text(full, place)}",
-        _copy_code_text(cost),
-        requests,
-        size,
-        seconds,
+    said = (
+        f"of {size_text(now.bytes)} in {counted(now.requests, 'chunk')}, {share} are used; in "
+        f"chunks made for it about {size_text(size)} are fetched.{_copy_text(full, place)}"
     )
+    yield _finding("large-chunks", cost, said, _copy_code_text(cost), requests, size, seconds)
 
 
 def _copy_code_text(cost: AccessCost) -> str:
@@ -336,17 +306,9 @@ def layout_bound(
         if now.seconds is not None and now.bytes is not None:
             fetched = now.bytes * (cost.used / cost.decoded)
             gained = now.seconds - _seconds(copied, fetched, place)
+    least, took = (cost.least_requests, cost.least_bytes), copy_seconds(full, place)
     yield LayoutBound(
-        cost.path,
-        cost.name,
-        now.requests,
-        now.bytes,
-        cost.least_requests,
-        cost.least_bytes,
-        copied,
-        size,
-        copy_seconds(full, place),
-        gained,
+        cost.path, cost.name, now.requests, now.bytes, *least, copied, size, took, gained
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -11,7 +12,6 @@ from refexplorer.checks.axes import is_axis
 from refexplorer.checks.compare.cf import is_time, times, unpacked
 from refexplorer.checks.compare.inline import InlineValues, MatchedFile, compare_inline
 from refexplorer.checks.compare.metadata import (
-    Differing,
     is_filled_alike,
     metadata_differences,
     not_compared,
@@ -25,10 +25,8 @@ from refexplorer.checks.compare.placing import (
     NativeReferences,
     aligned,
     expected,
-    first_keys,
     grouped,
     is_cut,
-    key_of,
     set_indices,
 )
 from refexplorer.checks.compare.set_array import NOWHERE, SetArray
@@ -207,18 +205,19 @@ class FileComparison:
         """Yield references that lead to no chunk of the file, or to another array."""
         ours, found, filed = self._matched.arrays[path], self._references[path], self._matched.filed
         at, groups = filed.find(found.offsets, found.lengths), self._groups[path]
-        keys = key_of(ours, found.numbers)
-        inside = found.numbers >= 0
+        numbers, inside = found.numbers, found.numbers >= 0
+
+        def wrong(cause: str, rows: np.ndarray, said: str) -> FileDifference:
+            said = f"{ours.meta.key_at(numbers[rows[0]])} {said}"
+            return FileDifference.of_chunks(cause, ours.meta, numbers[rows], said)
+
         lost = np.flatnonzero(inside & (at.owners == NOWHERE))
         if len(lost):
-            row = int(lost[0])
-            message = f"{keys(row)} at byte {int(found.offsets[row]):,} is in no chunk of the file"
-            yield FileDifference("offset", None, None, message, len(lost), first_keys(keys, lost))
-        if groups and self._is_of_another(path, groups[0].native.name):
-            name = groups[0].native.name
-            message = f"{keys(0)} is a chunk of `{name}`, not of `{path}`"
-            yield FileDifference("other-array", None, None, message, len(found.numbers),
-                          first_keys(keys, np.arange(len(found.numbers))))  # fmt: skip
+            said_at = f"at byte {int(found.offsets[lost[0]]):,} is in no chunk of the file"
+            yield wrong("offset", lost, said_at)
+        if groups and self._is_of_another(path, name := groups[0].native.name):
+            said_of = f"is a chunk of `{name}`, not of `{path}`"
+            yield wrong("other-array", np.arange(len(numbers)), said_of)
         mine = {group.place for group in groups}
         expected_name = groups[0].native.name if groups else path
         if (named := filed.places.get(path)) is not None:
@@ -226,10 +225,8 @@ class FileComparison:
         for place in sorted(set(at.owners[inside].tolist()) - mine - {NOWHERE}):
             rows = np.flatnonzero(inside & (at.owners == place))
             other = filed.arrays[place].name
-            message = f"{keys(int(rows[0]))} is a chunk of `{other}`, not of `{expected_name}`"
-            yield FileDifference(
-                "other-array", None, None, message, len(rows), first_keys(keys, rows)
-            )
+            said_of = f"is a chunk of `{other}`, not of `{expected_name}`"
+            yield wrong("other-array", rows, said_of)
 
     def _is_of_another(self, path: str, name: str) -> bool:
         """Say whether a file of Zarr, which is a chunk, is one of another array of the set."""
@@ -250,8 +247,8 @@ class FileComparison:
             differing += _of_shape(group)
         noted = {(each.cause, each.ours, each.theirs) for each in record.findings}
         for each in differing:
-            if each not in noted:
-                record.findings.append(FileDifference(*each, None, len(group.rows)))
+            if (each.cause, each.ours, each.theirs) not in noted:
+                record.findings.append(replace(each, count=len(group.rows)))
 
     def _note_misplaced(self, group: NativeReferences, origin: np.ndarray, record: Record) -> None:
         path, known = group.ours.meta.path, self._matched.filed.chunks[group.place]
@@ -260,17 +257,14 @@ class FileComparison:
         away = (group.moves != origin).any(axis=1) & (states[group.rows] == SAME)
         if not away.any():
             return
-        bad = np.flatnonzero(away)
-        keys = key_of(group.ours, self._references[path].numbers[group.rows])
-        row = int(bad[0])
-        index = known.indices[group.chunks[row]].tolist()
+        meta, numbers = group.ours.meta, self._references[path].numbers[group.rows[away]]
+        index = known.indices[group.chunks[int(np.argmax(away))]].tolist()
         message = (
-            f"{keys(row)} is chunk {index} of `{group.native.name}` in a file that starts at "
-            f"element {origin.tolist()} of the array"
+            f"{meta.key_at(numbers[0])} is chunk {index} of `{group.native.name}` in a file that "
+            f"starts at element {origin.tolist()} of the array"
         )
-        named = first_keys(keys, bad)
-        record.findings.append(FileDifference("misplaced", None, None, message, len(bad), named))
-        states[group.rows[bad]] = MOVED
+        record.findings.append(FileDifference.of_chunks("misplaced", meta, numbers, message))
+        states[group.rows[away]] = MOVED
 
     def _note_lacking(self, group: NativeReferences, record: Record) -> None:
         """Note chunks of the file that no reference of the part is of."""
@@ -318,7 +312,7 @@ class FileComparison:
             return None
         record = self._new(path, native)
         record.findings += [
-            FileDifference(each.cause, each.ours, each.theirs)
+            each
             for each in metadata_differences(ours, native, lie, True)
             if each.cause not in _OF_CHUNKS
         ]
@@ -359,15 +353,15 @@ def _span(groups: list[NativeReferences], record: Record) -> None:
     record.start, record.shape = first.tolist(), (stops.max(axis=0) - first).tolist()
 
 
-def _of_shape(group: NativeReferences) -> Iterator[Differing]:
+def _of_shape(group: NativeReferences) -> Iterator[FileDifference]:
     """Yield that the file's array does not fit into the set's, or ends inside a chunk."""
     whole, lie = np.array(group.ours.meta.shape), np.array(group.lie.shape)
     stops = group.origin + lie
     if (stops > whole).any():
-        yield Differing("shape", said(group.ours.meta.shape), said(group.native.shape))
+        yield FileDifference("shape", said(group.ours.meta.shape), said(group.native.shape))
     elif not group.is_cut and group.native.varying is None:
         rest = (lie % np.array(group.lie.chunks) != 0) & (stops < whole)
         if rest.any():
             axis = int(np.argmax(rest))
             ends = f"{int(lie[axis]):,} elements along dimension {axis}"
-            yield Differing("ragged", f"chunks of {group.lie.chunks[axis]:,}", ends)
+            yield FileDifference("ragged", f"chunks of {group.lie.chunks[axis]:,}", ends)

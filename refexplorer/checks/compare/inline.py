@@ -224,8 +224,7 @@ def compare_inline(
     lie = aligned(ours, native)
     if lie is None:
         return False
-    for each in dimension_differences(ours, native):
-        record.findings.append(FileDifference(each.cause, each.ours, each.theirs))
+    record.findings += dimension_differences(ours, native)
     origin = origins.of(ours, lie)
     filed = None if origin is None else matched.whole(native)
     if origin is None or filed is None:
@@ -250,8 +249,7 @@ def compare_inline(
     if found.differs.any():
         record.findings.append(_values_difference(ours, native, held, lie, origin, found))
         # of values that were encoded anew the packing may differ, and mean the same
-        why = packing_differences(ours, native)
-        record.findings += (FileDifference(each.cause, each.ours, each.theirs) for each in why)
+        record.findings += packing_differences(ours, native)
     return True
 
 

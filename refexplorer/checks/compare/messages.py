@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -23,12 +23,11 @@ from refexplorer.checks.compare.placing import (
     OUTSIDE,
     SAME,
     FileReferences,
-    first_keys,
-    key_of,
     set_indices,
 )
 from refexplorer.checks.compare.set_array import NOWHERE, FileLayout, FoundChunks, SetArray
 from refexplorer.checks.records import (
+    NAMED_KEYS,
     WHOLE,
     FileDifference,
     FileObjects,
@@ -119,16 +118,6 @@ def chunk_of(
 FORM = "GRIB"
 
 
-@dataclass
-class _OddMessages:
-    """References to messages that differ for one cause."""
-
-    message: str
-    ours: str | None = None
-    theirs: str | None = None
-    rows: list[int] = field(default_factory=list)
-
-
 class MessageComparison:
     """The comparison of one file; parameters as `FileComparison` has them."""
 
@@ -206,20 +195,18 @@ class MessageComparison:
         states = np.full(len(found.numbers), SAME, np.uint8)
         record = Record(self._base.number, self._base.target, path, "messages", FORM)
         record.references = len(states)
-        notes: dict[tuple[str, str | None], _OddMessages] = {}
-        keys = key_of(ours, found.numbers)
+        notes: dict[tuple[str, str | None], FileDifference] = {}
         for row in range(len(states)):
             if found.numbers[row] < 0:
                 states[row] = OUTSIDE
                 continue
-            for cause, note in self._of_reference(ours, found, at, row, keys(row)):
-                kept = notes.setdefault((cause, note.theirs), note)
-                kept.rows.append(row)
+            key = ours.meta.key_at(found.numbers[row])
+            for note in self._of_reference(ours, found, at, row, key):
+                kept = notes.setdefault((note.cause, note.theirs), replace(note, count=0))
+                kept.count += 1
+                kept.keys += [key] * (len(kept.keys) < NAMED_KEYS)
                 states[row] = MOVED
-        for (cause, _), note in notes.items():
-            named = first_keys(keys, np.array(note.rows))
-            found_so = note.ours, note.theirs, note.message or None
-            record.findings.append(FileDifference(cause, *found_so, len(note.rows), named))
+        record.findings += notes.values()
         record.unchecked += self._unchecked(ours)
         wanted, reason = self._wanted(ours)
         if (states == SAME).any():
@@ -280,53 +267,55 @@ class MessageComparison:
 
     def _of_reference(
         self, ours: SetArray, found: FileReferences, at: FoundChunks, row: int, key: str
-    ) -> Iterator[tuple[str, _OddMessages]]:
+    ) -> Iterator[FileDifference]:
         """Yield what is wrong of one reference."""
         owner, inside = int(at.owners[row]), int(at.inside[row])
         if owner == NOWHERE:
             where = f"{key} at byte {int(found.offsets[row]):,} is in no message of the file"
-            yield "offset", _OddMessages(where)
+            yield FileDifference("offset", message=where)
             return
         native, chunks = self._filed.arrays[owner], self._filed.chunks[owner]
         assert chunks is not None
         if inside:
             where = f"{key} starts {inside:,} bytes inside message {native.name}"
-            yield "offset", _OddMessages(where)
+            yield FileDifference("offset", message=where)
             return
         given, length = int(found.lengths[row]), int(chunks.lengths[0])
         if given >= 0 and given != length:
-            yield "length", _OddMessages(f"{key} has {given:,} bytes, the message {length:,}")
+            yield FileDifference(
+                "length", message=f"{key} has {given:,} bytes, the message {length:,}"
+            )
         yield from self._of_message(ours, native, key)
         yield from self._of_place(ours, native, int(found.numbers[row]), key)
 
-    def _of_message(
-        self, ours: SetArray, native: FileArray, key: str
-    ) -> Iterator[tuple[str, _OddMessages]]:
+    def _of_message(self, ours: SetArray, native: FileArray, key: str) -> Iterator[FileDifference]:
         """Compare what the array is said to be with what the message is."""
         codec, theirs = codec_of(ours), native.attributes
         shape = ours.meta.chunks[-len(native.shape) :]
         if shape != native.shape and prod(ours.meta.chunks) != prod(native.shape):
-            yield "shape", _OddMessages("", said(ours.meta.chunks), said(native.shape))
+            yield FileDifference("shape", said(ours.meta.chunks), said(native.shape))
         if codec.get("dtype") and str(ours.dtype) != np.dtype(codec["dtype"]).name:
-            yield "dtype", _OddMessages("", said(str(ours.dtype)), f"{codec['dtype']} by its codec")
+            yield FileDifference("dtype", said(str(ours.dtype)), f"{codec['dtype']} by its codec")
         if codec.get("var") in GRID:
             return
         mine = name_of(ours)
         if mine is not None and mine not in names_of(native):
             other = theirs.get("shortName")
-            yield "other-array", _OddMessages(f"{key} is a message of `{other}`, not of `{mine}`")
+            yield FileDifference(
+                "other-array", message=f"{key} is a message of `{other}`, not of `{mine}`"
+            )
             return
         names = (ours.meta.dimensions or ())[-len(native.shape) :]
         filed = native.dimensions or ()
         if names != filed and sorted(names) == sorted(filed):
-            yield "dimensions", _OddMessages("", ", ".join(names), ", ".join(filed))
+            yield FileDifference("dimensions", ", ".join(names), ", ".join(filed))
         units = ours.attribute("units")
         if units is not None and not same_value(units, theirs.get("units")):
-            yield "units", _OddMessages("", said(units), said(theirs.get("units")))
+            yield FileDifference("units", said(units), said(theirs.get("units")))
 
     def _of_place(
         self, ours: SetArray, native: FileArray, chunk: int, key: str
-    ) -> Iterator[tuple[str, _OddMessages]]:
+    ) -> Iterator[FileDifference]:
         """Compare the coordinates that the set holds at a chunk with those of its message."""
         index = dict(
             zip(ours.meta.dimensions or (), set_indices(ours, np.array([chunk]))[0], strict=False)
@@ -345,7 +334,7 @@ class MessageComparison:
             is_alone = place in self._places[path]  # other messages of the place agree with the set
             if differs and (dimensions == (mine.name,) or is_alone):
                 text = f"{key} is a message of {name} {said(both[1])}, the set says {said(both[0])}"
-                yield "misplaced", _OddMessages(text)
+                yield FileDifference("misplaced", message=text)
             else:
                 self._see(path, list(place), [1] * len(place), differs, both)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from refexplorer.checks.compare.cf import calendar_of, is_time, same_times
 from refexplorer.checks.compare.placing import Alignment
 from refexplorer.checks.compare.set_array import SetArray, plain_name
+from refexplorer.checks.records import FileDifference
 from refexplorer.formats.datafiles.data_file import FileArray, FileFilter
 
 _LOSSLESS = {"level", "clevel", "blocksize", "acc", "typesize", "checksum", "format", "preset"}
@@ -31,14 +32,6 @@ _NO_NAME = "phony_dim_"
 """What h5netcdf and kerchunk call a dimension that has no name."""
 
 
-class Differing(NamedTuple):
-    """One field that differs: its cause, and both sides as texts."""
-
-    cause: str
-    ours: str
-    theirs: str
-
-
 def said(value: Any) -> str:
     """Return a value as a short text."""
     if isinstance(value, float | np.floating):
@@ -53,21 +46,21 @@ def said(value: Any) -> str:
 
 def metadata_differences(
     ours: SetArray, native: FileArray, lie: Alignment, cut: bool
-) -> Iterator[Differing]:
+) -> Iterator[FileDifference]:
     """Yield the fields that differ.
 
     Shapes along joined dimensions are compared by the caller, who knows all files.
     """
     yield from _of_type(ours, native)
     if not cut and not ours.meta.varying and ours.meta.chunks != lie.chunks:
-        yield Differing("chunk-shape", said(ours.meta.chunks), said(native.chunks))
+        yield FileDifference("chunk-shape", said(ours.meta.chunks), said(native.chunks))
     mine, filed = ours.filters, native.filters
     if mine is not None and filed is not None and not _same_filters(mine, filed):
-        yield Differing("filters", _names(mine), _names(filed))
+        yield FileDifference("filters", _names(mine), _names(filed))
     if ours.order not in (None, native.order):
-        yield Differing("order", said(ours.order), said(native.order))
+        yield FileDifference("order", said(ours.order), said(native.order))
     if not is_filled_alike(ours, native):
-        yield Differing("fill_value", said(ours.fill_value), said(native.fill_value))
+        yield FileDifference("fill_value", said(ours.fill_value), said(native.fill_value))
     yield from _of_attributes(ours, native)
     yield from dimension_differences(ours, native)
 
@@ -82,7 +75,7 @@ def not_compared(ours: SetArray, native: FileArray) -> Iterator[str]:
         yield "names of dimensions"
 
 
-def _of_type(ours: SetArray, native: FileArray) -> Iterator[Differing]:
+def _of_type(ours: SetArray, native: FileArray) -> Iterator[FileDifference]:
     one, other = ours.dtype, native.dtype
     if one is None or "O" in (one.kind, other.kind) or one == other:
         return
@@ -90,13 +83,13 @@ def _of_type(ours: SetArray, native: FileArray) -> Iterator[Differing]:
         if not _same_fields(one, other):
             is_turned = _same_fields(one.newbyteorder("="), other.newbyteorder("="))
             cause = "byte-order" if is_turned else "dtype"
-            yield Differing(cause, said(_fields(one)), said(_fields(other)))
+            yield FileDifference(cause, said(_fields(one)), said(_fields(other)))
         return
     is_boolean = "b" in (one.kind, other.kind)  # in HDF5 an enumeration of one byte
     if one.newbyteorder("=") == other.newbyteorder("="):
-        yield Differing("byte-order", one.str, other.str)
+        yield FileDifference("byte-order", one.str, other.str)
     elif one.itemsize != other.itemsize or not (is_boolean or {one.kind, other.kind} <= set("VS")):
-        yield Differing("dtype", one.str, other.str)
+        yield FileDifference("dtype", one.str, other.str)
 
 
 def _same_fields(ours: np.dtype[Any], theirs: np.dtype[Any]) -> bool:
@@ -192,17 +185,17 @@ def same_value(one: Any, other: Any, dtype: np.dtype[Any] | None = None) -> bool
         return bool(one == other)
 
 
-def packing_differences(ours: SetArray, native: FileArray) -> Iterator[Differing]:
+def packing_differences(ours: SetArray, native: FileArray) -> Iterator[FileDifference]:
     """Yield what differs of the attributes that say how values are packed."""
     theirs = native.attributes.get
     for name, idle in _PACKING.items():
         one, other = ours.attribute(name), theirs(name)
         if not _close(idle if one is None else one, idle if other is None else other):
-            yield Differing(name, said(one), said(other))
+            yield FileDifference(name, said(one), said(other))
     if ours.dtype is not None and {ours.dtype.kind, native.dtype.kind} <= set("iu"):
         mine = _is_unsigned(ours.attribute("_Unsigned"), ours.dtype)
         if mine != _is_unsigned(theirs("_Unsigned"), native.dtype):
-            yield Differing(
+            yield FileDifference(
                 "_Unsigned", said(ours.attribute("_Unsigned")), said(theirs("_Unsigned"))
             )
     yield from _of_missing(ours, native)
@@ -214,19 +207,19 @@ def _is_unsigned(attribute: Any, dtype: np.dtype[Any]) -> bool:
     return text == "true" if text in ("true", "false") else dtype.kind == "u"
 
 
-def _of_attributes(ours: SetArray, native: FileArray) -> Iterator[Differing]:
+def _of_attributes(ours: SetArray, native: FileArray) -> Iterator[FileDifference]:
     theirs = native.attributes.get
     yield from packing_differences(ours, native)
     if is_time(theirs("units")) or is_time(ours.attribute("units")):
         if calendar_of(ours.attribute) != calendar_of(theirs):
-            yield Differing("calendar", calendar_of(ours.attribute), calendar_of(theirs))
+            yield FileDifference("calendar", calendar_of(ours.attribute), calendar_of(theirs))
         elif not same_times(ours.attribute, theirs):
-            yield Differing("units", said(ours.attribute("units")), said(theirs("units")))
+            yield FileDifference("units", said(ours.attribute("units")), said(theirs("units")))
     elif not same_value(ours.attribute("units"), theirs("units")):
-        yield Differing("units", said(ours.attribute("units")), said(theirs("units")))
+        yield FileDifference("units", said(ours.attribute("units")), said(theirs("units")))
 
 
-def _of_missing(ours: SetArray, native: FileArray) -> Iterator[Differing]:
+def _of_missing(ours: SetArray, native: FileArray) -> Iterator[FileDifference]:
     """Compare what stands for missing values.
 
     In Zarr v2 xarray takes the fill value for it, so that writers may leave ``_FillValue`` out.
@@ -235,10 +228,10 @@ def _of_missing(ours: SetArray, native: FileArray) -> Iterator[Differing]:
     kept = ours.missing if one is None and other is not None else one
     is_idle = {_is_nan(each) or each is None for each in (kept, other)} == {True}
     if not is_idle and not same_value(kept, other, ours.dtype):
-        yield Differing("_FillValue", said(kept), said(other))
+        yield FileDifference("_FillValue", said(kept), said(other))
     one, other = ours.attribute("missing_value"), native.attributes.get("missing_value")
     if not same_value(_plain(one), _plain(other), ours.dtype):
-        yield Differing("missing_value", said(one), said(other))
+        yield FileDifference("missing_value", said(one), said(other))
 
 
 def _plain(value: Any) -> Any:
@@ -268,13 +261,13 @@ def _close(one: Any, other: Any) -> bool:
     return singles[0] == singles[1] and (singles[0] == left or singles[1] == right)
 
 
-def dimension_differences(ours: SetArray, native: FileArray) -> Iterator[Differing]:
+def dimension_differences(ours: SetArray, native: FileArray) -> Iterator[FileDifference]:
     """Yield that both name the dimensions otherwise, or in another order."""
     names, theirs = ours.meta.dimensions, native.dimensions
     if not theirs or any(not name or name.startswith(_NO_NAME) for name in theirs):
         return
     if not names and len(theirs) == len(ours.meta.shape) and not _is_of_tiff(theirs):
-        yield Differing("dimensions", "none", ", ".join(theirs))
+        yield FileDifference("dimensions", "none", ", ".join(theirs))
     if not names or len(theirs) > len(names):
         return
     if _is_of_tiff(theirs):
@@ -287,4 +280,4 @@ def dimension_differences(ours: SetArray, native: FileArray) -> Iterator[Differi
         left = iter(names)
         same = all(name.rpartition("/")[2] in left for name in theirs)
     if not same and not any(name.startswith(_NO_NAME) for name in names):
-        yield Differing("dimensions", ", ".join(names), ", ".join(theirs))
+        yield FileDifference("dimensions", ", ".join(names), ", ".join(theirs))

@@ -7,7 +7,6 @@ stacked, come with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
@@ -16,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refexplorer.checks.compare.set_array import NOWHERE, FileLayout, FoundChunks, SetArray
-from refexplorer.checks.records import NAMED_KEYS, FileDifference
+from refexplorer.checks.records import FileDifference
 from refexplorer.checks.states import LedgerState
 from refexplorer.core.text import counted
 from refexplorer.formats.datafiles.data_file import FileArray, FileChunks
@@ -321,48 +320,37 @@ def _ranges_compared(
     """Compare starts and lengths with those of the chunks; return the states, shape ``(n,)``."""
     known = filed.chunks[group.place]
     assert known is not None
-    keys = key_of(group.ours, found.numbers[group.rows])
+    meta, numbers = group.ours.meta, found.numbers[group.rows]
     exact, chunks, name = group.is_exact, group.chunks, group.native.name
     states = np.full(len(group.rows), SAME, np.uint8)
 
     def note(cause: str, wrong: np.ndarray, message: str | None = None) -> None:
-        rows = np.flatnonzero(wrong)
-        states[rows] = MOVED
-        named = first_keys(keys, rows)
-        group.findings.append(FileDifference(cause, None, None, message, len(rows), named))
+        states[wrong] = MOVED
+        group.findings.append(FileDifference.of_chunks(cause, meta, numbers[wrong], message))
 
     if not exact.all():
         row = int(np.argmin(exact))
         where = known.indices[chunks[row]].tolist()
-        inside = counted(int(group.inside[row]), "byte")
-        note("offset", ~exact, f"{keys(row)} starts {inside} inside chunk {where} of `{name}`")
+        inside = f"{counted(int(group.inside[row]), 'byte')} inside chunk {where} of `{name}`"
+        note("offset", ~exact, f"{meta.key_at(numbers[row])} starts {inside}")
     lengths = np.full(len(chunks), group.piece) if group.is_cut else known.lengths[chunks]
     given = found.lengths[group.rows]
     wrong = exact & (given != lengths) & (given >= 0)
     if wrong.any():
         row = int(np.argmax(wrong))
         has = counted(int(given[row]), "byte")
-        note("length", wrong, f"{keys(row)} has {has}, the chunk of `{name}` {int(lengths[row]):,}")
-    if axes := group.ours.meta.varying:
-        indices = set_indices(group.ours, found.numbers[group.rows])
+        said = f"{meta.key_at(numbers[row])} has {has}, the chunk of `{name}`"
+        note("length", wrong, f"{said} {int(lengths[row]):,}")
+    if axes := meta.varying:
+        indices = set_indices(group.ours, numbers)
         shapes = np.stack([a.lengths_of(i) for a, i in zip(axes, indices.T, strict=True)], axis=1)
         theirs = group.lie.shapes_of(known.indices[chunks])
         odd = np.flatnonzero((shapes != theirs).any(axis=1))
         if len(odd):
-            named = first_keys(keys, odd)
-            both = str(tuple(shapes[odd[0]].tolist())), str(tuple(theirs[odd[0]].tolist()))
-            group.findings.append(FileDifference("chunk-shape", *both, None, len(odd), named))
+            of_odd = FileDifference.of_chunks("chunk-shape", meta, numbers[odd])
+            of_odd.ours, of_odd.theirs = (str((*s[odd[0]].tolist(),)) for s in (shapes, theirs))
+            group.findings.append(of_odd)
     masks = np.zeros(len(chunks)) if known.masks is None else known.masks[chunks]
     if len(np.unique(masks)) > 1:  # else all are encoded alike, and `native` says how
         note("filter-mask", masks != 0)
     return states
-
-
-def key_of(ours: SetArray, numbers: np.ndarray) -> Callable[[int], str]:
-    """Return what names the key of a row; `numbers` are those of the chunks."""
-    return lambda row: ours.meta.chunk_key(ours.meta.index_at(int(numbers[row])))
-
-
-def first_keys(keys: Callable[[int], str], rows: np.ndarray) -> list[str]:
-    """Return the keys of the first rows, as findings name them."""
-    return [keys(row) for row in rows[:NAMED_KEYS].tolist()]

@@ -73,7 +73,7 @@ def held_coordinate(opened: OpenedSet, limits: Limits, ours: SetArray) -> Stored
     meta = ours.meta
     held = InlineValues(limits)
     for number in range(meta.chunk_count):
-        entry = opened.lookup(meta.chunk_key(meta.index_at(number)))
+        entry = opened.lookup(meta.key_at(number))
         if entry is None:
             continue
         if not isinstance(entry[1], Inline | Base64):

@@ -22,7 +22,6 @@ from refexplorer.checks.records import (
     FAILED,
     FORBIDDEN,
     HELD,
-    NAMED_KEYS,
     SAME,
     STATES,
     UNCOMPARED,
@@ -293,10 +292,8 @@ class _PartRows:
 
 def _past_end_difference(ours: SetArray, numbers: np.ndarray, size: int) -> FileDifference:
     """Return that ranges reach past the end of a file."""
-    meta, chunks = ours.meta, numbers[numbers >= 0][:NAMED_KEYS].tolist()
-    keys = [meta.chunk_key(meta.index_at(number)) for number in chunks]
     text = f"which has {size:,} bytes"
-    return FileDifference("range-past-end", None, None, text, len(numbers), keys)
+    return FileDifference.of_chunks("range-past-end", ours.meta, numbers, text)
 
 
 def _count(record: Record, states: np.ndarray) -> None:

@@ -55,8 +55,13 @@ def numbers_of(column: pa.Array) -> np.ndarray:
 
 def distinct(numbers: np.ndarray) -> np.ndarray:
     """Return the different ones of some numbers, ascending; `numpy.unique` imports `numpy.ma`."""
-    ordered = np.sort(numbers)
-    return ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+    ordered = np.sort(_runs(numbers))  # of many numbers there are often few runs
+    return _runs(ordered)
+
+
+def _runs(numbers: np.ndarray) -> np.ndarray:
+    """Return the first number of each run of equal ones."""
+    return numbers[np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)]]
 
 
 def flags_of(column: pa.BooleanArray) -> np.ndarray:

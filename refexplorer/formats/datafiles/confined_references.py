@@ -19,7 +19,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
-from refexplorer.core.errors import LeftOutWarning, SourceError
+from refexplorer.core.errors import LeftOutWarning, SourceError, warn
 from refexplorer.core.files import Progress
 from refexplorer.core.limits import is_out_of_memory
 from refexplorer.core.processes import (
@@ -97,7 +97,7 @@ def made_references(file: DataFileSource, progress: Progress | None) -> MadeRefe
         return _with_entries(_made_here(file, progress), file.url)
     reply, data = _answer(file, progress)
     for sentence in reply["warned"]:
-        warnings.warn(sentence, LeftOutWarning, stacklevel=2)
+        warn(sentence, LeftOutWarning)
     if "missing" in reply:
         raise ImportError(reply["missing"])
     if "failed" in reply:
@@ -169,11 +169,10 @@ def _can_confine() -> bool:
     """Say whether there are processes, and warn once if not."""
     if has_processes():
         return True
-    warnings.warn(
+    warn(
         "This Python cannot start processes, so data files are read in this one: a damaged file "
         "can end it.",
         LeftOutWarning,
-        stacklevel=2,
     )
     return False
 

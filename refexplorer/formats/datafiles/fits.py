@@ -83,15 +83,12 @@ class FitsFile(DataFile):
                 self._numbers[str(number)] = name
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of all extensions with data."""
         return tuple(self._parts)
 
     def other_names(self) -> Mapping[str, str]:
-        """Return the numbers of extensions that have a name."""
         return self._numbers
 
     def objects(self) -> Iterator[FileObject]:
-        """Yield all extensions, and the bytes that belong to none."""
         for name in self._headers:
             yield FileObject(name, "header")
         for name, part in self._parts.items():
@@ -105,7 +102,6 @@ class FitsFile(DataFile):
         yield from gaps(self._ends, self._bytes.seek(0, 2))
 
     def array(self, name: str) -> FileArray:
-        """Return the metadata of an image or a table of numbers."""
         name = self._numbers.get(name, name)
         part = self._parts[name]
         try:
@@ -137,7 +133,6 @@ class FitsFile(DataFile):
         return FileArray(name, shape, shape, dtype, filters, None, None, attributes, unread)
 
     def chunks(self, name: str) -> FileChunks:
-        """Return the one block of an image or a table; errors as of `array`."""
         array = self.array(name)
         offset = self._parts[array.name].fileinfo()["datLoc"]
         part = self._parts[array.name]
@@ -150,7 +145,6 @@ class FitsFile(DataFile):
         )
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
-        """Read values, those of images scaled; errors as of `array`."""
         array = self.array(name)
         part = self._parts[array.name]
         try:
@@ -172,7 +166,6 @@ class FitsFile(DataFile):
             ) from error
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
 

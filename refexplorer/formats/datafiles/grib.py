@@ -111,11 +111,9 @@ class GribFile(DataFile):
             raise Unread("damaged", "The file has no message of GRIB.")
 
     def names(self) -> tuple[str, ...]:
-        """Return the numbers of all messages; further fields of a message have other labels."""
         return tuple(map(str, range(len(self._places))))
 
     def objects(self) -> Iterator[FileObject]:
-        """Yield all fields of all messages, and the bytes that belong to none."""
         for label in self.field_names():
             shape, barrier, title = None, None, ""
             try:
@@ -176,7 +174,6 @@ class GribFile(DataFile):
         return max(sum(kind == _DATA for kind, _, _ in _sections(self._file, offset, length)), 1)
 
     def array(self, name: str) -> FileArray:
-        """Return the metadata of a message."""
         if name in self._arrays:
             return self._arrays[name]
         with self._message(name) as message:
@@ -194,7 +191,6 @@ class GribFile(DataFile):
         return array
 
     def chunks(self, name: str) -> FileChunks:
-        """Return where a message is; errors as of `array`."""
         offset, length = self._place(name)
         rank = len(self.array(name).shape)
         return FileChunks(
@@ -202,7 +198,6 @@ class GribFile(DataFile):
         )
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
-        """Read values, NaN where they are missing, or the coordinates of the grid."""
         number, _, coordinate = name.partition("/")
         with self._message(number) as message:
             values: np.ndarray

@@ -150,15 +150,12 @@ class Hdf5File(DataFile):
         return path, found
 
     def names(self) -> tuple[str, ...]:
-        """Return the paths of all datasets; what has several links is named once."""
         return tuple(self._datasets)
 
     def other_names(self) -> Mapping[str, str]:
-        """Return the paths of further links, and the path in `names` of what they lead to."""
         return {name: led for name, led in self._same.items() if led in self._datasets}
 
     def objects(self) -> Iterator[FileObject]:
-        """Yield all links but those to the root: what is linked twice is an object and a link."""
         for path in self._groups:
             if path:
                 yield FileObject(path, "group")
@@ -193,11 +190,9 @@ class Hdf5File(DataFile):
         return FileObject(path, "array", shape, stored)
 
     def groups(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return the attributes of all groups."""
         return {path: self._attributes(group)[1] for path, group in self._groups.items()}
 
     def array(self, name: str) -> FileArray:
-        """Return the metadata of a dataset."""
         path, dataset = self._dataset(name)
         try:
             if path not in self._arrays:
@@ -302,7 +297,6 @@ class Hdf5File(DataFile):
         return None if path is None else posixpath.basename(path)
 
     def chunks(self, name: str) -> FileChunks:
-        """Return the stored chunks of a dataset: none of what was never written."""
         path, dataset = self._dataset(name)
         try:
             return self._located(path, dataset)
@@ -339,7 +333,6 @@ class Hdf5File(DataFile):
         )
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
-        """Read values, neither masked nor scaled."""
         path, dataset = self._dataset(name)
         try:
             _require_own_values(path, dataset.get_create_plist())
@@ -354,7 +347,6 @@ class Hdf5File(DataFile):
             ) from error
 
     def close(self) -> None:
-        """Close the file."""
         self._datasets.clear()
         self._file.close()
 

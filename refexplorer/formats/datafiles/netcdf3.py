@@ -76,11 +76,9 @@ class NetCdf3File(SizedDataFile):
         self._variables = {each.array.name: _with_records(each, records) for each in found}
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of all variables."""
         return tuple(self._variables)
 
     def objects(self) -> Iterator[FileObject]:
-        """Yield all variables; two of the same name, which no sound file has, are one."""
         for name, variable in self._variables.items():
             try:
                 stored, barrier = int(self.chunks(name).lengths.sum()), None
@@ -89,15 +87,12 @@ class NetCdf3File(SizedDataFile):
             yield FileObject(name, "array", variable.array.shape, stored, barrier)
 
     def groups(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return the attributes of the file."""
         return {"": self._attributes}
 
     def array(self, name: str) -> FileArray:
-        """Return the metadata of a variable; KeyError if there is none of this name."""
         return self._variables[name].array
 
     def chunks(self, name: str) -> FileChunks:
-        """Return the one block of a variable, or one for each record."""
         variable = self._variables[name]
         shape = variable.array.shape
         count = shape[0] if variable.has_records else 1
@@ -117,7 +112,6 @@ class NetCdf3File(SizedDataFile):
         return FileChunks(indices, offsets, np.full(count, variable.size, np.int64))
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
-        """Read values; errors as of `chunks`."""
         self._file.begin_values()
         variable, chunks = self._variables[name], self.chunks(name)
         array = variable.array
@@ -136,7 +130,6 @@ class NetCdf3File(SizedDataFile):
         return np.frombuffer(data, array.dtype).reshape(array.shape[variable.has_records :])
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
 

@@ -83,15 +83,12 @@ class TiffFile(DataFile):
         self.declared = len(self._levels) + len(self._places - self._of_levels)
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of all levels of all series."""
         return tuple(self._levels)
 
     def other_names(self) -> Mapping[str, str]:
-        """Return the root as another name of a single image."""
         return {"": "0"} if self._levels and "1" not in self._levels else {}
 
     def objects(self) -> Iterator[FileObject]:
-        """Yield all levels, and pages that are part of none."""
         for name in self._levels:
             shape, stored, barrier = None, 0, None
             try:
@@ -105,7 +102,6 @@ class TiffFile(DataFile):
                 yield FileObject(f"page at byte {page.offset:,}", "page")
 
     def groups(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return the root and the further series; of pyramids what their levels are."""
         found: dict[str, Mapping[str, Any]] = {}
         for number, series in enumerate(self._file.series):
             levels = [{"path": str(level)} for level in range(len(series.levels))]
@@ -114,7 +110,6 @@ class TiffFile(DataFile):
         return found
 
     def array(self, name: str) -> FileArray:
-        """Return the metadata of a level of a series."""
         name = self.other_names().get(name, name)
         series = self._levels[name]
         if any(page is None for page in series.pages):
@@ -159,7 +154,6 @@ class TiffFile(DataFile):
         return self._levels[f"{name.rpartition('/')[0]}/0".removeprefix("/")]
 
     def chunks(self, name: str) -> FileChunks:
-        """Return the tiles or strips that are stored."""
         array = self.array(name)
         try:
             if array.name not in self._chunks:
@@ -169,7 +163,6 @@ class TiffFile(DataFile):
             raise Unread("damaged", f"tifffile cannot read {name}: {error_text(error)}.") from error
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
-        """Read values; errors as of `array`."""
         import zarr
 
         array = self.array(name)
@@ -185,7 +178,6 @@ class TiffFile(DataFile):
             ) from error
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
 

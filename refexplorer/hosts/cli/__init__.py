@@ -180,7 +180,8 @@ def _is_closed_pipe(ended: BaseException) -> bool:
 
 
 def _wrong_call(error: BadParameter) -> str:
-    message = error.format_message().rstrip(".").replace("Value error, ", "")
+    message = error.format_message().rstrip(".")
+    message = message.removeprefix("Invalid value: ").replace("Value error, ", "")
     command = "refexplorer" if error.ctx is None else error.ctx.command_path
     return f"{message}{' See' if message.endswith('?') else '; see'} `{command} --help`."
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -60,9 +61,16 @@ ConcatDim = Annotated[
     str | None, typer.Option(help="Join the files matching SOURCE along this dimension.")
 ]
 
+_source: ContextVar[str] = ContextVar("source", default="SET")
+"""How the set that is open was named."""
 _options: ContextVar[Mapping[str, Any]] = ContextVar("options", default=MappingProxyType({}))
 """What `--storage-option` gave to the command that runs."""
 _WORDS = {"true": True, "false": False, "null": None, "none": None}
+
+
+def command_for(verb: str, *arguments: str) -> str:
+    """Return the command that does something with the set that is open, to copy from a message."""
+    return f"`{shlex.join(('refexplorer', verb, _source.get(), *arguments))}`"
 
 
 def asked_options() -> Mapping[str, Any]:
@@ -159,6 +167,7 @@ def open_set(
     source: str, templates: Mapping[str, str] | None = None, concat_dim: str | None = None
 ) -> ReferenceSet:
     """Open a set, saying on stderr how far it is, and what was read of data files on servers."""
+    _source.set(source)
     with output.print_warnings(), output.counting(f"Opening {source}", of_bytes=True) as progress:
         refs = open_references(
             read_argument(source),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import traitlets
 from ipywidgets import widget_serialization
 from msgspec.structs import replace
 
-from refexplorer.core.errors import LimitError, RefexplorerError, SourceError
+from refexplorer.core.errors import LimitError, RefexplorerError, SourceError, warn
 from refexplorer.core.files import OwnFiles, open_plain, read_within
 from refexplorer.core.limits import DEFAULT_LIMITS
 from refexplorer.formats.source import decode_text
@@ -264,7 +263,7 @@ class Exercises(TemplateEditor):
             left = {name: one for name, one in others.items() if name not in gone}
             write_answers(self._file, left | answers)
         except RefexplorerError as error:
-            warnings.warn(f"Your answers are not saved: {error}", stacklevel=2)
+            warn(f"Your answers are not saved: {error}")
             self._file = None
         self._kept = answers
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from refexplorer.core.errors import FetchError, InternalError, LimitError, RefexplorerError
 from refexplorer.core.limits import is_out_of_memory
-from refexplorer.core.text import EXTRAS, PACKAGES, missing_package
+from refexplorer.core.text import ADVICE, EXTRAS, PACKAGES, missing_package
 from refexplorer.io.access import Place, protocol_of, shown
 from refexplorer.io.fetch.background import Stopped
 
@@ -137,16 +137,13 @@ def require_packages(places: Iterable[str]) -> None:
 
 
 def _rename_advice(place: Place, url: str) -> str:
-    """Say where a relative URL was looked for, and how the set is told of another folder."""
+    """Return where a relative URL was looked for, and how to name another folder."""
     if not url or protocol_of(url) is not None or url.startswith("/"):
         return ""
     start = url.rpartition("/")[0] + "/" if "/" in url else url
     new = "FOLDER/" if "/" in url else f"FOLDER/{url}"
     where = "" if place.is_hidden else f" in {shown(place.url.rpartition('/')[0])}"
-    return (
-        f"{where}; if its files are in another folder, convert the set with "
-        f"--rename {shown(start)}={shown(new)}"
-    )
+    return f"{where}{ADVICE}convert the set with --rename {shown(start)}={shown(new)}"
 
 
 def _plain(error: BaseException) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,6 +14,7 @@ from refexplorer.core.errors import (
     LeftOutWarning,
     LimitError,
     RefexplorerError,
+    warn,
 )
 from refexplorer.io.fetch.failures import rejection_text
 from refexplorer.io.fetch.targets import Targets
@@ -131,11 +131,7 @@ def _opened(
         with saying_refusals("xarray", refs):
             found = open_(**plainly)
     if why:
-        warnings.warn(
-            f"Not read, so without an index, and times are numbers: {what}. {why}",
-            LeftOutWarning,
-            stacklevel=4,
-        )
+        warn(f"Not read, so without an index, and times are numbers: {what}. {why}", LeftOutWarning)
     return found
 
 

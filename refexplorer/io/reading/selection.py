@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from refexplorer.core.errors import DecodeError, LimitError, RefexplorerError
-from refexplorer.core.text import counted, masks_repr, size_text
+from refexplorer.core.text import counted, escape, masks_repr, size_text
 from refexplorer.io.access import Place, protocol_of
 from refexplorer.io.decode.sizes import Index, overlap, place_count
 from refexplorer.io.fetch.many import Advance
@@ -65,7 +65,8 @@ def estimate_selection(
     name = array.path or "the root array"
     if len(selection) > len(array.shape):
         raise RefexplorerError(
-            f"{name} has {counted(len(array.shape), 'dimension')}, not {len(selection)}."
+            f"{name} has {counted(len(array.shape), 'dimension')}, not {len(selection)}; give an "
+            "index or a slice for each."
         )
     parts = [*selection, *[slice(None)] * (len(array.shape) - len(selection))]
     places = tuple(map(places_along, parts, array.shape))
@@ -225,12 +226,18 @@ def _parts(
     array: ArrayMeta, selection: SelectionPart | Sequence[SelectionPart]
 ) -> list[int | slice]:
     """Return an index or a slice for each dimension."""
+    if isinstance(selection, str):
+        raise RefexplorerError(
+            "A selection is an index or a slice for each dimension, such as (0, slice(0, 10)), "
+            f"not the text {escape(selection, 100)!r}."
+        )
     given = list(selection) if isinstance(selection, Sequence) else [selection]
     missing = len(array.shape) - sum(part is not Ellipsis for part in given)
     if missing < 0 or sum(part is Ellipsis for part in given) > 1:
         name = array.path or "the root array"
         raise RefexplorerError(
-            f"{name} has {counted(len(array.shape), 'dimension')}, not {len(given)}."
+            f"{name} has {counted(len(array.shape), 'dimension')}, not {len(given)}; give an index "
+            "or a slice for each."
         )
     at = next((i for i, part in enumerate(given) if part is Ellipsis), len(given))
     full = [*given[:at], *[slice(None)] * missing, *given[at + 1 :]]

@@ -61,8 +61,8 @@ def _place(array: ArrayMeta, index: Sequence[int] | int) -> tuple[int, ...]:
         -length <= place < length for place, length in zip(index, shape, strict=True)
     ):
         raise DecodeError(
-            f"{array.path or 'The root array'} has no place {list(index)}; its shape is "
-            f"{list(shape)}."
+            f"{array.path or 'The root array'} has no element {list(index)}; its shape is "
+            f"{list(shape)}, so the last one is {[length - 1 for length in shape]}."
         )
     return tuple(int(place) % length for place, length in zip(index, shape, strict=True))
 

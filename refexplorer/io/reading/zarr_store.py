@@ -16,6 +16,7 @@ from concurrent.futures import Future
 from contextvars import ContextVar, copy_context
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 import zarr
 from zarr.abc.store import (
@@ -171,6 +172,7 @@ class ReferenceStore(Store):
         self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None
     ) -> Buffer | None:
         """Return the bytes of a key, those of a chunk together with the rest of its selection."""
+        _be_quiet(asyncio.get_running_loop())
         if byte_range is None and (plan := current_plan.get()) is not None:
             with as_internal_error(key):
                 plan.begin(key)
@@ -286,6 +288,23 @@ class ReferenceStore(Store):
         except (LimitError, DecodeError) as error:
             raise undecodable(self.references, key, str(error), type(error)) from None
         return data
+
+
+def _be_quiet(loop: asyncio.AbstractEventLoop) -> None:
+    """Keep asyncio from printing our errors of tasks that Zarr abandons when another one fails."""
+    if loop in _quiet:
+        return
+    before = loop.get_exception_handler() or type(loop).default_exception_handler
+
+    def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        if not isinstance(context.get("exception"), RefexplorerError):
+            before(loop, context)
+
+    loop.set_exception_handler(handle)
+    _quiet.add(loop)
+
+
+_quiet: WeakSet[asyncio.AbstractEventLoop] = WeakSet()
 
 
 def _bounds(part: ByteRequest | None) -> tuple[int | None, int | None]:

@@ -69,30 +69,24 @@ class ConfinedFile(SizedDataFile):
         self.declared = self._metadata.declared
 
     def names(self) -> tuple[str, ...]:
-        """Return the paths of all arrays."""
         return tuple(self._metadata.arrays)
 
     def other_names(self) -> Mapping[str, str]:
-        """Return other names of arrays, and that which `names` has."""
         return self._metadata.others
 
     def objects(self) -> Iterator[FileObject]:
-        """Yield everything in the file."""
         yield from self._metadata.objects
 
     def groups(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return the attributes of all groups."""
         return self._metadata.groups
 
     def array(self, name: str) -> FileArray:
-        """Return the metadata of an array; KeyError, or `Unread`, if there are none."""
         found = self._metadata.arrays[self._metadata.others.get(name, name)]
         if isinstance(found, Unread):
             raise found
         return found
 
     def chunks(self, name: str) -> FileChunks:
-        """Return the stored chunks of an array; errors as of `array`."""
         name = self.array(name).name
         found = self._metadata.chunks.get(name)
         if found is None:
@@ -102,7 +96,6 @@ class ConfinedFile(SizedDataFile):
         return found
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
-        """Read values with the library of the format, neither masked nor scaled."""
         array = self.array(name.partition("/")[0] if self.form == "GRIB" else name)
         slices = [each.indices(n) for each, n in zip(selection, array.shape, strict=True)]
         asked = name if self.form == "GRIB" else array.name
@@ -121,7 +114,6 @@ class ConfinedFile(SizedDataFile):
         return found
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
     def _ask(self, head: dict[str, Any]) -> bytes:

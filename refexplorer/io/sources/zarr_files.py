@@ -78,28 +78,22 @@ class ZarrChunkFile(SizedDataFile):
             self._arrays[self._inner] = _native(inner)
 
     def names(self) -> tuple[str, ...]:
-        """Return the name of the array; of a shard that of its inner chunks, too."""
         return tuple(self._arrays)
 
     def other_names(self) -> Mapping[str, str]:
-        """Return the root as another name of the array."""
         return {"": next(iter(self._arrays))}
 
     def objects(self) -> Iterator[FileObject]:
-        """Yield the array, and the inner one of a shard."""
         for name in self.names():
             yield FileObject(name, "array", self.array(name).shape, self._file.size)
 
     def groups(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return no group: the file is a chunk."""
         return {}
 
     def array(self, name: str) -> FileArray:
-        """Return the metadata of the array; KeyError if there is none of this name."""
         return self._arrays[self.other_names().get(name, name)]
 
     def chunks(self, name: str) -> FileChunks:
-        """Return the chunks of the array that this file has."""
         name = self.array(name).name
         if self._shard is None or name != self._inner:
             indices = np.array([self._index], np.int64).reshape(1, -1)
@@ -124,7 +118,6 @@ class ZarrChunkFile(SizedDataFile):
         return FileChunks(first + places, offsets.astype(np.int64), lengths.astype(np.int64))
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
-        """Decode values of one chunk that is in this file; errors as of `chunks`."""
         meta, chunks = self._metas[self.array(name).name], self.chunks(name)
         spans = [range(*each.indices(n)) for each, n in zip(selection, meta.shape, strict=True)]
         index = meta.chunk_at([span.start for span in spans])
@@ -147,7 +140,6 @@ class ZarrChunkFile(SizedDataFile):
         return values[tuple(cut)]
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
 

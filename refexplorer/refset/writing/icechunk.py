@@ -95,7 +95,7 @@ def _write(writer: RepositoryWriter, found: InOrder) -> None:
     odd = np.flatnonzero(columns.kinds == URL)
     if len(odd):
         raise RefexplorerError(
-            f"`{array.chunk_key(array.index_at(int(found.numbers[odd[0]])))}` is a whole file, "
+            f"`{array.key_at(int(found.numbers[odd[0]]))}` is a whole file, "
             "and Icechunk wants an offset and a length."
         )
     rows = np.flatnonzero(columns.kinds == RANGE)
@@ -108,7 +108,7 @@ def _write(writer: RepositoryWriter, found: InOrder) -> None:
         writer.add_ranges(array.path, indices, urls, columns.offsets[rows], columns.lengths[rows])
     rest = np.flatnonzero((columns.kinds == INLINE) | (columns.kinds == BASE64))
     writer.add_values(
-        (array.chunk_key(array.index_at(int(found.numbers[row]))), _data(columns.reference_at(row)))
+        (array.key_at(int(found.numbers[row])), _data(columns.reference_at(row)))
         for row in rest.tolist()
     )
 

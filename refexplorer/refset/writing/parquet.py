@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 
-from refexplorer.core.errors import LeftOutWarning, RefexplorerError
+from refexplorer.core.errors import LeftOutWarning, RefexplorerError, warn
 from refexplorer.core.files import Check, refused, unchecked
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted, escape
@@ -72,12 +71,11 @@ def _warn_of(lost: Mapping[str, str]) -> None:
     path, why = next(iter(lost.items()))
     others = f" and {counted(len(lost) - 1, 'other')}" if len(lost) > 1 else ""
     name = f"`{escape(path)}`" if path else "the root array"
-    warnings.warn(
+    warn(
         f"fsspec finds no chunk of {name}{others} in a parquet store and reads fill "
         f"values, since {why.removesuffix('.')}; read the store with refexplorer, or write JSON "
         "instead.",
         LeftOutWarning,
-        stacklevel=4,
     )
 
 

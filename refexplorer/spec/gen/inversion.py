@@ -26,6 +26,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from jinja2 import nodes
+
 from refexplorer.spec.gen.dimensions import Dimension
 from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.template import Expression, Template
@@ -316,14 +318,14 @@ def _most_digits(linear: Linear, dimensions: Mapping[str, Dimension]) -> int:
 def _linear(form: syntax.Form, dimensions: Mapping[str, Dimension]) -> Linear | None:
     """Read an expression as a sum of digits with whole coefficients."""
     match form:
-        case syntax.Literal(value) if type(value) is int:
+        case nodes.Const(value=value) if type(value) is int:
             return {}, value
-        case syntax.Name(name) if name in dimensions:
+        case nodes.Name(name=name) if name in dimensions:
             return {(name, 1, None): 1}, 0
-        case syntax.Unary("-" | "+" as operator, operand):
+        case nodes.Neg(node=operand) | nodes.Pos(node=operand):
             inner = _linear(operand, dimensions)
-            return _scaled(inner, -1 if operator == "-" else 1) if inner else None
-        case syntax.Binary(operator, left, right):
+            return _scaled(inner, -1 if form.operator == "-" else 1) if inner else None
+        case nodes.BinExpr(operator=operator, left=left, right=right):
             sides = _linear(left, dimensions), _linear(right, dimensions)
             return _combine(operator, *sides, dimensions)
     return None

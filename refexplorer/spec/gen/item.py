@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
+from typing import TypeVar
 
 import numpy as np
 
@@ -47,6 +48,7 @@ from refexplorer.spec.templates.template import Expression, Scope, Template
 FIELDS = ("key", "url", "offset", "length")
 LISTED_KEYS = 100_000  # see `most_listed`
 CHECKED_KEYS = 256  # the first keys of an item, which are evaluated with its corners to find errors
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _WHOLE = re.compile(r"\s*([+-]?[0-9]+)\s*", re.ASCII)
 
 
@@ -157,9 +159,6 @@ class GenItem(PickledByFields):
         scopes = Scopes(values, self.templates, self.limits)
         return scopes.expression(part).ravel().tolist()
 
-    def _scope(self, values: Mapping[str, int]) -> Scope:
-        return Scope(values, self.templates, self.limits)
-
     def scopes(self, values: Values) -> Scopes:
         """Return what the templates see for many combinations of the `varying` dimensions."""
         fixed = {name: as_column([value]) for name, value in self._fixed.items()}
@@ -228,7 +227,7 @@ class GenItem(PickledByFields):
 
     def key_at(self, number: int) -> str:
         """Return the key with this number."""
-        return self._render("key", self.values(number))
+        return self.rendered("key", self.values(number))
 
     def reference_at(self, number: int) -> Reference:
         """Return the reference of the key with this number."""
@@ -236,24 +235,21 @@ class GenItem(PickledByFields):
 
     def reference(self, values: Mapping[str, int]) -> Reference:
         """Return the reference for these values of the dimensions; errors as `reference_at`."""
-        url = self._render("url", values)
+        url = self.rendered("url", values)
         if self.offset is None:
             return Url(url)
         return Range(url, self._whole("offset", values), self._whole("length", values))
 
     def rendered(self, field: str, values: Mapping[str, int]) -> str:
         """Return the text of one of the `FIELDS` for these values; errors as `reference_at`."""
-        return self._render(field, values)
-
-    def _render(self, field: str, values: Mapping[str, int]) -> str:
         template: Template = getattr(self, field)
         try:
-            return written(field, template.render(self._scope(values)))
+            return written(field, template.render(Scope(values, self.templates, self.limits)))
         except TemplateProblem as problem:
             raise BadField(problem.code, field, str(problem), problem.hint) from None
 
     def _whole(self, field: str, values: Mapping[str, int]) -> int:
-        return whole_number(field, self._render(field, values))
+        return whole_number(field, self.rendered(field, values))
 
     def find(self, key: str) -> int | None:
         """Return the number of a key, or None if the item does not make it."""
@@ -357,20 +353,35 @@ class Run:
         return np.array(self.urls, object)[self.targets].tolist()
 
 
+T = TypeVar("T")
+
+
 def runs(
     item: GenItem, start: int = 0, stop: int | None = None, *, most: int = BLOCK
 ) -> Iterator[Run]:
     """Yield the keys numbered from `start` to `stop` in runs of at most so many."""
     stop = item.count if stop is None else min(stop, item.count)
+    return _in_parts(_run, item, start, stop, most)
+
+
+def failing(item: GenItem, start: int, stop: int) -> Iterator[int]:
+    """Yield the numbers of keys, from `start` to `stop`, for which a template fails."""
+    return chain.from_iterable(_in_parts(_failing, item, start, stop, BLOCK))
+
+
+def _in_parts(
+    work: Callable[[GenItem, np.ndarray, Values, tuple[int, ...]], T],
+    item: GenItem, start: int, stop: int, most: int,
+) -> Iterator[T]:  # fmt: skip
     for numbers, values, shape in _parts(item, start, stop, most):
         try:
-            run = _run(item, numbers, values, shape)
+            done = work(item, numbers, values, shape)
         # templates may make texts of very different lengths: only fewer at a time are sure to fit
         except TooMuchText:
             first, last = int(numbers[0]), int(numbers[-1])
-            yield from runs(item, first, last + 1, most=max(1, len(numbers) // 8))
+            yield from _in_parts(work, item, first, last + 1, max(1, len(numbers) // 8))
         else:
-            yield run
+            yield done
 
 
 def _parts(item: GenItem, start: int, stop: int, most: int) -> Iterator[_RunPart]:
@@ -393,16 +404,10 @@ def fails(item: GenItem, combinations: np.ndarray) -> bool:
     return not _good(item, values_at(item.varying, combinations), combinations.shape).all()
 
 
-def failing(item: GenItem, start: int, stop: int, most: int = BLOCK) -> Iterator[int]:
-    """Yield the numbers of keys, from `start` to `stop`, for which a template fails."""
-    for numbers, values, shape in _parts(item, start, stop, most):
-        try:
-            good = _good(item, values, shape)
-        except TooMuchText:
-            first, last = int(numbers[0]), int(numbers[-1])
-            yield from failing(item, first, last + 1, max(1, len(numbers) // 8))
-        else:
-            yield from numbers[~good].tolist()
+def _failing(
+    item: GenItem, numbers: np.ndarray, values: Values, shape: tuple[int, ...]
+) -> list[int]:
+    return numbers[~_good(item, values, shape)].tolist()
 
 
 def _good(item: GenItem, values: Values, shape: tuple[int, ...]) -> np.ndarray:
@@ -438,17 +443,9 @@ def _note_unwritable(pieces: list[TextPiece], failures: list[np.ndarray]) -> Non
         )
         found = texts.ravel().tolist()
         if not all(map(str.isascii, found)):
-            failed = [not _is_writable(text) for text in found]
+            failed = [_SURROGATE.search(text) is not None for text in found]
             if any(failed):
                 failures.append(np.array(failed).reshape(texts.shape))
-
-
-def _is_writable(text: str) -> bool:
-    try:
-        written("key", text)
-    except BadField:
-        return False
-    return True
 
 
 def _whole(field: str, scopes: Scopes, template: Template | None) -> np.ndarray | None:

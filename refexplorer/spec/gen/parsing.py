@@ -9,10 +9,11 @@ import json
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeGuard
+from typing import Any, TypeGuard
 from weakref import WeakValueDictionary
 
 import numpy as np
+from jinja2 import nodes
 
 from refexplorer.core.limits import MOST_BYTES, Limits
 from refexplorer.spec.findings import Findings, pointer
@@ -23,6 +24,7 @@ from refexplorer.spec.templates.columns import (
     COMPARISONS,
     IntegerBounds,
     Scopes,
+    all_fit,
     bounds_of,
     fit,
     formatted_integers,
@@ -104,24 +106,25 @@ class Extents:
         if self.bounds(form) is not None:
             return _DIGITS
         match form:
-            case syntax.Literal(str(text)):
+            case nodes.Const(value=str(text)):
                 return _chars_in(text)
-            case syntax.Name(name) if name not in self.templates:
+            case nodes.Name(name=name) if name not in self.templates:
                 return self.texts.get(name)
-            case syntax.Name(name):
-                return self._called(self.templates[name], {})
-            case syntax.Call(name, arguments) if name in self.templates:
-                return self._called(self.templates[name], dict(arguments))
-            case syntax.Concat(parts):
+            case nodes.Name(name=name):
+                return self._called(self.templates[name], [])
+            case nodes.Call(node=nodes.Name(name=name)) if name in self.templates:
+                return self._called(self.templates[name], form.kwargs)
+            case nodes.Concat(nodes=parts):
                 return _sum(map(self._chars, parts))
-            case syntax.Printf(pattern, number) if pattern.isascii() and self.bounds(number):
-                written = formatted_integers(pattern, np.empty(0, np.int64))
-                return None if written is None else longest(written)
-        return None
+        pattern, number = syntax.as_printf(form)
+        if not pattern.isascii() or not self.bounds(number):
+            return None
+        written = formatted_integers(pattern, np.empty(0, np.int64))
+        return None if written is None else longest(written)
 
-    def _called(self, template: Template, arguments: Mapping[str, syntax.Form]) -> int | None:
-        numbers = {name: self.bounds(form) for name, form in arguments.items()}
-        texts = {name: self._chars(form) for name, form in arguments.items()}
+    def _called(self, template: Template, arguments: list[nodes.Keyword]) -> int | None:
+        numbers = {pair.key: self.bounds(pair.value) for pair in arguments}
+        texts = {pair.key: self._chars(pair.value) for pair in arguments}
         inner = Extents(
             {name: found for name, found in numbers.items() if found is not None},
             {},
@@ -137,30 +140,33 @@ class Extents:
 
     def _bounds(self, form: syntax.Form) -> IntegerBounds | None:
         match form:
-            case syntax.Literal(value):
+            case nodes.Const(value=value):
                 return (value, value) if type(value) is int else None
-            case syntax.Name(name):
+            case nodes.Name(name=name):
                 return self.numbers.get(name)
-            case syntax.Unary("-" | "+" as operator, operand):
+            case nodes.Neg(node=operand) | nodes.Pos(node=operand):
                 inner = self.bounds(operand)
-                return inner if inner is None or operator == "+" else (-inner[1], -inner[0])
-            case syntax.Binary(operator, left, right):
+                is_same = inner is None or form.operator == "+"
+                return inner if inner is None or is_same else (-inner[1], -inner[0])
+            case nodes.BinExpr(operator=operator, left=left, right=right):
                 return _arithmetic(operator, self.bounds(left), self.bounds(right))
-            case syntax.Conditional(syntax.Compare() as test, then, other) if other is not None:
+            case nodes.CondExpr(test=nodes.Compare() as test, expr1=then, expr2=other) if other:
                 return self._choice(test, then, other)
-            case syntax.Item(syntax.Sequence(_, items), index):
-                return _listed([self.bounds(item) for item in items], self.bounds(index))
+            case nodes.Getitem(node=nodes.Const(value=syntax.FixedItems(items=items)), arg=index):
+                return _listed(items, self.bounds(index))
         return None
 
     def _choice(
-        self, test: syntax.Compare, then: syntax.Form, otherwise: syntax.Form
+        self, test: nodes.Compare, then: syntax.Form, otherwise: syntax.Form
     ) -> IntegerBounds | None:
-        if not all(operator in COMPARISONS for operator, _ in test.rest):
+        if not all(operand.op in COMPARISONS for operand in test.ops):
             return None
-        compared = (test.first, *(operand for _, operand in test.rest))
+        compared = (test.expr, *(operand.expr for operand in test.ops))
         if None in map(self.bounds, compared):
             return None
-        return _span([self.bounds(then), self.bounds(otherwise)])
+        sides = self.bounds(then), self.bounds(otherwise)
+        low, high = zip(*filter(None, sides), strict=True) if None not in sides else ((), ())
+        return (min(low), max(high)) if low else None
 
 
 def _arithmetic(
@@ -179,20 +185,10 @@ def _arithmetic(
     return (min(ends), max(ends)) if operator == "//" else None
 
 
-def _listed(
-    items: list[IntegerBounds | None], positions: IntegerBounds | None
-) -> IntegerBounds | None:
+def _listed(items: Sequence[Any], positions: IntegerBounds | None) -> IntegerBounds | None:
     if positions is None or not -len(items) <= positions[0] <= positions[1] < len(items):
         return None
-    return _span(items)
-
-
-def _span(every: list[IntegerBounds | None]) -> IntegerBounds | None:
-    """Return bounds around several; None if one of them is not known."""
-    known = [bounds for bounds in every if bounds is not None]
-    if len(known) < len(every):
-        return None
-    return min(low for low, _ in known), max(high for _, high in known)
+    return (min(items), max(items)) if all_fit(items) else None
 
 
 def _sum(every: Iterable[int | None]) -> int | None:

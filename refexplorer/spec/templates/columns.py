@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
+from jinja2 import nodes
 
 from refexplorer.core.limits import Limits
 from refexplorer.spec.templates import syntax
@@ -24,8 +26,8 @@ from refexplorer.spec.templates.template import (
     Expression,
     Scope,
     Template,
-    compile_form,
     run,
+    value_of,
 )
 
 _PRINTF = re.compile(r"([^%]*)%([0-9]{0,2})d([^%]*)")
@@ -147,33 +149,38 @@ COMPARISONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 def integers(form: syntax.Form, values: Arrays) -> np.ndarray | None:
     """Evaluate an expression of whole numbers."""
     match form:
-        case syntax.Literal(value):
+        case nodes.Const(value=value):
             return np.array([value]) if type(value) is int and fit((value, value)) else None
-        case syntax.Name(name):
+        case nodes.Name(name=name):
             found = values.get(name)
             return found if found is not None and found.dtype == np.int64 else None
-        case syntax.Unary("-" | "+" as operator, operand):
+        case nodes.Neg(node=operand) | nodes.Pos(node=operand):
             number = integers(operand, values)
-            return -number if number is not None and operator == "-" else number
-        case syntax.Binary(operator, left, right):
+            return -number if number is not None and form.operator == "-" else number
+        case nodes.BinExpr(operator=operator, left=left, right=right):
             return _arithmetic(operator, integers(left, values), integers(right, values))
-        case syntax.Item(syntax.Sequence(_, items), index):
-            return _listed([integers(item, {}) for item in items], integers(index, values))
-        case syntax.Conditional(syntax.Compare() as test, then, other) if other is not None:
+        case nodes.Getitem(node=nodes.Const(value=syntax.FixedItems(items=items)), arg=index):
+            return _listed(items, integers(index, values))
+        case nodes.CondExpr(test=nodes.Compare() as test, expr1=then, expr2=other) if other:
             sides = integers(then, values), integers(other, values)
             return _choice(_comparison(test, values), *sides)
     return None
 
 
-def _listed(items: list[np.ndarray | None], positions: np.ndarray | None) -> np.ndarray | None:
+def _listed(items: Sequence[Any], positions: np.ndarray | None) -> np.ndarray | None:
     """Evaluate ``[3, 1, 2][a]``, where all that is listed is written as a number."""
-    numbers = [item for item in items if item is not None]
-    if positions is None or not items or len(numbers) < len(items):
+    if positions is None or not all_fit(items):
         return None
     least, most = _extent(positions)
     if least < -len(items) or most >= len(items):
         return None
-    return np.concatenate(numbers)[positions]
+    return np.array(items)[positions]
+
+
+def all_fit(items: Sequence[Any]) -> bool:
+    """Say whether some items, at least one, are whole numbers of 64 bits."""
+    is_whole = {*map(type, items)} == {int}
+    return is_whole and fit((min(items), max(items)))
 
 
 def _arithmetic(
@@ -216,14 +223,14 @@ def _choice(
     return np.where(test, then, otherwise)
 
 
-def _comparison(form: syntax.Compare, values: Arrays) -> np.ndarray | None:
-    left = integers(form.first, values)
+def _comparison(form: nodes.Compare, values: Arrays) -> np.ndarray | None:
+    left = integers(form.expr, values)
     result: np.ndarray | None = None
-    for operator, operand in form.rest:
-        right = integers(operand, values)
-        if operator not in COMPARISONS or left is None or right is None:
+    for operand in form.ops:
+        right = integers(operand.expr, values)
+        if operand.op not in COMPARISONS or left is None or right is None:
             return None
-        test = COMPARISONS[operator](left, right)
+        test = COMPARISONS[operand.op](left, right)
         result = test if result is None else result & test
         left = right
     return result
@@ -323,18 +330,17 @@ class Scopes:
         number = self._number(form)
         if number is not None:
             return [number]
-        match form:
-            case syntax.Concat(parts):
-                return [piece for part in parts for piece in self._operand(part)]
-            case syntax.Call(name, arguments):
-                called = self.templates.get(name)
-                if called is not None and not called.literal:
-                    return self._called(called, dict(arguments))
+        if isinstance(form, nodes.Concat):
+            return [piece for part in form.nodes for piece in self._operand(part)]
+        if call := syntax.as_call(form):
+            called = self.templates.get(call[0])
+            if called is not None and not called.literal:
+                return self._called(called, call[1])
         texts = self._one_by_one(names, lambda scope: text_of(run(evaluate, scope), self.limits))
         return [texts if texts.size > 1 else str(texts.item())]
 
-    def _operand(self, form: syntax.Form) -> list[TextPiece]:
-        return self._expression(form, compile_form(form), syntax.names_in(form))
+    def _operand(self, form: nodes.Node) -> list[TextPiece]:
+        return self._expression(form, partial(value_of, form), syntax.names_in(form))
 
     def _number(self, form: syntax.Form) -> FormattedIntegers | None:
         """Read ``{{ number }}`` or ``{{ '%03d' % number }}``."""
@@ -344,19 +350,19 @@ class Scopes:
         found = integers(number, self.values)
         return None if found is None else formatted_integers(pattern, found)
 
-    def _called(self, template: Template, passed: Mapping[str, syntax.Form]) -> list[TextPiece]:
-        arguments = {name: self._argument(form) for name, form in passed.items()}
+    def _called(self, template: Template, passed: list[nodes.Keyword]) -> list[TextPiece]:
+        arguments = {pair.key: self._argument(pair.value) for pair in passed}
         inner = Scopes(arguments, {}, self.limits, self.failures)
         return inner._unbounded(template)
 
-    def _argument(self, form: syntax.Form) -> np.ndarray:
+    def _argument(self, form: nodes.Node) -> np.ndarray:
         found = integers(form, self.values)
         if found is not None:
             return found
         number = self._number(form)
         if number is not None:
             return number.texts()
-        evaluate = compile_form(form)
+        evaluate = partial(value_of, form)
         return self._one_by_one(syntax.names_in(form), lambda scope: run(evaluate, scope))
 
     def _one_by_one(self, names: Collection[str], evaluate: Callable[[Scope], Value]) -> np.ndarray:
@@ -400,7 +406,7 @@ def most_steps(template: Template, templates: Mapping[str, Template]) -> float:
 @lru_cache(maxsize=1024)
 def _own_steps(template: Template) -> tuple[float, tuple[str, ...]]:
     """Return the steps of a template itself at most, and the names where others may be called."""
-    every = syntax.every(template.forms)
-    if any(isinstance(form, syntax.Opaque) for form in every):
+    if None in template.forms:
         return math.inf, ()
-    return len(every), tuple(form.name for form in every if isinstance(form, syntax.Named))
+    every = syntax.every(template.forms)
+    return len(every), tuple(form.name for form in every if isinstance(form, nodes.Name))

@@ -1,12 +1,13 @@
-"""From jinja2's syntax tree to the `syntax` that is read; jinja2 itself never runs it.
+"""From a text to the nodes of jinja2 that are read; jinja2 itself never runs them.
 
-This module alone knows jinja2's nodes, and it is the whitelist: text from a stranger is data, and
-what is not listed here is refused by its name.
+This is the whitelist: text from a stranger is data, and what is not listed here is refused by its
+name.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Reversible
 from contextlib import contextmanager
 from inspect import signature
@@ -20,7 +21,7 @@ from jinja2.filters import do_float, do_int, do_round, do_title, do_trim
 from refexplorer.core.limits import Limits
 from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.syntax import (
-    BINARY,
+    FixedItems,
     TemplateProblem,
     Undefined,
     Value,
@@ -28,6 +29,7 @@ from refexplorer.spec.templates.syntax import (
     modulo,
     percent_format,
     refused,
+    text_length,
     too_big,
 )
 
@@ -112,9 +114,7 @@ def takes(operation: Callable[..., Value], count: int) -> bool:
 
 
 _ENVIRONMENT = jinja2.Environment()
-_DEFAULT = {"default", "d"}
-_DEFAULTS: tuple[nodes.Expr, ...] = (nodes.Const(""), nodes.Const(False))
-_NONE = nodes.Const(None)
+DEFAULT = {"default", "d"}
 _STATEMENTS = {
     "Assign": "set",
     "AssignBlock": "set",
@@ -152,7 +152,7 @@ BUILT_IN = {*_ENVIRONMENT.globals, "self"}
 
 
 def lower(text: str) -> syntax.Body:
-    """Parse a jinja-str, inside `as_template_problem`."""
+    """Parse a jinja-str, inside `as_template_problem`; what is not read is refused."""
     return _body(_ENVIRONMENT.parse(text).body)
 
 
@@ -189,84 +189,77 @@ def unnamed_arguments(name: str) -> TemplateProblem:
 
 
 def _body(statements: list[nodes.Node]) -> syntax.Body:
-    merged: list[str | syntax.Form] = []
+    merged: syntax.Body = []
     for part in _parts(statements):
-        if isinstance(part, str) and merged and isinstance(merged[-1], str):
-            merged[-1] += part
+        if isinstance(part, str) and merged and isinstance(last := merged[-1], str):
+            merged[-1] = last + part
         else:
             merged.append(part)
-    return tuple(merged)
+    return merged
 
 
-def _parts(statements: list[nodes.Node]) -> Iterator[str | syntax.Form]:
+def _parts(statements: list[nodes.Node]) -> Iterator[str | nodes.Node]:
     for statement in statements:
         if isinstance(statement, nodes.Output):
             for node in statement.nodes:
-                yield node.data if isinstance(node, nodes.TemplateData) else _form(node)
+                yield node.data if isinstance(node, nodes.TemplateData) else _checked(node)
         elif isinstance(statement, nodes.If):
-            branches = (statement, *statement.elif_)
-            choices = tuple((_form(branch.test), _body(branch.body)) for branch in branches)
-            yield syntax.Branches(choices, _body(statement.else_))
+            for branch in (statement, *statement.elif_):
+                branch.test = _checked(branch.test)
+                branch.body = _body(branch.body)  # type: ignore[assignment]
+            statement.else_ = _body(statement.else_)  # type: ignore[assignment]
+            yield statement
         else:
             kind = type(statement).__name__
             raise refused(f"statement `{{% {_STATEMENTS.get(kind, kind.lower())} %}}`")
 
 
-def _form(node: nodes.Node) -> syntax.Form:
-    match node:
-        case nodes.Const(value=value):
-            return syntax.Literal(value)
-        case nodes.Name(name=name):
-            return syntax.Name(name)
-        case nodes.Getattr(node=nodes.Name(name=name), attr=attribute) if attribute[:1] != "_":
-            return syntax.Attribute(name, attribute)
-        case nodes.Getattr(attr=attribute):
-            raise refused(f"attribute `.{attribute}`")
-        case nodes.Call():
-            return _call(node)
-        case nodes.Getitem(node=value, arg=nodes.Slice() as cut):
-            bounds = (cut.start, cut.stop, cut.step)
-            return syntax.Slice(_form(value), _forms(bound or _NONE for bound in bounds))
-        case nodes.Getitem(node=value, arg=index):
-            return syntax.Item(_form(value), _form(index))
-        case nodes.Filter():
-            return _filter(node)
-        case nodes.Test():
-            return _test(node)
-        case _:
-            return _operation(node)
+def _checked(node: Any) -> Any:
+    """Return an expression; what is not read here is refused, and fixed lists are made once."""
+    if check := _CHECKS.get(type(node)):
+        check(node)
+    elif not isinstance(node, _READ):
+        raise refused(type(node).__name__)
+    _check_inside(node)
+    if isinstance(node, nodes.List | nodes.Tuple):
+        values = list(map(_fixed, node.items))
+        if nodes.Impossible not in values:
+            items = values if isinstance(node, nodes.List) else tuple(values)
+            return nodes.Const(FixedItems(items, text_length(items, sys.maxsize)))
+    return node
 
 
-def _forms(members: Iterable[nodes.Node]) -> tuple[syntax.Form, ...]:
-    return tuple(map(_form, members))
+def _check_inside(node: nodes.Node) -> None:
+    for name, value in node.iter_fields():
+        if isinstance(value, list):
+            value[:] = map(_checked_field, value)
+        elif isinstance(value, nodes.Slice):
+            _check_inside(value)
+        elif isinstance(value, nodes.Node):
+            setattr(node, name, _checked_field(value))
 
 
-def _operation(node: nodes.Node) -> syntax.Form:
-    match node:
-        case nodes.Neg() | nodes.Pos() | nodes.Not():
-            return syntax.Unary(node.operator, _form(node.node))
-        case nodes.And() | nodes.Or():
-            return syntax.Logic(node.operator, _form(node.left), _form(node.right))
-        case nodes.Mod(left=nodes.Const(value=str(pattern)), right=value):
-            return syntax.Printf(pattern, _form(value), is_filter=False)
-        case nodes.BinExpr() if node.operator in BINARY:
-            return syntax.Binary(node.operator, _form(node.left), _form(node.right))
-        case nodes.Compare(expr=first, ops=rest):
-            return syntax.Compare(_form(first), tuple((one.op, _form(one.expr)) for one in rest))
-        case nodes.CondExpr(test=test, expr1=then, expr2=other):
-            return syntax.Conditional(*_forms(filter(None, (test, then, other))))
-        case nodes.Concat():
-            return syntax.Concat(_forms(node.nodes))
-        case nodes.List() | nodes.Tuple():
-            kind = list if isinstance(node, nodes.List) else tuple
-            return syntax.Sequence(kind, _forms(node.items))
-        case nodes.Dict(items=pairs):
-            return syntax.Dictionary(tuple((_form(pair.key), _form(pair.value)) for pair in pairs))
-        case _:
-            raise refused(type(node).__name__)
+def _checked_field(value: Any) -> Any:
+    if not isinstance(value, nodes.Helper):
+        return _checked(value)
+    _check_inside(value)  # such as the name and value of an argument
+    return value
 
 
-def _call(node: nodes.Call) -> syntax.Form:
+def _fixed(node: nodes.Node) -> object:
+    """Return a text or number as it is written, or the opposite of one; else `Impossible`."""
+    if isinstance(node, nodes.Neg) and isinstance(node.node, nodes.Const):
+        value = node.node.value
+        return -value if type(value) in (int, float) else nodes.Impossible
+    return node.value if isinstance(node, nodes.Const) else nodes.Impossible
+
+
+def _check_attribute(node: nodes.Getattr) -> None:
+    if not isinstance(node.node, nodes.Name) or node.attr[:1] == "_":
+        raise refused(f"attribute `.{node.attr}`")
+
+
+def _check_call(node: nodes.Call) -> None:
     if isinstance(node.node, nodes.Getattr):
         raise _refused_method(node.node.attr)
     if not isinstance(node.node, nodes.Name):
@@ -274,7 +267,6 @@ def _call(node: nodes.Call) -> syntax.Form:
     name = node.node.name
     if node.args or node.dyn_args or node.dyn_kwargs:
         raise refused(f"function `{name}`") if name in BUILT_IN else unnamed_arguments(name)
-    return syntax.Call(name, tuple((pair.key, _form(pair.value)) for pair in node.kwargs))
 
 
 def _refused_method(name: str) -> TemplateProblem:
@@ -284,31 +276,34 @@ def _refused_method(name: str) -> TemplateProblem:
     return refused(construct, f"Write `{{{{ {instead} }}}}`.") if instead else refused(construct)
 
 
-def _filter(node: nodes.Filter) -> syntax.Form:
+def _check_filter(node: nodes.Filter) -> None:
     name, count = node.name, len(node.args)
     if node.node is None or node.kwargs or node.dyn_args or node.dyn_kwargs:
         raise refused(f"filter `{name}` with named arguments")
-    if name not in FILTERS and name not in _DEFAULT:
+    if name not in FILTERS and name not in DEFAULT:
         raise refused(f"filter `{name}`")
-    if count > 2 if name in _DEFAULT else not takes(FILTERS[name], count):
+    if count > 2 if name in DEFAULT else not takes(FILTERS[name], count):
         raise refused(f"filter `{name}` with {count} arguments")
-    if name in _DEFAULT:
-        fallback, falsy_too = [*node.args, *_DEFAULTS[count:]]
-        return syntax.Default(_form(node.node), _form(fallback), _form(falsy_too))
-    match name, node.node, node.args:
-        case "format", nodes.Const(value=str(pattern)), [value]:
-            return syntax.Printf(pattern, _form(value), is_filter=True)
-    return syntax.Filter(name, _form(node.node), _forms(node.args))
 
 
-def _test(node: nodes.Test) -> syntax.Form:
-    arguments = node.args or ()
+def _check_test(node: nodes.Test) -> None:
     if node.kwargs or node.dyn_args or node.dyn_kwargs:
         raise refused(f"test `{node.name}` with named arguments")
-    if node.name in ("defined", "undefined") and not arguments:
-        return syntax.Defined(_form(node.node), node.name == "defined")
+    if node.name in ("defined", "undefined") and not node.args:
+        return
     if node.name not in TESTS:
         raise refused(f"test `{node.name}`")
-    if not takes(TESTS[node.name], len(arguments)):
-        raise refused(f"test `{node.name}` with {len(arguments)} arguments")
-    return syntax.Test(node.name, _form(node.node), _forms(arguments))
+    if not takes(TESTS[node.name], len(node.args)):
+        raise refused(f"test `{node.name}` with {len(node.args)} arguments")
+
+
+_CHECKS: dict[type[nodes.Node], Callable[[Any], None]] = {
+    nodes.Getattr: _check_attribute,
+    nodes.Call: _check_call,
+    nodes.Filter: _check_filter,
+    nodes.Test: _check_test,
+}
+_READ = (
+    nodes.Const, nodes.Name, nodes.UnaryExpr, nodes.BinExpr, nodes.Compare, nodes.CondExpr,
+    nodes.Concat, nodes.List, nodes.Tuple, nodes.Dict, nodes.Getitem,
+)  # fmt: skip

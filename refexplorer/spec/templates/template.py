@@ -7,18 +7,26 @@ rendered by jinja2".
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import chain, islice
 from typing import Any
 
+from jinja2 import nodes
+
 from refexplorer.core.limits import DEFAULT_LIMITS, Limits
 from refexplorer.core.text import masks_repr
 from refexplorer.spec.findings import COMPARED, suggest
 from refexplorer.spec.templates import syntax
-from refexplorer.spec.templates.parsing import BUILT_IN, FILTERS, TESTS, as_template_problem, lower
+from refexplorer.spec.templates.parsing import (
+    BUILT_IN,
+    DEFAULT,
+    FILTERS,
+    TESTS,
+    as_template_problem,
+    lower,
+)
 from refexplorer.spec.templates.syntax import (
     BINARY,
     COMPARE,
@@ -28,10 +36,7 @@ from refexplorer.spec.templates.syntax import (
     Value,
     checked,
     item,
-    percent_format,
     refused,
-    require_value,
-    text_length,
     text_of,
     too_big,
 )
@@ -166,8 +171,12 @@ class Template:
     @property
     def calls(self) -> list[tuple[str, frozenset[str]]]:
         """For each call, innermost first, the template's name and those of its arguments."""
-        calls = (form for form in syntax.every(self.forms) if isinstance(form, syntax.Call))
-        return [(call.name, frozenset(dict(call.arguments))) for call in calls]
+        return [
+            (name, frozenset(pair.key for pair in arguments))
+            for form in syntax.every(self.forms)
+            if (call := syntax.as_call(form))
+            for name, arguments in [call]
+        ]
 
     @property
     def literal(self) -> bool:
@@ -176,13 +185,18 @@ class Template:
 
     def render(self, scope: Scope) -> str:
         """Return the text for these names."""
-        pieces: list[str] = []
-        for part in self.parts:
-            value = part if isinstance(part, str) else run(part.evaluate, scope)
-            pieces.append(value if isinstance(value, str) else text_of(value, scope.limits))
-        if sum(map(len, pieces)) > scope.limits.template_chars:
-            raise too_big(scope.limits, "The rendered text")
-        return "".join(pieces)
+        parts = (part if isinstance(part, str) else part.evaluate for part in self.parts)
+        return _joined(parts, scope)
+
+
+def _joined(parts: Iterable[str | Evaluate], scope: Scope) -> str:
+    pieces: list[str] = []
+    for part in parts:
+        value = part if isinstance(part, str) else run(part, scope)
+        pieces.append(value if isinstance(value, str) else text_of(value, scope.limits))
+    if sum(map(len, pieces)) > scope.limits.template_chars:
+        raise too_big(scope.limits, "The rendered text")
+    return "".join(pieces)
 
 
 def run(evaluate: Evaluate, scope: Scope) -> Value:
@@ -207,220 +221,147 @@ def compile_template(text: str) -> Template:
     if len(text) > DEFAULT_LIMITS.template_chars:
         raise too_big(DEFAULT_LIMITS, "This template")
     with as_template_problem():
-        parts = _parts(lower(text))
+        parts = tuple(part if isinstance(part, str) else _expression(part) for part in lower(text))
     names = frozenset[str]().union(*(part.names for part in parts if isinstance(part, Expression)))
     return Template(text, parts, names, recipe=(compile_template, text))
 
 
-def _parts(body: syntax.Body) -> tuple[str | Expression, ...]:
-    return tuple(part if isinstance(part, str) else _expression(part) for part in body)
+def _expression(form: nodes.Node) -> Expression:
+    return Expression(form, partial(value_of, form), syntax.names_in(form))
 
 
-def _expression(form: syntax.Form) -> Expression:
-    return Expression(form, compile_form(form), syntax.names_in(form))
+def value_of(node: nodes.Node, scope: Scope) -> Value:
+    """Evaluate an expression whose value must be there."""
+    value = _EVALUATORS[type(node)](node, scope)
+    if isinstance(value, Undefined):
+        raise value.problem
+    return value
 
 
-def compile_form(form: syntax.Form) -> Evaluate:
-    """Compile an expression whose value must be there."""
-    if isinstance(form, syntax.MayBeAbsent):
-        evaluate = _optional(form)
-        return lambda scope: (
-            value if isinstance(value := evaluate(scope), str) else require_value(value)
-        )
-    match form:
-        case syntax.Literal(value):
-            return lambda scope: value
-        case syntax.Attribute(name, attribute):
-            return _attribute(name, attribute)
-        case syntax.Call(name, passed):
-            arguments = {key: compile_form(value) for key, value in passed}
-            return lambda scope: _call_template(scope, name, arguments)
-        case syntax.Defined(value, wanted):
-            found = _optional(value)
-            return lambda scope: _is_defined(found(scope)) is wanted
-        case syntax.Test(name, value, further):
-            test, operands = TESTS[name], [compile_form(part) for part in (value, *further)]
-            return lambda scope: test(scope.limits, *(operand(scope) for operand in operands))
-        case syntax.Branches(choices, otherwise):
-            bodies = [(compile_form(condition), _body(body)) for condition, body in choices]
-            return _branches(bodies, _body(otherwise))
-        case syntax.Opaque():
-            raise AssertionError("whoever makes it compiles it")
-        case _:
-            return _operation(form)
+def _optional(node: nodes.Node, scope: Scope) -> Value:
+    """Evaluate an expression; `Undefined` where jinja2 has an undefined value."""
+    return _EVALUATORS[type(node)](node, scope)
 
 
-def _optional(form: syntax.Form) -> Evaluate:
-    """Compile an expression that gives `Undefined` where jinja2 has an undefined value."""
-    match form:
-        case syntax.Name(name):
-            return _name(name)
-        case syntax.Item(value, index):
-            indexed, position = compile_form(value), compile_form(index)
-            return lambda scope: item(indexed(scope), position(scope))
-        case syntax.Logic(operator, left, right):
-            return _logic(operator, compile_form(left), _optional(right))
-        case syntax.Conditional(test, then, otherwise):
-            last = _no_else if otherwise is None else _optional(otherwise)
-            return _choice(compile_form(test), _optional(then), last)
-        case syntax.Default(value, fallback, falsy_too):
-            return _default(_optional(value), _optional(fallback), compile_form(falsy_too))
-        case syntax.Filter(name, value, arguments):
-            return _filter(FILTERS[name], [compile_form(part) for part in (value, *arguments)])
-        case _:
-            return compile_form(form)
-
-
-def _operation(form: syntax.Operation) -> Evaluate:
-    match form:
-        case syntax.Unary(operator, operand):
-            operation, signed = UNARY[operator], compile_form(operand)
-            return lambda scope: operation(signed(scope))
-        case syntax.Binary(operator, left, right):
-            return _binary(BINARY[operator], compile_form(left), compile_form(right))
-        case syntax.Printf(pattern, value, is_filter):
-            inner = compile_form(value)
-            values = (lambda scope: (inner(scope),)) if is_filter else inner
-            return _binary(percent_format, lambda scope: pattern, values)
-        case syntax.Compare(first, rest):
-            steps = [(COMPARE[sign], compile_form(part)) for sign, part in rest]
-            return _compare(compile_form(first), steps)
-        case syntax.Concat(parts):
-            return _concat([compile_form(part) for part in parts])
-        case syntax.Sequence(kind, items):
-            members = [compile_form(member) for member in items]
-            if all(map(_is_constant, items)):
-                return _fixed(kind(member(Scope()) for member in members))
-            return lambda scope: checked(kind(member(scope) for member in members), scope.limits)
-        case syntax.Dictionary(pairs):
-            found = [(compile_form(key), compile_form(value)) for key, value in pairs]
-            return lambda scope: checked({k(scope): v(scope) for k, v in found}, scope.limits)
-        case syntax.Slice(value, bounds):
-            sliced = compile_form(value)
-            limits = [compile_form(bound) for bound in bounds]
-            return lambda scope: sliced(scope)[slice(*(limit(scope) for limit in limits))]  # type: ignore[index]
-
-
-def _name(name: str) -> Evaluate:
-    def evaluate(scope: Scope) -> Value:
-        try:
-            return scope.lookup(name)
-        except UndefinedName as problem:
-            if name in BUILT_IN:
-                raise refused(f"name `{name}` of jinja2") from None
-            return Undefined(problem)
-
-    return evaluate
-
-
-def _attribute(name: str, attribute: str) -> Evaluate:
-    def evaluate(scope: Scope) -> Value:
-        scope.lookup(name)
-        raise refused(f"attribute `.{attribute}`")
-
-    return evaluate
-
-
-def _body(body: syntax.Body) -> Template:
-    return Template("", _parts(body), frozenset())
-
-
-def _branches(choices: list[tuple[Evaluate, Template]], otherwise: Template) -> Evaluate:
-    def evaluate(scope: Scope) -> Value:
-        scope.spend()
-        chosen = next((body for test, body in choices if test(scope)), otherwise)
-        return chosen.render(scope)
-
-    return evaluate
-
-
-def _binary(
-    operation: Callable[[Any, Any, Limits], Value], left: Evaluate, right: Evaluate
-) -> Evaluate:
-    def evaluate(scope: Scope) -> Value:
-        scope.spend()
-        value = operation(left(scope), right(scope), scope.limits)
-        return checked(value, scope.limits)
-
-    return evaluate
-
-
-def _logic(operator: str, left: Evaluate, right: Evaluate) -> Evaluate:
-    if operator == "and":
-        return lambda scope: left(scope) and right(scope)
-    return lambda scope: left(scope) or right(scope)
-
-
-def _compare(first: Evaluate, rest: list[tuple[Callable[[Any, Any], bool], Evaluate]]) -> Evaluate:
-    def evaluate(scope: Scope) -> Value:
-        scope.spend()
-        left = first(scope)
-        for compare, operand in rest:
-            right = operand(scope)
-            if not compare(left, right):
-                return False
-            left = right
-        return True
-
-    return evaluate
-
-
-def _choice(test: Evaluate, then: Evaluate, otherwise: Evaluate) -> Evaluate:
-    def evaluate(scope: Scope) -> Value:
-        scope.spend()
-        return then(scope) if test(scope) else otherwise(scope)
-
-    return evaluate
-
-
-def _concat(parts: list[Evaluate]) -> Evaluate:
-    def evaluate(scope: Scope) -> Value:
-        scope.spend()
-        texts = [text_of(part(scope), scope.limits) for part in parts]
-        return checked("".join(texts), scope.limits)
-
-    return evaluate
-
-
-def _filter(operation: Callable[..., Value], operands: list[Evaluate]) -> Evaluate:
-    def evaluate(scope: Scope) -> Value:
-        scope.spend()
-        result = operation(scope.limits, *(operand(scope) for operand in operands))
-        return checked(result, scope.limits)
-
-    return evaluate
-
-
-def _default(value: Evaluate, fallback: Evaluate, falsy_too: Evaluate) -> Evaluate:
-    def evaluate(scope: Scope) -> Value:
-        scope.spend()
-        found, otherwise, also = value(scope), fallback(scope), falsy_too(scope)
-        return found if _is_defined(found) and (found or not also) else otherwise
-
-    return evaluate
-
-
-def _is_constant(form: syntax.Form) -> bool:
-    """Say whether an expression is a text or a number as it is written, or the opposite of one."""
-    if isinstance(form, syntax.Unary) and form.operator == "-":
-        form = form.operand
-        return isinstance(form, syntax.Literal) and type(form.value) in (int, float)
-    return isinstance(form, syntax.Literal)
-
-
-def _fixed(value: Value) -> Evaluate:
-    """Return a value that was made and weighed once: a list may be long, and the keys many."""
-    chars = text_length(value, sys.maxsize)
-
-    def evaluate(scope: Scope) -> Value:
-        if chars > scope.limits.template_chars:
-            raise too_big(scope.limits, "A value of this template")
+def _constant(node: nodes.Const, scope: Scope) -> Value:
+    value = node.value
+    if not isinstance(value, syntax.FixedItems):
         return value
+    if value.chars > scope.limits.template_chars:
+        raise too_big(scope.limits, "A value of this template")
+    return value.items
 
-    return evaluate
+
+def _name(node: nodes.Name, scope: Scope) -> Value:
+    try:
+        return scope.lookup(node.name)
+    except UndefinedName as problem:
+        if node.name in BUILT_IN:
+            raise refused(f"name `{node.name}` of jinja2") from None
+        return Undefined(problem)
 
 
-def _call_template(scope: Scope, name: str, arguments: Mapping[str, Evaluate]) -> str:
+def _attribute(node: nodes.Getattr, scope: Scope) -> Value:
+    assert isinstance(node.node, nodes.Name)
+    scope.lookup(node.node.name)
+    raise refused(f"attribute `.{node.attr}`")
+
+
+def _item(node: nodes.Getitem, scope: Scope) -> Value:
+    value: Any = value_of(node.node, scope)
+    if not isinstance(node.arg, nodes.Slice):
+        return item(value, value_of(node.arg, scope))
+    bounds = (node.arg.start, node.arg.stop, node.arg.step)
+    return value[slice(*(None if each is None else value_of(each, scope) for each in bounds))]
+
+
+def _branches(node: nodes.If, scope: Scope) -> Value:
+    scope.spend()
+    branches = (branch for branch in (node, *node.elif_) if value_of(branch.test, scope))
+    chosen: list[Any] = next((branch.body for branch in branches), node.else_)
+    parts = (part if isinstance(part, str) else partial(value_of, part) for part in chosen)
+    return _joined(parts, scope)
+
+
+def _unary(node: nodes.UnaryExpr, scope: Scope) -> Value:
+    return UNARY[node.operator](value_of(node.node, scope))
+
+
+def _binary(node: nodes.BinExpr, scope: Scope) -> Value:
+    scope.spend()
+    left, right = value_of(node.left, scope), value_of(node.right, scope)
+    return checked(BINARY[node.operator](left, right, scope.limits), scope.limits)
+
+
+def _and(node: nodes.And, scope: Scope) -> Value:
+    return value_of(node.left, scope) and _optional(node.right, scope)
+
+
+def _or(node: nodes.Or, scope: Scope) -> Value:
+    return value_of(node.left, scope) or _optional(node.right, scope)
+
+
+def _compare(node: nodes.Compare, scope: Scope) -> Value:
+    scope.spend()
+    left = value_of(node.expr, scope)
+    for operand in node.ops:
+        right = value_of(operand.expr, scope)
+        if not COMPARE[operand.op](left, right):
+            return False
+        left = right
+    return True
+
+
+def _choice(node: nodes.CondExpr, scope: Scope) -> Value:
+    scope.spend()
+    if value_of(node.test, scope):
+        return _optional(node.expr1, scope)
+    if node.expr2 is not None:
+        return _optional(node.expr2, scope)
+    message = "The condition is false and there is no `else`, so the expression has no value."
+    return Undefined(TemplateProblem("undefined-name", message, "Write {{ a if b else c }}."))
+
+
+def _concat(node: nodes.Concat, scope: Scope) -> Value:
+    scope.spend()
+    texts = [text_of(value_of(part, scope), scope.limits) for part in node.nodes]
+    return checked("".join(texts), scope.limits)
+
+
+def _sequence(node: nodes.List | nodes.Tuple, scope: Scope) -> Value:
+    members = [value_of(member, scope) for member in node.items]
+    return checked(members if isinstance(node, nodes.List) else tuple(members), scope.limits)
+
+
+def _dictionary(node: nodes.Dict, scope: Scope) -> Value:
+    found = {value_of(pair.key, scope): value_of(pair.value, scope) for pair in node.items}
+    return checked(found, scope.limits)
+
+
+def _filter(node: nodes.Filter, scope: Scope) -> Value:
+    assert node.node is not None
+    scope.spend()
+    if node.name in DEFAULT:
+        found = _optional(node.node, scope)
+        fallback = _optional(node.args[0], scope) if node.args else ""
+        falsy_too = value_of(node.args[1], scope) if node.args[1:] else False
+        is_kept = not isinstance(found, Undefined) and (found or not falsy_too)
+        return found if is_kept else fallback
+    operands = [value_of(part, scope) for part in (node.node, *node.args)]
+    return checked(FILTERS[node.name](scope.limits, *operands), scope.limits)
+
+
+def _test(node: nodes.Test, scope: Scope) -> Value:
+    if node.name in ("defined", "undefined"):
+        is_undefined = isinstance(_optional(node.node, scope), Undefined)
+        return is_undefined is (node.name == "undefined")
+    operands = (value_of(part, scope) for part in (node.node, *node.args))
+    return TESTS[node.name](scope.limits, *operands)
+
+
+def _call(node: nodes.Call, scope: Scope) -> str:
+    assert isinstance(node.node, nodes.Name)
+    name = node.node.name
     scope.spend()
     if name not in scope.templates:
         if name in scope.values:
@@ -434,19 +375,23 @@ def _call_template(scope: Scope, name: str, arguments: Mapping[str, Evaluate]) -
             f"Write {{{{{name}}}}}.",
         )
     passed = {}
-    for key, value in arguments.items():
+    for pair in node.kwargs:
         try:
-            passed[key] = value(scope)
+            passed[pair.key] = value_of(pair.value, scope)
         except UndefinedName as error:
-            error.argument = f"{name}({key}={error.name})"
+            error.argument = f"{name}({pair.key}={error.name})"
             raise
     return scope.call(name, passed)
 
 
-def _no_else(scope: Scope) -> Value:
-    message = "The condition is false and there is no `else`, so the expression has no value."
-    return Undefined(TemplateProblem("undefined-name", message, "Write {{ a if b else c }}."))
-
-
-def _is_defined(value: Value) -> bool:
-    return not isinstance(value, Undefined)
+_EVALUATORS: dict[type[nodes.Node], Callable[[Any, Scope], Value]] = {
+    nodes.Const: _constant, nodes.Name: _name, nodes.Getattr: _attribute, nodes.Getitem: _item,
+    nodes.If: _branches,
+    nodes.And: _and, nodes.Or: _or, nodes.Compare: _compare, nodes.CondExpr: _choice,
+    nodes.Concat: _concat, nodes.List: _sequence, nodes.Tuple: _sequence, nodes.Dict: _dictionary,
+    nodes.Filter: _filter, nodes.Test: _test, nodes.Call: _call,
+}  # fmt: skip
+_EVALUATORS |= dict.fromkeys((nodes.Neg, nodes.Pos, nodes.Not), _unary)
+_EVALUATORS |= dict.fromkeys(
+    (nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow), _binary
+)

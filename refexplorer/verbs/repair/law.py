@@ -131,7 +131,7 @@ class RepairLaw:
             return
         numbers, count = np.concatenate([inline, of_files]), 0
         is_bad = BAD_STATES[self._before.ledger.at(meta.path, numbers)]
-        keys = [meta.chunk_key(meta.index_at(number)) for number in numbers.tolist()]
+        keys = [meta.key_at(number) for number in numbers.tolist()]
         for place, (one, other) in enumerate(self._decoded(meta, new, after, keys)):
             count += other is not None
             if one is not None and other is None:

@@ -267,8 +267,3 @@ def code_of_verify(values: bool, granted: Sequence[str]) -> str:
     """Return the comparison of the set with what its files say of themselves."""
     options = 'values="sample"' if values else ""
     return f"{refs_text(granted)}.verify({options})"
-
-
-def code_of_measure(place: str, granted: Sequence[str]) -> str:
-    """Return the advice with times of the place that the targets are at."""
-    return f"{refs_text(granted)}.advise(measure=True, place={place!r})"

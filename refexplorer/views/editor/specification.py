@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
+from jinja2 import nodes
 from msgspec import Struct, structs
 
 from refexplorer.core.errors import RefexplorerError
@@ -264,12 +265,13 @@ def _of_item(inner: Parts, value: Any) -> tuple[str, ...]:
 
 
 def _computing(forms: list[syntax.Form]) -> tuple[str, ...]:
-    plain = (syntax.Name, syntax.Call, syntax.Literal)
-    return () if all(isinstance(each, plain) for each in forms) else ("jinja",)
+    plain = (nodes.Name, nodes.Call, nodes.Const)
+    lists = [each for each in forms if isinstance(getattr(each, "value", None), syntax.FixedItems)]
+    return () if not lists and all(isinstance(each, plain) for each in forms) else ("jinja",)
 
 
 def _calling(forms: list[syntax.Form]) -> tuple[str, ...]:
-    return ("arguments",) if any(isinstance(each, syntax.Call) for each in forms) else ()
+    return ("arguments",) if any(isinstance(each, nodes.Call) for each in forms) else ()
 
 
 def _forms(text: Any) -> list[syntax.Form]:
@@ -279,9 +281,8 @@ def _forms(text: Any) -> list[syntax.Form]:
     try:
         parts = compile_template(text).parts
     except TemplateProblem:
-        return [syntax.Opaque()]
-    expressions = (part.form for part in parts if isinstance(part, Expression))
-    return [form for expression in expressions for form in syntax.every(expression)]
+        return [None]
+    return [*syntax.every(part.form for part in parts if isinstance(part, Expression))]
 
 
 class Specification:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from msgspec import Struct
 
-from refexplorer.checks.states import UNREADABLE, LedgerState
+from refexplorer.checks.states import CHUNK_TERMS, UNREADABLE, LedgerState, Rank
 from refexplorer.core.errors import LimitError
 from refexplorer.core.limits import INT64_MAX
 from refexplorer.io.decode.sizes import Index
@@ -78,8 +78,10 @@ class HealthColumns:
     # are not known
     errors: tuple[int, ...] | None
     warnings: tuple[int, ...] | None
-    # Chunks whose reference or values differ from their file; None where none was compared
+    # Chunks whose reference or values differ from their file, those that failed left out; None
+    # where none was compared
     differing: tuple[int | None, ...]
+    lacking: tuple[int, ...]  # Of these, chunks without a reference
     # References that share bytes with another one; None until they were sorted by targets
     overlapping: tuple[int, ...] | None
     # The keys that an error or a warning names, each with the worse of them
@@ -97,7 +99,11 @@ class HealthColumns:
         """The sum of each column before each array."""
         counts = self.states.counts
         columns: dict[str, Sequence[int]] = {
-            "absent": [each.absent or 0 for each in counts],
+            # a chunk that differs counts as that alone
+            "absent": [
+                max((each.absent or 0) - lacking, 0)
+                for each, lacking in zip(counts, self.lacking, strict=True)
+            ],
             "rejected": [each.rejected or 0 for each in counts],
             "failed": self.failed,
             "errors": self.errors or (0,) * len(counts),
@@ -144,14 +150,16 @@ class ChunkHealth:
 
     def _make(self) -> HealthColumns:
         states = internals(self.references).array_states
-        audit = self.references.audited
+        reports = _reports(self.references)
         failed, read = [0] * len(states.arrays), [0] * len(states.arrays)
-        for each in () if audit is None else audit.arrays:
+        for each in (each for report in reports for each in report.arrays):
             if each.path in states.places:
                 place = states.places[each.path]
                 failed[place] = sum(each.states.get(state, 0) for state in UNREADABLE)
-                read[place] = each.states.get(LedgerState.DECODED, 0)
-        for path in self._log.arrays() & states.places.keys():
+                read[place] = sum(each.states.get(state, 0) for state in _READ)
+        # of chunks that are told of twice, or by number, each is counted once
+        told = self._log.arrays().union(states.places if len(reports) > 1 else ())
+        for path in told & states.places.keys():
             place = states.places[path]
             outcomes = self.outcomes(states.arrays[place])
             failed[place], read[place] = len(outcomes.failed), len(outcomes.read)
@@ -162,7 +170,7 @@ class ChunkHealth:
             tuple(read),
             errors,
             warnings,
-            self._differing(states),
+            *self._differing(states),
             self._overlapping(states),
             self._noted_keys(),
         )
@@ -196,21 +204,32 @@ class ChunkHealth:
         if verified is None:
             return np.empty(0, np.int64)
         found = verified.differing(array.path)
-        return found[found < array.chunk_count]  # of an array of before the set was changed
+        found = found[found < array.chunk_count]  # of an array of before the set was changed
+        return np.setdiff1d(found, self.outcomes(array).failed) if len(found) else found
 
-    def _differing(self, states: ArrayStates) -> tuple[int | None, ...]:
-        """Count the chunks of each array that differ from their files, as the last `verify` did."""
+    def _differing(self, states: ArrayStates) -> tuple[tuple[int | None, ...], tuple[int, ...]]:
+        """Count the chunks of each array that differ from their files, as the last `verify` did.
+
+        Then those of them that have no reference.
+        """
         found: list[int | None] = [None] * len(states.arrays)
+        lacking = [0] * len(states.arrays)
         verified = self.references.verified
         for each in () if verified is None else verified.arrays:
             if each.path in states.places and each.n_compared:
-                found[states.places[each.path]] = each.n_different
-        return tuple(found)
+                place = states.places[each.path]
+                is_told = each.n_different > 0 and each.chunks <= DENSE_CHUNKS
+                array = states.arrays[place]
+                found[place] = len(self.differing(array)) if is_told else each.n_different
+                lacking[place] = sum(each.states.get(state, 0) for state in _LACKING)
+        return tuple(found), tuple(lacking)
 
     def _noted_keys(self) -> dict[str, Severity]:
         # errors come first among them
         found: dict[str, Severity] = {}
-        for diagnostic in known(self.references) or ():
+        verified = self.references.verified
+        compared = () if verified is None else verified.findings
+        for diagnostic in (*(known(self.references) or ()), *compared):
             if diagnostic.key is not None and diagnostic.severity is not Severity.INFO:
                 found.setdefault(diagnostic.key, diagnostic.severity)
         return found
@@ -258,11 +277,9 @@ class ChunkHealth:
     def _find_outcomes(self, array: ArrayMeta) -> Outcomes:
         failed = self._numbers(array, self._log.failed(array.path))
         read = self._numbers(array, self._log.read(array.path))
-        audit = self.references.audited
-        if audit is not None and array.chunk_count <= DENSE_CHUNKS:
-            audited = _grid(audit, array).ravel()
-            failed = np.union1d(failed, np.flatnonzero(np.isin(audited, [*UNREADABLE])))
-            read = np.union1d(read, np.flatnonzero(audited == LedgerState.DECODED))
+        for states in (each.ravel() for each in _grids(self.references, array)):
+            failed = np.union1d(failed, np.flatnonzero(np.isin(states, [*UNREADABLE])))
+            read = np.union1d(read, np.flatnonzero(np.isin(states, [*_READ])))
         return Outcomes(failed, np.setdiff1d(read, failed))
 
     def badges(self, path: str) -> Badges | None:
@@ -325,9 +342,46 @@ def number_type(array: ArrayMeta) -> type[np.int64] | type[object]:
     return np.int64 if array.chunk_count <= INT64_MAX else object
 
 
-def _grid(audit: Report, array: ArrayMeta) -> np.ndarray:
-    has = array.path in audit.ledger.paths  # an audit of before the set was changed may not
-    return audit.chunks(array.path) if has else np.empty(0, np.uint8)
+_READ = (LedgerState.DECODED, LedgerState.EQUAL)
+_LACKING = (LedgerState.OTHER_FILL, LedgerState.LACKING)
+
+
+def _reports(refs: ReferenceSet) -> list[Report]:
+    """Return the last audit and the last comparison with the files, as far as there are such."""
+    return [each for each in (refs.audited, refs.verified) if each is not None]
+
+
+def _grids(refs: ReferenceSet, array: ArrayMeta) -> Iterator[np.ndarray]:
+    """Yield the states of all chunks in the reports that have them, uint8 of the grid's shape."""
+    for report in _reports(refs) if array.chunk_count <= DENSE_CHUNKS else ():
+        # one of before the set was changed may not have the array, or another grid
+        if array.path in report.ledger.paths:
+            grid = report.chunks(array.path)
+            if grid.shape == array.grid:
+                yield grid
+
+
+def unreadable(refs: ReferenceSet, array: ArrayMeta) -> np.ndarray | None:
+    """Say which chunks could not be read, bool of the shape of the grid; None if nothing tells."""
+    grids = [np.isin(each, [*UNREADABLE]) for each in _grids(refs, array)]
+    return np.logical_or.reduce(grids) if grids else None
+
+
+class Checked(Struct, frozen=True):
+    """What an audit or a comparison with the files found of a chunk."""
+
+    text: str
+    outcome: Literal["good", "bad", "unknown"]
+
+
+def checked(refs: ReferenceSet, array: ArrayMeta, index: Index) -> Checked | None:
+    """Return what was found of a chunk, what is bad first; None if it was not looked at."""
+    states = [LedgerState(each[index]) for each in _grids(refs, array) if each[index]]
+    if not states:
+        return None
+    term = CHUNK_TERMS[max(states)]
+    outcomes: dict[Rank, Literal["good", "bad"]] = {Rank.GOOD: "good", Rank.BAD: "bad"}
+    return Checked(term.meaning, outcomes.get(term.rank, "unknown"))
 
 
 LISTED_CHUNKS = 1_000_000
@@ -356,7 +410,7 @@ class StateKeys(Sequence[str]):
             if before >= stop:
                 return
             for number in numbers[max(start - before, 0) : stop - before].tolist():
-                yield array.chunk_key(array.index_at(number))
+                yield array.key_at(number)
 
 
 def keys_in_state(

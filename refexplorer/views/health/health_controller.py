@@ -23,7 +23,7 @@ from refexplorer.views.health.health import ChunkHealth, HealthColumns
 from refexplorer.views.health.time_axes import TimeRange, TimeRanges
 from refexplorer.views.wire.context import ExplorerPart, ViewContext
 from refexplorer.views.wire.jobs import STOPPED, JobReport, go_on
-from refexplorer.views.wire.requests import Count, job, request
+from refexplorer.views.wire.requests import Count, Real, job, request
 
 if TYPE_CHECKING:
     from refexplorer.checks.report import Report
@@ -76,6 +76,7 @@ class SetVerified(Struct, frozen=True):
     """What comparing a set with its files found."""
 
     verdict: str
+    at: Real  # When, in milliseconds since 1970
     good: bool  # Whether references were compared and none differs
     summary: tuple[str, ...]  # The counts, and what was not compared, as sentences
     # findings, finding_count: The first findings, errors first, and how many there are
@@ -128,6 +129,7 @@ class FilesCompared:
         ordered = sorted(found.findings, key=lambda each: _ORDER.index(each.severity))
         return SetVerified(
             found.headline.text,
+            1000 * found.counts.at,
             found.good,
             found.summary,
             tuple(map(self._finding, ordered[:SHOWN])),

@@ -21,6 +21,7 @@ from refexplorer.refset.opened_set import internals
 from refexplorer.spec.references import Base64, Inline, Kind, NodeType, Range, Reference, Url
 from refexplorer.spec.zarr_metadata import ArrayMeta, type_name
 from refexplorer.views.code.cells import code
+from refexplorer.views.health.health import Checked, checked
 from refexplorer.views.preview.regions import ChunkRuns, chunk_runs
 from refexplorer.views.wire.context import Note, findings_of, note, notes_about
 from refexplorer.views.wire.requests import Count
@@ -89,6 +90,7 @@ class PathItem(Struct, frozen=True):
     notes: tuple[Note, ...] | None = None  # Null until those of the whole set are known
     array: ArrayItem | None = None  # It, or the array that a chunk belongs to
     chunk: ChunkItem | None = None
+    checked: Checked | None = None  # What an audit or a comparison with the files found of a chunk
 
 
 class KeyShown(Struct, frozen=True):
@@ -104,6 +106,7 @@ def item(refs: ReferenceSet, path: str, policy: AccessPolicy) -> PathItem:
     url = reference.url if isinstance(reference, Url | Range) else None
     text = reference.text if isinstance(reference, Inline | Base64) else None
     meta, chunk = _array_and_chunk(refs, path)
+    index = None if chunk is None else chunk.index
     return PathItem(
         path,
         node.name,
@@ -122,6 +125,7 @@ def item(refs: ReferenceSet, path: str, policy: AccessPolicy) -> PathItem:
         notes_about(refs, path, node.origin),
         None if meta is None else describe_array(refs, meta),
         chunk,
+        None if meta is None or index is None else checked(refs, meta, index),
     )
 
 
@@ -230,6 +234,7 @@ def _chunk_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> PathItem 
         size=None,
         origin=ORIGIN,
         chunk=ChunkItem(array.path, index, shape),
+        checked=checked(refs, array, index),
         code=code(refs, key, policy.granted),
     )
 

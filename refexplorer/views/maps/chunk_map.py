@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from msgspec import Struct
 
-from refexplorer.checks.states import UNREADABLE
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import counted
 from refexplorer.io.decode.sizes import Index
-from refexplorer.refset.chunk_grid import DENSE_CHUNKS, STATES, ChunkReferences, GridView, reduce
+from refexplorer.refset.chunk_grid import STATES, ChunkReferences, GridView, reduce
 from refexplorer.refset.moves import CHANGES
+from refexplorer.refset.opened_set import internals
 from refexplorer.verbs.differing import MARKS, Difference
+from refexplorer.views.health.health import unreadable
 from refexplorer.views.wire.context import ExplorerPart, FailureLog, ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.requests import Buffers, Count, floats, job
@@ -74,34 +75,113 @@ class GridMap(Struct, frozen=True):
     map: Grid | None
 
 
-StripColour = Literal["state", "kind", "target"]
+StripColour = Literal["state", "kind", "target", "size", "offset", "access"]
 """What the letters of a strip of chunks say."""
 _COLOURED = 100_000
 """Chunks of an array whose strip has colours of its own: the tree waits for it."""
 _SERIES = 7
 """Colours of files before they repeat."""
+_LEVELS = "abcefghjkl"
+"""From the least to the greatest size, offset or number of reads."""
+_PLACES = {
+    "one map": 0,
+    "one slice": 0,
+    "one time series": 1,
+    "along the first dimension": 1,
+    "all of it": 2,
+}
+"""Where each standard access is among those of an array."""
+_PLAIN = "i"
+"""What has no file, no offset, or is not read."""
+
+
+def file_numbers(refs: ReferenceSet, urls: Sequence[str | None]) -> list[int]:
+    """Return the numbers that the colours of files go by: one for each file of the whole set."""
+    index = internals(refs).target_index
+    # of templates that are too many to evaluate not all files are known
+    return [found if (found := index.number(url)) is not None else index.count for url in urls]
 
 
 def coloured_strip(
-    refs: ReferenceSet, array: ArrayMeta, strip: str, by: StripColour, axis: int = 0
+    refs: ReferenceSet,
+    array: ArrayMeta,
+    strip: str,
+    by: StripColour,
+    axis: int = 0,
+    access: str = "",
 ) -> str:
-    """Return a strip with the kind or the file of most chunks in place of each letter.
+    """Return a strip with a letter for what most chunks of each part have by `by`.
 
     ``I``, ``B``, ``U``, ``R`` are kinds, digits are colours of files, and ``i`` is a part in the
-    set itself. What is wrong, or has no reference, keeps its letter.
+    set itself or one that `access` does not read; of `_LEVELS` the last is the most. What is wrong,
+    or has no reference, keeps its letter.
     """
+    is_sorted = "target_index" in vars(internals(refs))
     if by == "state" or not strip or array.chunk_count > _COLOURED:
         return strip
-    view = refs.chunk_grid(array.path).view((axis,), cells=len(strip))
-    step = view.sides[0].step
-    first = -(-np.arange(len(strip)) * array.grid[axis] // len(strip)) // step
-    if by == "kind":
-        most = view.counts[1:, 0, :].argmax(axis=0)
-        letters = [STATES[1 + number][0].upper() for number in most[first]]
+    if by == "target" and not is_sorted:  # later, when it takes no time
+        return strip
+    if by == "access":
+        letters = _access_letters(refs, array, len(strip), axis, access)
     else:
-        letters = ["i" if code < 0 else str(code % _SERIES) for code in view.targets[0][first]]
+        letters = _cell_letters(refs, array, len(strip), axis, by)
     pairs = zip(strip, letters, strict=True)
     return "".join(letter if known in "rvp" else known for known, letter in pairs)
+
+
+def _cell_letters(
+    refs: ReferenceSet, array: ArrayMeta, length: int, axis: int, by: StripColour
+) -> list[str]:
+    grid = refs.chunk_grid(array.path)
+    view = grid.view((axis,), cells=length)
+    if by == "kind":
+        letters = [STATES[1 + most][0].upper() for most in view.counts[1:, 0, :].argmax(axis=0)]
+    elif by == "target":
+        numbers = file_numbers(refs, grid.urls)
+        letters = [_PLAIN if code < 0 else str(numbers[code] % _SERIES) for code in view.targets[0]]
+    elif by == "size":
+        present = np.maximum(view.counts[1:, 0, :].sum(axis=0), 1)
+        letters = _levels(np.where(view.sizes[0] < 0, -1, view.sizes[0] / present))
+    else:
+        letters = _levels(view.offsets[0].astype(np.float64))
+    first = -(-np.arange(length) * array.grid[axis] // length) // view.sides[0].step
+    return [letters[at] for at in first.tolist()]
+
+
+def _access_letters(
+    refs: ReferenceSet, array: ArrayMeta, length: int, axis: int, access: str
+) -> list[str]:
+    """Return how often an access reads the chunks of each part, by its name or as it is written."""
+    from refexplorer.checks.advice.advising import standard_accesses
+    from refexplorer.checks.advice.costs import part_of
+
+    standard = standard_accesses(internals(refs).opened, array)
+    if not standard:
+        return [_PLAIN] * length
+    # an array may have the same access by another name, or only that of all of it
+    place = _PLACES.get(access, 1 if len(standard) > 2 else 0)
+    name = [*standard][min(place, len(standard) - 1)]
+    try:
+        part = standard[name] if access in ("", *_PLACES) else part_of(array, access)
+    except RefexplorerError:  # it is written for another array
+        return [_PLAIN] * length
+    count = array.grid[axis]
+    times = part.touches(axis, np.arange(count))
+    most = np.zeros(length)
+    np.maximum.at(most, np.arange(count) * length // count, times)
+    return _levels(np.where(most > 0, most, -1), 0)
+
+
+def _levels(numbers: np.ndarray, low: float | None = None) -> list[str]:
+    """Return the level of each number between `low`, or the least of them, and the greatest."""
+    known = numbers[numbers >= 0]
+    if not len(known):
+        return [_PLAIN] * len(numbers)
+    low, high = float(known.min()) if low is None else low, float(known.max())
+    shares = (numbers - low) / (high - low) if high > low else np.ones(len(numbers))
+    places = np.rint(np.clip(shares, 0, 1) * (len(_LEVELS) - 1)).astype(int)
+    pairs = zip(numbers, places, strict=True)
+    return [_LEVELS[place] if number >= 0 else _PLAIN for number, place in pairs]
 
 
 class ChunkMap:
@@ -143,6 +223,7 @@ class ChunkMap:
         grid = self._grid(path)
         present = counted(grid.array.chunk_count, "chunk")
         go_on(report, 1, _STEPS, f"Looking up {present}")
+        internals(self._refs).target_index  # noqa: B018  files are numbered by it
         outside = len(grid.outside)
         go_on(report, 2, _STEPS, f"Counting {present}")
         view = grid.view(axes, window, CELLS)
@@ -180,10 +261,10 @@ class ChunkMap:
 
     def _counts(self, grid: ChunkReferences, view: GridView) -> np.ndarray:
         """Return the chunks of each state, those that failed taken out of their own."""
-        audited = self._audited(grid)
+        found_bad = unreadable(self._refs, grid.array) if grid.complete else None
         counts = np.concatenate([view.counts, np.zeros((1, *view.shape))])
-        if audited is not None:
-            bad = grid.chunks.select(np.isin(audited[tuple(grid.chunks.indices.T)], [*UNREADABLE]))
+        if found_bad is not None:
+            bad = grid.chunks.select(found_bad[tuple(grid.chunks.indices.T)])
             failed = reduce(bad, view.sides, view.window, len(STATES)).counts
             counts[:-1] -= failed
             counts[-1] += failed.sum(axis=0)
@@ -191,17 +272,21 @@ class ChunkMap:
         rejected = np.minimum(rejected, counts[0])  # of a sample not all were looked at
         counts[0] -= rejected
         counts[-1] += rejected
-        self._count_outcomes(grid, view, counts, audited)
+        self._count_outcomes(grid, view, counts, found_bad)
         return counts
 
     def _count_outcomes(
-        self, grid: ChunkReferences, view: GridView, counts: np.ndarray, audited: np.ndarray | None
+        self,
+        grid: ChunkReferences,
+        view: GridView,
+        counts: np.ndarray,
+        found_bad: np.ndarray | None,
     ) -> None:
         """Count what failed in this session, unless it is counted already."""
         failed = self._failure_log.failed(grid.array.path)
         known = {tuple(index) for index in grid.left_out.indices.tolist()} if failed else set()
         for index in failed:
-            if index in known or (audited is not None and audited[index] in UNREADABLE):
+            if index in known or (found_bad is not None and found_bad[index]):
                 continue
             reference = self._refs.get(grid.array.chunk_key(index))
             state = STATES.index("absent" if reference is None else reference.kind)
@@ -209,13 +294,6 @@ class ChunkMap:
             if cell is not None and counts[state][cell] > 0:
                 counts[state][cell] -= 1
                 counts[-1][cell] += 1
-
-    def _audited(self, grid: ChunkReferences) -> np.ndarray | None:
-        """Return the state of each chunk in the last audit; None without one."""
-        audit, array = self._refs.audited, grid.array
-        if audit is None or not grid.complete or array.chunk_count > DENSE_CHUNKS:
-            return None
-        return audit.chunks(array.path)
 
     def _model(
         self,
@@ -226,6 +304,7 @@ class ChunkMap:
         outside: int,
     ) -> Grid:
         array, urls = grid.array, grid.urls
+        numbers = file_numbers(self._refs, [urls[code] for code in codes])
         rank = len(array.grid)
         rows, columns = view.shape
         return Grid(
@@ -244,7 +323,9 @@ class ChunkMap:
             columns,
             (*STATES, "failed"),
             _totals(view, counts),
-            tuple(MapTarget(urls[code], code) for code in codes),
+            tuple(
+                MapTarget(urls[code], number) for code, number in zip(codes, numbers, strict=True)
+            ),
             len(urls),
             outside,
             view.sampled,

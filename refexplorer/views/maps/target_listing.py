@@ -171,7 +171,7 @@ class TargetListing:
     def _target(self, code: int) -> TargetRow:
         index = self._index
         url = index.urls[code]
-        summary = index.layout(url).summary()
+        summary = index.summary(code)
         known = self._known().get(url, UNKNOWN)
         date, facts = self._dates.find().dates[code], self._refs.source.repository
         return TargetRow(

@@ -133,6 +133,14 @@ class TargetsChecked(Struct, frozen=True):
 
 
 _ALL = TargetQuery()
+_GOOD = Known(None, "good", None)
+_FILE_WORDS = {
+    FileState.READ: "good",
+    FileState.DAMAGED: "damaged",
+    FileState.UNREACHABLE: "unreachable",
+    FileState.CHANGED: "changed",
+}
+"""Of files of other states nothing is known."""
 
 
 class TargetMapView:
@@ -145,7 +153,7 @@ class TargetMapView:
         self._checked: dict[str | None, Known] = {}
         self._all_known: dict[str | None, Known] = {}
         self._listing = TargetListing(self._refs, self._known)
-        self._audit: tuple[Report, dict[str | None, Known]] | None = None
+        self._reports: tuple[Report | None, Report | None] = (None, None)
 
     @job("targets.rows", in_turn=True)
     def rows(self, report: JobReport, start: int, n: int, query: TargetQuery = _ALL) -> TargetPage:
@@ -196,12 +204,28 @@ class TargetMapView:
         )
 
     def _known(self) -> Mapping[str | None, Known]:
-        """Return what the last audit and the last check found of each target."""
-        audit = self._refs.audited
-        if audit is not None and (self._audit is None or self._audit[0] is not audit):
-            self._audit = audit, self._known_by(audit)
-            self._all_known = {**self._audit[1], **self._checked}
+        """Return what the last audit, comparison and check found of each target."""
+        reports = (self._refs.audited, self._refs.verified)
+        if reports != self._reports:
+            self._reports = reports
+            audit, verified = reports
+            self._all_known = {
+                **({} if verified is None else self._compared(verified)),
+                **({} if audit is None else self._known_by(audit)),
+                **self._checked,
+            }
         return self._all_known
+
+    def _compared(self, verified: Report) -> dict[str | None, Known]:
+        """Return what comparing the set with its files says of each of them."""
+        found: dict[str | None, Known] = {}
+        for row in verified.files().to_pylist():
+            is_short = any(each["cause"] == "range-past-end" for each in row["findings"])
+            word = "short" if is_short else _FILE_WORDS.get(row["file"])
+            # a file has a row for each array
+            if word is not None and found.get(row["target"], _GOOD).state == "good":
+                found[row["target"]] = Known(None, word, row["message"])
+        return self._by_url(found)
 
     @job("targets.check", unsaved="To check the files, each is asked for its size")
     def check(self, report: JobReport) -> TargetsChecked:
@@ -230,13 +254,16 @@ class TargetMapView:
 
     def _known_by(self, checked: Report) -> dict[str | None, Known]:
         """Return what a report says of each target."""
-        rows = {row["target"]: row for row in checked.files().to_pylist()}
+        rows = checked.files().to_pylist()
+        return self._by_url(
+            {row["target"]: Known(row["size"], _word_of(row), row["message"]) for row in rows}
+        )
+
+    def _by_url(self, seen: Mapping[str | None, Known]) -> dict[str | None, Known]:
+        """Return what is known of each target, by its URL rather than what is shown of it."""
         urls = internals(self._refs).target_index.urls
-        seen = {url: None if url is None else masked_url(url) for url in urls}
-        found = {url: rows[name] for url, name in seen.items() if name in rows}
-        return {
-            url: Known(row["size"], _word_of(row), row["message"]) for url, row in found.items()
-        }
+        names = {url: None if url is None else masked_url(url) for url in urls}
+        return {url: seen[name] for url, name in names.items() if name in seen}
 
     def _sort(self, report: JobReport) -> None:
         """Put all references in the order of their targets, if that was not done before."""

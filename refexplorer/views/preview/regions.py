@@ -170,7 +170,10 @@ def parse(array: ArrayMeta, texts: Sequence[str], named: PlacesNamed | None = No
     """Read one text for each dimension: an index, or a slice as Python writes it."""
     if len(texts) != len(array.shape):
         rank = counted(len(array.shape), "dimension")
-        raise RefexplorerError(f"{array.path} has {rank}, not {len(texts)}.")
+        raise RefexplorerError(
+            f"{array.path} has {rank}, not {len(texts)}; write an index or a slice for each, such "
+            f"as {', '.join(':' * len(array.shape))}."
+        )
     names = names_of(array)
     return tuple(
         named(axis, text)

@@ -397,7 +397,7 @@ class _BadLevel:
             return self.paths[position]
         assert self.array is not None
         number = self.numbers[position - len(self.paths)].item()
-        return self.array.chunk_key(self.array.index_at(number))
+        return self.array.key_at(number)
 
 
 class TroubleKeys:

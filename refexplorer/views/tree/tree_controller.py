@@ -25,7 +25,14 @@ from refexplorer.spec.codes import Severity
 from refexplorer.spec.references import Inline, Kind, NodeType, folders_above, prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.code.cells import code_of_search
-from refexplorer.views.health.health import Badges, ChunkHealth, StateName, keys_in_state, strip_of
+from refexplorer.views.health.health import (
+    Badges,
+    ChunkHealth,
+    StateName,
+    checked,
+    keys_in_state,
+    strip_of,
+)
 from refexplorer.views.key.inspector import REJECTED
 from refexplorer.views.maps.chunk_map import StripColour, coloured_strip
 from refexplorer.views.tree.rows import (
@@ -276,28 +283,31 @@ class TreeController:
         self._health = ChunkHealth(self._refs, context.failure_log)
         self._found: Sequence[str] | None = None
 
-    def window(self, start: int, n: int, strips: StripColour = "state") -> tuple[list[Row], int]:
+    def window(
+        self, start: int, n: int, strips: StripColour = "state", access: str = ""
+    ) -> tuple[list[Row], int]:
         """Return rows of the tree, or of the search while one is on, and how many there are."""
         with self._lock:
             if self._found is None:
                 rows, total = self._tree.window(start, n), self._tree.total
             else:
                 rows, total = self._results(start, n), len(self._found)
-            return [self._described(each, strips) for each in rows], total
+            return [self._described(each, strips, access) for each in rows], total
 
-    def _described(self, row: Row, strips: StripColour) -> Row:
+    def _described(self, row: Row, strips: StripColour, access: str) -> Row:
         """Add to a row what is known of an array, and what is wrong with it."""
         inside = self._internals
         array = inside.opened.arrays.get(row.path) if row.type is NodeType.ARRAY else None
         if array is not None:
-            strip = self._strip(array, strips) if inside.is_counted else None
+            strip = self._strip(array, strips, access) if inside.is_counted else None
             row = replace(row, form=array.form_text, label=label_of(array), strip=strip)
         badges = self._health.badges(row.path) if inside.is_counted else None
         cause, changes = self._cause(row, badges), self._changes(row)
         return replace(row, badges=badges, cause=cause, changes=changes)
 
-    def _strip(self, array: ArrayMeta, by: StripColour, axis: int = 0) -> str:
-        return coloured_strip(self._refs, array, strip_of(self._health, array, axis), by, axis)
+    def _strip(self, array: ArrayMeta, by: StripColour, access: str, axis: int = 0) -> str:
+        strip = strip_of(self._health, array, axis)
+        return coloured_strip(self._refs, array, strip, by, axis, access)
 
     def _changes(self, row: Row) -> RowChanges | None:
         """Return what became of a row, if the difference was looked for already."""
@@ -317,10 +327,14 @@ class TreeController:
         if row.origin == REJECTED:
             error = self._refs.rejection(row.path)
             return None if error is None else error.message
-        if row.type is not NodeType.KEY or badges is None or not badges.failed:
+        if row.type is not NodeType.KEY or badges is None:
             return None
-        owner = self._refs.array_of(row.path)
-        return None if owner is None else self._log.failed(owner[0]).get(owner[1])
+        owner = self._internals.opened.arrays.of_key(row.path)
+        if owner is None or not (badges.failed or badges.differing):
+            return None
+        cause = self._log.failed(owner[0].path).get(owner[1])
+        found = checked(self._refs, *owner)
+        return found.text if cause is None and found is not None else cause
 
     def _results(self, start: int, n: int) -> list[Row]:
         found = self._found or []
@@ -329,10 +343,16 @@ class TreeController:
         return [row(node, 0, False, at, len(found)) for at, node in nodes]
 
     @request("tree.rows")
-    def rows(self, start: int, n: int, strips: StripColour = "state") -> TreePage:
+    def rows(
+        self,
+        start: int,
+        n: int,
+        strips: StripColour = "state",
+        access: str = "",  # Its name, or as it is written; empty: that which is shaded at first
+    ) -> TreePage:
         """Show rows of the flattened tree, or of the search while one is on."""
         start, n = max(start, 0), min(max(n, 0), ROWS)
-        rows, total = self.window(start, n, strips)
+        rows, total = self.window(start, n, strips, access)
         return TreePage(start, total, tuple(rows))
 
     @request("tree.toggle")
@@ -349,13 +369,13 @@ class TreeController:
         return TreeChange(self._tree.total, index)
 
     @request("tree.strips")
-    def strips(self, array: str, by: StripColour = "state") -> StripsShown:
+    def strips(self, array: str, by: StripColour = "state", access: str = "") -> StripsShown:
         """Return the chunks of an array along each of its dimensions, and what is odd there."""
         meta = self._internals.opened.arrays.get(array)
         if meta is None:
             return StripsShown((), ())
         axes = range(len(meta.grid)) if self._internals.is_counted else ()
-        strips = [self._strip(meta, by, axis) for axis in axes]
+        strips = [self._strip(meta, by, access, axis) for axis in axes]
         marks = () if known(self._refs) is None else axis_marks(self._refs, meta)
         return StripsShown(tuple(strips), tuple(marks))
 

@@ -281,6 +281,7 @@ def notes(refs: ReferenceSet) -> tuple[Note, ...]:
 def notes_about(refs: ReferenceSet, path: str, origin: str | None) -> tuple[Note, ...] | None:
     """Return the notes about a key, about the metadata of an array, or about the item that made it.
 
+    Those of the last comparison with the files come first.
     None as long as those of the whole set are not known.
     """
     inside = {
@@ -290,9 +291,10 @@ def notes_about(refs: ReferenceSet, path: str, origin: str | None) -> tuple[Note
     found = []
     if (diagnostics := known(refs)) is None:
         return None
-    for diagnostic in diagnostics:
+    compared = () if refs.verified is None else refs.verified.findings
+    for diagnostic in (*compared, *diagnostics):
         is_item = item is not None and f"{diagnostic.pointer}/".startswith(f"{item}/")
-        if is_item or diagnostic.key == path or diagnostic.key in inside:
+        if is_item or diagnostic.key in {path, *inside} or path in diagnostic.keys:
             found.append(note(refs, diagnostic))
     return tuple(found[:SHOWN])
 

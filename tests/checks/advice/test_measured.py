@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import refexplorer as rx
-from tests.helpers.costly_sets import ACCESSES, costly_sets, prepared, tasks_of
+from tests.helpers.costly_sets import ACCESSES, costly_sets, prepared
 from tests.helpers.servers import RangeServer
 
 pytestmark = pytest.mark.server
@@ -33,12 +33,11 @@ def test_requests_and_bytes_are_those_that_a_server_counts(
     costly = costly_sets(server.url)[layout]
     server.files |= costly.files
     part = ACCESSES[access]
-    given = tasks_of(costly, part) if isinstance(part, dict) else part
     refs = rx.open_references(costly.refs)
-    advice = refs.advise() if given is None else refs.advise({"x": given})
+    advice = refs.advise() if part is None else refs.advise({"x": part})
     assert server.requests == []
     further = [each for each in advice.accesses if each.name == "as given"]
-    (cost,) = advice.opening if given is None else further
+    (cost,) = advice.opening if part is None else further
     (predicted,) = [each for each in cost.readers if each.reader == reader]
     prepared(reader, costly, server.url, part)()
     assert (predicted.requests, predicted.bytes) == counted(server)

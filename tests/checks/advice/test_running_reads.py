@@ -12,7 +12,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.checks.advice import requests as running_reads
-from refexplorer.checks.advice.connections import OURS, PLACES, READERS, MergeRules
+from refexplorer.checks.advice.requests import OURS, PLACES, READERS, MergeRules
 from refexplorer.refset import chunk_grid
 from refexplorer.refset.chunk_grid import ChunkColumns
 
@@ -96,7 +96,7 @@ def test_blocks_are_counted_as_all_together(
             assert (found.bytes, found.smallest, found.largest) == sums
             one_read = len(sizes), sum(sizes), max(sizes)
             assert found.reads == (one_read,)
-            seconds = PLACE.seconds_of_one(*one_read, rules.at_once)
+            seconds = PLACE.seconds(*one_read, rules.at_once)
             assert found.seconds == pytest.approx(seconds, rel=1e-12)
 
 

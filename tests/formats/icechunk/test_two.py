@@ -159,7 +159,7 @@ def test_what_changed_since_it_was_written_is_found(folder: Path, verb: str) -> 
     assert said in str(before)
     assert before.headline.text == "is stale: 1 file changed"
     after, row = found(folder)
-    assert (row["state"], row["message"], after.status) == ("asked", None, 0)
+    assert (row["state"], row["message"], after.status) == ("found", None, 0)
     unread = getattr(rx.open_references(folder), verb)()
     assert unread.status == 2
     os.utime(folder.parent / "targets/f.bin", (moment(2).timestamp(),) * 2)

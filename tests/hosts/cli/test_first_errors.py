@@ -134,6 +134,62 @@ def test_another_file_is_called_one(text: str, words: str, tmp_path: Path) -> No
     assert words in ran.out + ran.err
 
 
+@pytest.mark.parametrize(
+    "written", [["sst[0,10,-1]"], ["sst", "0", "10", "-1"], ["sst", "0,10,-1"]]
+)
+def test_an_index_may_be_written_as_people_do(written: list[str], demo: Path) -> None:
+    ran = run("why", str(demo / "sst.v0.json"), *written, "--allow", str(demo))
+    assert (ran.status, ran.out.partition(":")[0]) == (0, "sst[0, 10, 191]")
+
+
+@pytest.mark.parametrize("written", [["sst"], ["sst", "0,0"], ["sst[99,0,0]"]])
+def test_a_wrong_index_names_one_that_is_right(written: list[str], demo: Path) -> None:
+    ran = run("why", str(demo / "sst.v0.json"), *written)
+    assert ran.status == 2
+    assert ran.err.count(f"`refexplorer why {demo / 'sst.v0.json'} sst 17,95,191`.") == 1
+
+
+def test_a_folder_names_the_set_in_it(demo: Path, tmp_path: Path) -> None:
+    (tmp_path / "refs.json").write_text("{}")
+    ran = run("check", str(tmp_path))
+    assert ran.err.endswith(f"open '{tmp_path / 'refs.json'}'.\n")
+    assert run("why", str(demo / "sst.v0.json"), "sst", "0,0,0", "--alow", ".").err == (
+        "refexplorer: No such option: --alow; see `refexplorer why --help`.\n"
+    )
+
+
 def test_a_dataset_that_has_no_references_says_what_to_pass() -> None:
     with pytest.raises(rx.errors.SourceError, match=r'rx\.explore\("combined\.json"\)\.$'):
         rx.explore(xr.Dataset({"a": ("x", [1, 2, 3])}))
+
+
+@pytest.mark.child
+def test_a_missing_codec_is_one_error(tmp_path: Path) -> None:
+    metadata = {
+        "zarr_format": 2, "shape": [8], "chunks": [4], "dtype": "<f4", "fill_value": None,
+        "compressor": {"id": "imagecodecs_lzf"}, "filters": None, "order": "C",
+    }  # fmt: skip
+    refs: dict[str, object] = {".zgroup": '{"zarr_format": 2}'}
+    for name in "xyz":
+        refs |= {f"{name}/.zarray": json.dumps(metadata), f"{name}/0": "base64:AAAA"}
+        refs[f"{name}/.zattrs"] = '{"_ARRAY_DIMENSIONS": ["t"]}'
+    (tmp_path / "set.json").write_text(json.dumps(refs))
+    code = (
+        "import gc, sys\n"
+        "sys.modules['imagecodecs'] = None\n"
+        "import refexplorer as rx\n"
+        "try:\n"
+        "    rx.open_references('set.json').to_xarray()\n"
+        "except rx.errors.DecodeError as error:\n"
+        "    print(error)\n"
+        "gc.collect()\n"
+        "for line in str(rx.open_references('set.json').audit()).splitlines():\n"
+        "    print(line)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert ran.stderr == ""
+    needed = "the codec imagecodecs_lzf, which is not installed: `pip install imagecodecs`."
+    assert ran.stdout.count(needed) == 2
+    assert f"\n  x, y, z require {needed}\n" in ran.stdout

@@ -169,7 +169,7 @@ def test_a_file_of_kerchunk(tmp_path: Path) -> None:
 def test_a_place_that_the_array_does_not_have(tmp_path: Path) -> None:
     refs = rx.open_references(document(tmp_path))
     for index in ([9], [-10], [], [0, 0]):
-        with pytest.raises(rx.errors.DecodeError, match="has no place"):
+        with pytest.raises(rx.errors.DecodeError, match="has no element"):
             refs.why("x", index)
     for odd in ({"x": 0}, ["0"], [0.5]):
         with pytest.raises(

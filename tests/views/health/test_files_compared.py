@@ -6,11 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import refexplorer as rx
+from refexplorer.checks.states import CHUNK_TERMS, Rank
 from tests.helpers.explorer import Host, later
 from tests.helpers.verifying import Changed, joined, write_files
+
+CHUNK_RANKS = np.array([term.rank for term in CHUNK_TERMS.values()])
 
 
 @pytest.fixture
@@ -55,6 +59,38 @@ def test_findings_name_what_they_are_about(source: Path) -> None:
     assert host.controller.code == "refs.verify()"
     assert host.ask("verify.last")["found"] == found
     assert {event["ev"] for event in host.events} == {"progress"}
+
+
+def test_what_was_found_is_repeated_where_it_is(source: Path, tmp_path: Path) -> None:
+    host = Host(source)
+    summary = later(host, "targets.summary")[0]
+    assert (summary["checked"], summary["lost_count"]) == (0, 0)
+    assert host.ask("key.show", path="foo/2.1.0")["item"]["checked"] is None
+    later(host, "verify", values=False)
+    asked = {"start": 0, "n": 100, "sort": "path", "descending": False}
+    counts = {row["path"]: row["counts"] for row in later(host, "health.rows", **asked)[0]["rows"]}
+    rows = {row["path"]: row["badges"] for row in host.ask("tree.rows", start=0, n=50)["rows"]}
+    assert (counts["bar"]["absent"], counts["bar"]["differing"]) == (1, 1)
+    assert (rows["bar"]["absent"], rows["bar"]["differing"]) == (0, 1)  # one chunk, counted once
+    (tmp_path / "o_0002.nc").unlink()
+    later(host, "verify", values=False)
+    summary = later(host, "targets.summary")[0]
+    assert summary["checked"] == summary["total"]
+    assert [(Path(each["url"]).name, each["state"]) for each in summary["lost"]] == [
+        ("o_0002.nc", "unreachable")
+    ]
+    shown = host.ask("key.show", path="foo/2.1.0")["item"]
+    assert shown["checked"] == {"text": "not where the file has them", "outcome": "bad"}
+    assert "offset" in {each["code"] for each in shown["notes"]}
+    array = host.ask("key.show", path="foo")["item"]
+    assert "scale_factor" in {each["code"] for each in array["notes"]}
+    # a chunk that could not be read is not counted again as one that differs
+    counts = {row["path"]: row["counts"] for row in later(host, "health.rows", **asked)[0]["rows"]}
+    verified = host.controller.references.verified
+    assert verified is not None
+    for path, found in counts.items():
+        bad = CHUNK_RANKS[verified.chunks(path)] == Rank.BAD
+        assert (found["failed"] or 0) + (found["differing"] or 0) == np.count_nonzero(bad), path
 
 
 def test_what_python_found_is_shown(source: Path) -> None:

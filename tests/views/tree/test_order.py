@@ -97,8 +97,48 @@ def test_the_strip_of_an_array_has_the_worst_state_of_each_part(tmp_path: Path) 
     assert host.ask("tree.strips", array="v")["strips"] == ["rv-pxx", "xp"]
     # what is wrong keeps its letter whatever the others show
     assert host.ask("tree.strips", array="v", by="kind")["strips"] == ["RR-Rxx", "xR"]
-    strips = [row["strip"] for row in host.ask("tree.rows", start=0, n=9, strips="target")["rows"]]
-    assert "00-0xx" in strips
+
+
+def strips_by(host: Host, by: str, access: str = "") -> dict[str, str]:
+    rows = host.ask("tree.rows", start=0, n=9, strips=by, access=access)["rows"]
+    return {row["path"]: row["strip"] for row in rows}
+
+
+def test_a_file_has_one_colour_in_the_strips_and_maps_of_all_arrays() -> None:
+    def chunks(name: str, files: str) -> dict[str, object]:
+        return {f"{name}/{n}": [f"{file}.nc", 100 * n, 10 + n] for n, file in enumerate(files)}
+
+    meta = array([4], [1], dimensions=["time"])
+    keys: dict[str, object] = {
+        f"{name}/{each}": text for name in "uv" for each, text in meta.items()
+    }
+    refs = rx.open_references(
+        {".zgroup": ZGROUP, **keys, **chunks("u", "abcc"), **chunks("v", "cb")}
+    )
+    host = Host(refs)
+    counted(host)
+    assert strips_by(host, "target") == strips_by(host, "state")  # sorting takes long
+    later(host, "targets.summary")
+    strips = strips_by(host, "target")
+    assert (strips["u"], strips["v"]) == ("0122", "21--")
+    for name, urls in (("u", "abc"), ("v", "bc")):
+        shown = later(host, "grid.show", array=name)[0]["map"]["targets"]
+        numbers = {each["url"][0]: each["number"] for each in shown}
+        assert numbers == {url: "abc".index(url) for url in urls}
+
+
+def test_strips_follow_sizes_offsets_and_accesses() -> None:
+    chunks: dict[str, object] = {f"{i}.{j}": ["f", 10 * i, 4] for i in range(3) for j in range(2)}
+    chunks["2.0"] = ["f", 20, 6]
+    chunks["1.0"] = chunks["1.1"] = "base64:AAA="
+    host = Host(refs_of(v={**array([3, 2], [1, 1], dimensions=["time", "x"]), **chunks}))  # type: ignore[dict-item]
+    counted(host)
+    assert strips_by(host, "size")["v"] == "hal"  # 4, 2 and 5 bytes on average
+    assert strips_by(host, "offset")["v"] == "ail"
+    assert strips_by(host, "access", "one map")["v"] == "lii"
+    assert strips_by(host, "access", "2, :")["v"] == "iil"
+    assert strips_by(host, "access")["v"] == "lll"  # that which is shaded at first
+    assert strips_by(host, "access", "no access")["v"] == "iii"
 
 
 def test_a_long_dimension_is_drawn_in_parts_and_a_generated_one_costs_no_more() -> None:

@@ -9,7 +9,7 @@ import fastjsonschema
 import pytest
 from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
 
-from refexplorer.checks.advice.connections import Connection
+from refexplorer.checks.advice.requests import Connection
 from refexplorer.hosts import schema as hosts_schema
 from refexplorer.hosts.schema import PROTOCOLS, field_notes, fields_of, requests, schema
 from refexplorer.views.editor.editor_controller import EditorController

@@ -10,7 +10,7 @@ import { absence } from "../maps/legend.tsx";
 import { Choice, Entries, type LegendEntry } from "../maps/mapparts.tsx";
 import type { GridPicture, GridWish } from "../maps/maps.ts";
 import { Data } from "../preview/data.tsx";
-import { Failure, Question, Waited, Working } from "../shared/asking.tsx";
+import { Failure, Waited } from "../shared/asking.tsx";
 import { bytes, count, counted } from "../shared/format.ts";
 import { Blank, Button, Sentence, Unknown } from "../shared/parts.tsx";
 import { series } from "../shared/palette.ts";
@@ -41,6 +41,11 @@ export const VIEW: ExplorerView = {
   Details: CostDetails,
   style,
   usePaint,
+  access(session) {
+    const { state } = session.of(Costs);
+    const access = shaded(state) ?? "";
+    return access === GIVEN ? state.given : access;
+  },
   address: {
     cost: {
       text: (session) => session.of(Costs).text,
@@ -100,7 +105,7 @@ function CostDetails({ session }: { session: ExplorerSession }) {
       <h3>Cost of reading</h3>
       <p class="caption">
         This reads no files. Requests and bytes are computed from the set, and times from the latency and bandwidth
-        below, which are assumed or measured.
+        below.
       </p>
       <Controls costs={costs} state={state} cost={cost} place={placed(state)!} />
       <Findings cost={cost} />
@@ -135,7 +140,7 @@ function Controls({ costs, state, cost, place }: Drawn) {
           label="Place"
           value={state.place}
           options={cost.places.map(({ name }) => [name, name])}
-          choose={(name) => costs.change({ place: name, latency: null, bandwidth: null, stream: null })}
+          choose={(name) => costs.change({ place: name, latency: null, bandwidth: null })}
         />
         {readers.length > 1 && (
           <Choice
@@ -158,39 +163,10 @@ function Controls({ costs, state, cost, place }: Drawn) {
         value={place.bandwidth}
         range={BANDWIDTHS}
         text={`${bytes(Math.round(place.bandwidth))}/s`}
-        move={(bandwidth) => costs.change({ bandwidth, stream: null })}
+        move={(bandwidth) => costs.change({ bandwidth })}
       />
-      <Measured costs={costs} state={state} />
-      {cost.array !== null && <Given costs={costs} state={state} dimensions={cost.dimensions} />}
+      {cost.array !== null && <Given costs={costs} state={state} />}
     </>
-  );
-}
-
-/** The place of the targets itself, by a few requests that were allowed. */
-function Measured({ costs, state: { measured, measuredError } }: { costs: Costs; state: CostsState }) {
-  const { progress } = useStore(costs.measuring);
-  const grant = measured?.place === null ? measured.grant : null;
-  return (
-    <div class="cost-measured">
-      {progress !== null ? (
-        <Working progress={progress} cancel={() => costs.measuring.cancel()} />
-      ) : (
-        <Button
-          text="Measure this host"
-          title="At most 15 requests to one file of the set"
-          onClick={() => void costs.measure(null)}
-        />
-      )}
-      {measuredError !== null && <Failure sentence={measuredError} />}
-      {grant !== null && measuredError === null && (
-        <Question sentence={measured!.asked} grant={grant} allow={(name) => void costs.measure(name)} />
-      )}
-      {grant === null && measured !== null && (
-        <p class="quiet" role="status">
-          <Sentence text={measured.asked} />
-        </p>
-      )}
-    </div>
   );
 }
 
@@ -221,11 +197,10 @@ function Slider({ label, value, range, text, move }: SliderProps) {
   );
 }
 
-/** A part of the array, or chunks of tasks, beside the standard accesses. */
-function Given({ costs, state, dimensions }: { costs: Costs; state: CostsState; dimensions: string[] }) {
+/** A part of the array, beside the standard accesses. */
+function Given({ costs, state }: { costs: Costs; state: CostsState }) {
   const [text, setText] = useState(state.given);
   useEffect(() => setText(state.given), [state.given]);
-  const name = dimensions[0] ?? "time";
   return (
     <form
       class="cost-given"
@@ -240,7 +215,7 @@ function Given({ costs, state, dimensions }: { costs: Costs; state: CostsState; 
           type="text"
           value={text}
           spellcheck={false}
-          placeholder={`0, 10:20 or ${name}=10`}
+          placeholder="0, 10:20"
           onInput={(event) => setText(event.currentTarget.value)}
         />
       </label>

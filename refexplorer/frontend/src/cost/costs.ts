@@ -7,7 +7,6 @@ import type {
   ChunkTouches,
   Connection,
   ExplorerWire,
-  MeasuredPlace,
   MergeRules,
   ReaderCost,
   ReadingCosts,
@@ -29,22 +28,17 @@ export interface CostsState {
   /** Where the sliders stand; null: as the place has it. */
   latency: number | null;
   bandwidth: number | null;
-  /** Of one request, as it was measured; null: as much less than all together as the place has it. */
-  stream: number | null;
-  /** A part or chunks of tasks, as they were last asked for. */
+  /** A part, as it was last asked for. */
   given: string;
   reader: string;
   /** The access whose chunks are shaded, as it was chosen. */
   access: string;
   touched: TouchedChunks | null;
   touchedError: string | null;
-  /** What was measured last, or has to be allowed before. */
-  measured: MeasuredPlace | null;
-  measuredError: string | null;
 }
 
 const TEXTS = ["array", "place", "given", "reader", "access"] as const;
-const NUMBERS = ["latency", "bandwidth", "stream"] as const;
+const NUMBERS = ["latency", "bandwidth"] as const;
 export const GIVEN = "as given";
 const START: CostsState = {
   cost: null,
@@ -53,19 +47,15 @@ const START: CostsState = {
   place: "object-store",
   latency: null,
   bandwidth: null,
-  stream: null,
   given: "",
   reader: "zarr",
   access: "",
   touched: null,
   touchedError: null,
-  measured: null,
-  measuredError: null,
 };
 
 export class Costs extends ViewStore<CostsState> {
   readonly counting = this.waiting();
-  readonly measuring = this.waiting();
   private readonly shading = this.waiting();
   private readonly asking = new Newest<void>(() => this.ask());
   /** Whether anything was asked for: an address that is read before counts nothing. */
@@ -89,20 +79,6 @@ export class Costs extends ViewStore<CostsState> {
     this.set(part);
     void this.asking.ask();
     if ("array" in part || "access" in part || "given" in part) void this.drawing.ask();
-  }
-
-  /** Measures a target of the set; those of `grant` may be read from now on. */
-  async measure(grant: string | null): Promise<void> {
-    this.set({ measuredError: null });
-    await this.attempt("measuredError", async () => {
-      await this.allowing(grant);
-      const { message: measured } = await this.measuring.ask("cost.measure", { place: this.state.place });
-      if (measured.place !== null) {
-        const { latency, bandwidth, stream } = measured.place;
-        this.change({ latency, bandwidth, stream });
-      }
-      return { measured };
-    });
   }
 
   /** What an address says of it; what is as it is at first is left out. */
@@ -146,9 +122,9 @@ export class Costs extends ViewStore<CostsState> {
   }
 
   private async ask(): Promise<void> {
-    const { array, place, latency, bandwidth, stream, given, cost: before } = this.state;
+    const { array, place, latency, bandwidth, given, cost: before } = this.state;
     await this.attempt("error", async () => ({
-      cost: (await this.counting.ask("cost.show", { array, place, latency, bandwidth, stream, given })).message,
+      cost: (await this.counting.ask("cost.show", { array, place, latency, bandwidth, given })).message,
     }));
     if (before?.array !== this.state.cost?.array) void this.drawing.ask();
   }
@@ -180,9 +156,9 @@ export function shaded({ cost, array, access, given }: CostsState): string | nul
   return names[names.length > 2 ? 1 : 0] ?? null;
 }
 
-/** A place with the numbers of the sliders; one request is as much faster as all together, if it was not measured. */
+/** A place with the numbers of the sliders; one request is as much faster as all together. */
 export function placed(state: CostsState): Connection | null {
-  const { cost, latency, bandwidth, stream } = state;
+  const { cost, latency, bandwidth } = state;
   const place = cost?.places.find((each) => each.name === state.place);
   if (!place) return null;
   const all = bandwidth ?? place.bandwidth;
@@ -190,7 +166,7 @@ export function placed(state: CostsState): Connection | null {
     ...place,
     latency: latency ?? place.latency,
     bandwidth: all,
-    stream: stream ?? place.stream * (all / place.bandwidth),
+    stream: place.stream * (all / place.bandwidth),
   };
 }
 

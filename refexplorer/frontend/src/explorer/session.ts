@@ -6,7 +6,7 @@ import { RowWindow, type RowsReply } from "../shared/rows/window.ts";
 import { Work } from "../shared/waiting.ts";
 import { OVERHEARD } from "../shared/wire.ts";
 import type { CodePage, Count, ExplorerOperations, Hello, PathItem, Note, Row, Severity } from "../shared/wire.ts";
-import { type ChunkState, Health, Strips } from "../health/health.ts";
+import { Health, Strips, type ChunkState, type StripColour } from "../health/health.ts";
 import { Comparing } from "../compare/comparing.ts";
 import { KeyDetails } from "../key/keydetails.ts";
 import type { By } from "../maps/cells.ts";
@@ -29,7 +29,7 @@ export class ExplorerSession extends Views<ExplorerState> {
   readonly writing = this.view(new Work(this.wire, "repair.write"));
   readonly details = this.view(new KeyDetails(this.wire));
   readonly comparing = this.view(new Comparing(this.wire, () => this.marked()));
-  readonly strips = this.view(new Strips(this.wire, () => this.stripColour));
+  readonly strips = this.view(new Strips(this.wire, () => this.strip));
   /** The search for what is odd, and the metadata that xarray opens. */
   readonly seeking = this.waiting();
   readonly describing = this.waiting();
@@ -66,7 +66,9 @@ export class ExplorerSession extends Views<ExplorerState> {
     this.part = (host.get("part") as string | undefined) || WHOLE;
     this.rows = new RowWindow(
       (start, n) =>
-        this.wire.request("tree.rows", { start, n, strips: this.stripColour }).finally(() => this.first.open()),
+        this.wire
+          .request("tree.rows", { start, n, strips: this.strip.by, access: this.strip.access })
+          .finally(() => this.first.open()),
       () => this.listing.set({}),
     );
     this.offs = [
@@ -80,12 +82,14 @@ export class ExplorerSession extends Views<ExplorerState> {
       this.wire.on(OVERHEARD, (message) => this.overheard(message)),
     ];
     this.opened = this.open();
-    let colour = this.stripColour;
-    this.watch(() => {
-      if (colour === this.stripColour) return;
-      colour = this.stripColour;
+    let colour = JSON.stringify(this.strip);
+    const recolour = () => {
+      const next = JSON.stringify(this.strip);
+      if (colour === next) return;
+      colour = next;
       this.counted();
-    });
+    };
+    this.offs.push(this.watchAll(recolour));
   }
 
   override close(): void {
@@ -254,10 +258,11 @@ export class ExplorerSession extends Views<ExplorerState> {
     return this.views.find((each) => each.name === name);
   }
 
-  /** What the strips of chunks are coloured by: where the picture is by size or cost, they show states. */
-  get stripColour(): "state" | "kind" | "target" {
+  /** What the strips of chunks are coloured by, as the picture is; of cost, the access that is shaded. */
+  get strip(): { by: StripColour; access: string } {
     const by = this.recolouring;
-    return by === "kind" || by === "target" ? by : "state";
+    const access = by === null ? "" : (this.viewOf(this.state.look)?.access?.(this) ?? "");
+    return { by: by === null || by === "change" ? "state" : by, access };
   }
 
   /** Shows in the template editor where a key comes from. */
@@ -276,13 +281,24 @@ export class ExplorerSession extends Views<ExplorerState> {
   /** Compares the set with its files; those of `grant` may be read from now on. */
   async verify(grant: string | null = null): Promise<void> {
     await this.verifying.start({ values: this.state.withValues }, grant);
-    if (this.verifying.state.error === null) this.health.load();
+    if (this.verifying.state.error === null) this.compared();
+  }
+
+  /** What was found of the files changes the marks in the tree, the files, and what is known of the selection. */
+  private compared(): void {
+    this.health.load();
+    void this.maps.sumTargets();
+    this.maps.refresh();
+    if (this.state.selection !== "") void this.inspect(this.state.selection);
   }
 
   /** Shows what was found of the files before, maybe by Python. */
   async lastVerified(): Promise<void> {
     const { found } = await this.wire.request("verify.last", {});
-    if (found !== null && this.verifying.state.id === null) this.verifying.set({ found });
+    const { id, found: known } = this.verifying.state;
+    if (found === null || id !== null || known?.at === found.at) return;
+    this.verifying.set({ found });
+    this.compared();
   }
 
   get looks(): PartRecord[] {
@@ -494,6 +510,16 @@ export class ExplorerSession extends Views<ExplorerState> {
       if (by > 0) await this.toggle(row, true);
     }
     if (!isNarrowed) this.showDetails(true);
+  }
+
+  /** Narrows the tree to what is wrong, and selects the first chunk or key that differs from its file. */
+  async showDifference(): Promise<void> {
+    const key = this.verifying.state.found?.findings.find((each) => each.key !== null)?.key;
+    await this.showOnly("trouble");
+    await this.find(START.search);
+    if (key == null) return this.showDetails(true);
+    await this.reveal(key);
+    this.showDetails();
   }
 
   /** All that is known of a key, for one that may not be the selected one. */

@@ -1,6 +1,6 @@
 /** What the set is, and what is wrong with it, in two lines above all else; each number is a link. */
 
-import { capital, count, counted, extent } from "../shared/format.ts";
+import { capital, clock, count, counted, extent } from "../shared/format.ts";
 import type { Host } from "../shared/host.ts";
 import { useFiles } from "../health/files.tsx";
 import { TargetCheck } from "../maps/targettable.tsx";
@@ -114,12 +114,22 @@ function Said({ hello, session }: { hello: Hello; session: ExplorerSession }) {
   const wrong = page === null ? [] : troubles(page.sums);
   if (hello.notes === null) return <span class="quiet">Checking the references …</span>;
   if (found !== null && !found.good)
-    return <Line mark="✕" tone="bad" text={`${capital(found.verdict)}.`} session={session} isRepairable />;
+    return (
+      <Line
+        mark="✕"
+        tone="bad"
+        text={`${capital(found.verdict)}.`}
+        at={Number(found.at)}
+        session={session}
+        show={() => session.showDifference()}
+        isRepairable
+      />
+    );
   if (errors > 0 || wrong.length > 0) {
     const list = wrong.length > 0 ? wrong.join(", ") : counted(errors, "error");
     return <Line mark="✕" tone="bad" text={`${capital(list)}.`} session={session} isRepairable={files} />;
   }
-  if (found !== null) return <Line mark="✓" tone="good" text={`${capital(found.verdict)}.`} />;
+  if (found !== null) return <Line mark="✓" tone="good" text={`${capital(found.verdict)}.`} at={Number(found.at)} />;
   if (warnings > 0) {
     const text = `${counted(warnings, "warning")}${files ? "; the files were not compared" : ""}.`;
     return <Line mark="▲" tone="warn" text={text} session={session} />;
@@ -143,18 +153,22 @@ interface LineProps {
   mark: string;
   tone: string;
   text: string;
+  /** When that was found, in milliseconds since 1970. */
+  at?: number;
   session?: ExplorerSession;
+  show?: () => Promise<void>;
   isRepairable?: boolean;
 }
 
 /** The sentence; where something is wrong, the way to it. */
-function Line({ mark, tone, text, session, isRepairable = false }: LineProps) {
+function Line({ mark, tone, text, at, session, show = () => session!.showTrouble(), isRepairable = false }: LineProps) {
   return (
     <>
       <span class={`verdict-mark ${tone}`} aria-hidden="true">
         {mark}
       </span>{" "}
-      <b>{text}</b> {session && <Button text="Show" onClick={() => session.run(session.showTrouble())} />}{" "}
+      <b>{text}</b> {at !== undefined && <span class="quiet">Compared {clock(at)}.</span>}
+      {session && <Button text="Show" onClick={() => session.run(show())} />}{" "}
       {session && isRepairable && <Button text="Repair …" onClick={() => session.repair()} />}
     </>
   );

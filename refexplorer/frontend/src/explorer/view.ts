@@ -23,6 +23,8 @@ export interface ExplorerView {
   style?: string;
   /** Colours the chunks of a picture by what it knows of a part of it; of null it asks for nothing. */
   usePaint?(session: ExplorerSession, wish: GridWish | null): Paint | null;
+  /** The access by which strips of chunks are coloured as its picture is. */
+  access?(session: ExplorerSession): string;
   /** Where it is, as an address says it, by the names that Python's record gives. */
   address?: Record<string, Spot>;
 }

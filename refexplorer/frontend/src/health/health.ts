@@ -71,6 +71,8 @@ export class Health extends ViewStore<HealthState> {
   }
 }
 
+export type StripColour = NonNullable<ExplorerOperations["tree.strips"]["asks"]["by"]>;
+
 interface Known {
   array: string | null;
   strips: string[];
@@ -81,7 +83,7 @@ const NOTHING: Known = { array: null, strips: [], marks: [] };
 
 export class Strips extends ViewStore<Known> {
   private readonly asking = new Newest<string>((array) => this.ask(array));
-  private readonly colour: () => "state" | "kind" | "target";
+  private readonly colour: () => { by: StripColour; access: string };
 
   constructor(wire: ExplorerWire, colour: Strips["colour"]) {
     super(wire, NOTHING);
@@ -101,7 +103,7 @@ export class Strips extends ViewStore<Known> {
 
   private async ask(array: string): Promise<void> {
     try {
-      const { strips, marks } = await this.wire.request("tree.strips", { array, by: this.colour() });
+      const { strips, marks } = await this.wire.request("tree.strips", { array, ...this.colour() });
       if (array === this.state.array) this.set({ strips, marks });
     } catch {
       // A picture without a strip is one all the same.

@@ -114,6 +114,12 @@ function Reference({ item, session }: { item: PathItem; session: ExplorerSession
         )}
         {item.raw !== null && item.url !== null && <Line name="reference">{item.raw}</Line>}
         {item.origin !== null && <Line name="from">{item.origin}</Line>}
+        {item.checked != null && (
+          <Line name="checked">
+            <span class={item.checked.outcome}>{{ good: "✓", bad: "✕", unknown: "○" }[item.checked.outcome]}</span>{" "}
+            {item.checked.text}
+          </Line>
+        )}
       </dl>
       {item.kind !== null && (
         <Derivation details={details} edit={hello?.has_editor ? () => session.run(session.edit(item.path)) : null} />

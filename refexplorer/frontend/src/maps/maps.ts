@@ -135,11 +135,11 @@ export class Maps extends ViewStore<MapsState> {
   /** Whether a map was asked for that need not be that of the selected key. */
   isAsked = false;
 
-  /** Draws the chunks of an array anew if they are shown. */
-  refresh(array: string): void {
-    const { grid } = this.state;
-    if (this.state.painted?.picture.array === array) this.set({ painted: null });
-    if (grid?.array === array) this.showGrid(array, grid.axes, grid.window);
+  /** Draws the chunks of an array, or of any, anew if they are shown. */
+  refresh(array: string | null = null): void {
+    const { grid, painted } = this.state;
+    if (painted && (array ?? painted.picture.array) === painted.picture.array) this.set({ painted: null });
+    if (grid && (array ?? grid.array) === grid.array) this.showGrid(grid.array, grid.axes, grid.window);
   }
 
   /** Shows the chunks of an array; null is the one of most chunks. */

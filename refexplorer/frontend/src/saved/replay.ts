@@ -47,6 +47,7 @@ const NO_ITEM: Omit<PathItem, "path" | "name" | "type" | "code"> = {
   notes: null,
   array: null,
   chunk: null,
+  checked: null,
 };
 const KERNEL = "which needs Python. This is a saved page: open the set with refexplorer.";
 const OTHERS = "This was not recorded when the page was saved. Open the set with refexplorer.";

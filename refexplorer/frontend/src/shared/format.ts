@@ -170,6 +170,13 @@ function timeText(milliseconds: number, type: string, ticks?: bigint): string {
   return time === "00:00:00" && !fraction ? date : `${date}T${time}${fraction}`;
 }
 
+/** "at 14:03", with the day where that is not today. */
+export function clock(milliseconds: number): string {
+  const at = new Date(milliseconds);
+  const day = at.toDateString() === new Date().toDateString() ? "" : ` on ${at.toLocaleDateString("en-CA")}`;
+  return `at ${at.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" })}${day}`;
+}
+
 /** Milliseconds since 1970 as a date, with the time where there is one. */
 export function moment(milliseconds: number): string {
   if (!Number.isFinite(milliseconds)) return "NaT";

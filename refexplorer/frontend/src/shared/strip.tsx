@@ -1,5 +1,7 @@
 /** The chunks along a dimension as a strip of cells: what is read, missing, wrong. */
 
+import * as Plot from "@observablehq/plot";
+
 import { series } from "./palette.ts";
 
 interface Props {
@@ -56,16 +58,20 @@ export function ChunkStrip({ text, height }: Props) {
   );
 }
 
+/** From the least to the greatest size, offset or number of reads, as on the picture. */
+const LEVELS = [..."abcefghjkl"];
+const RAMP = Plot.scale({ color: { type: "linear", scheme: "viridis", domain: [0, LEVELS.length - 1] } });
+
 const CLASSES: Record<string, string> = {
   x: "bad",
   d: "differs",
   "-": "absent",
   p: "partial",
   v: "read",
-  ...Object.fromEntries([..."IBURi0123456"].map((letter) => [letter, "own"])),
+  ...Object.fromEntries([..."IBURi0123456", ...LEVELS].map((letter) => [letter, "own"])),
 };
 
-/** Kinds, and files by the colours that they have in the picture. */
+/** Kinds, files and numbers by the colours that they have in the picture. */
 const FILLS: Record<string, string> = {
   I: "var(--inline)",
   B: "var(--base64)",
@@ -73,6 +79,7 @@ const FILLS: Record<string, string> = {
   R: "var(--range)",
   i: series(-1).colour,
   ...Object.fromEntries(Array.from({ length: 7 }, (_, number) => [number, series(number).colour])),
+  ...Object.fromEntries(LEVELS.map((letter, level) => [letter, String(RAMP.apply(level))])),
 };
 
 /** What a strip shows, for who does not see it. */

@@ -10,12 +10,15 @@ from typing import Annotated, Any
 
 import typer
 
+from refexplorer.core.errors import SourceError
+from refexplorer.core.text import counted
 from refexplorer.hosts.cli import output
 from refexplorer.hosts.cli.program import (
     AsJson,
     SourceArgument,
     app,
     asked_options,
+    command_for,
     open_set,
     read_argument,
     status_of,
@@ -37,32 +40,21 @@ def advise(
     access: Annotated[
         list[str] | None, typer.Option(help="A part of an array, such as 'sst[0,10:20]'.")
     ] = None,
-    chunks: Annotated[
-        list[str] | None,
-        typer.Option(help="All of an array in Dask's chunks, such as sst:time=10,lat=90."),
-    ] = None,
     place: Annotated[
         str,
         typer.Option(
             help="Where the targets are: object-store, far-object-store, http-server, lustre."
         ),
     ] = "object-store",
-    measure: Annotated[
-        bool,
-        typer.Option("--measure", help="Measure the place by at most 15 requests to a target."),
-    ] = False,
-    allow: Allow = None,
     as_json: AsJson = False,
 ) -> int:
     """Estimate what opening and reading cost, and what would help.
 
-    No file is read, except with --measure. Requests and bytes are exact; times come from a model
-    of the place, with typical numbers unless they are measured.
+    No file is read. Requests and bytes are exact; times come from a model of the place.
     """
-    accesses = [*map(_part, access or ()), *map(_chunks, chunks or ())]
     refs = open_set(source)
     with naming_missing(refs):
-        advice = refs.allowing(*allow or ()).advise(accesses, place=place, measure=measure)
+        advice = refs.advise([*map(_part, access or ())], place=place)
     output.write_answer(advice, advice.to_dict(), as_json)
     return status_of(refs)
 
@@ -73,16 +65,6 @@ def _part(text: str) -> tuple[str, str]:
     if match is None:
         raise typer.BadParameter(f"{text!r} is not a part of an array such as 'sst[0,10:20]'.")
     return match[1], match[2]
-
-
-def _chunks(text: str) -> tuple[str, str]:
-    """Return an array and lengths of chunks; ``"sst:time=10"``."""
-    path, _, lengths = text.rpartition(":")
-    if "=" not in lengths:
-        raise typer.BadParameter(
-            f"{text!r} does not name an array and lengths such as sst:time=10,lat=90."
-        )
-    return path, lengths
 
 
 _WHOLE = " as a whole; a * before and after it also finds it inside keys"
@@ -207,21 +189,38 @@ def schema(
     return 0
 
 
-@app.command()
+@app.command(context_settings={"ignore_unknown_options": True})  # -1 is an index
 def why(
     source: SourceArgument,
-    array: Annotated[str, typer.Argument(help="The path of an array.")],
-    index: Annotated[str, typer.Argument(help="A place for each dimension, such as 0,10,20.")],
+    array: Annotated[str, typer.Argument(help="The path of an array, with or without [0,10,20].")],
+    index: Annotated[
+        list[str] | None,
+        typer.Argument(help="An index for each dimension, such as 0,10,20; -1 is the last."),
+    ] = None,
     allow: Allow = None,
     as_json: AsJson = False,
 ) -> int:
     """Explain a value: its chunk, reference, bytes and codecs. Reads its chunk."""
+    text = ",".join(index or ())
+    if not text and (written := _ACCESS.fullmatch(array)):
+        array, text = written.groups()
     try:
-        place = [int(part) for part in index.split(",") if part.strip()]
+        place = [int(part) for part in re.split(r"[,\s]+", text) if part]
     except ValueError:
-        raise typer.BadParameter(f"{index!r} is not a list of integers such as 0,10,20.") from None
+        if option := next((part for part in index or () if part.startswith("--")), None):
+            raise typer.BadParameter(f"No such option: {option}.") from None
+        raise typer.BadParameter(f"{text!r} is not a list of integers such as 0,10,20.") from None
     refs = open_set(source)
     with naming_missing(refs):
+        shape = refs.array(array).shape
+        inside = (-n <= at < n for at, n in zip(place, shape, strict=False))
+        if len(place) != len(shape) or not all(inside):
+            last = ",".join(str(size - 1) for size in shape)
+            wrong = f"and no element [{text}]" if text else "and an element needs an index for each"
+            raise SourceError(
+                f"{array!r} has {counted(len(shape), 'dimension')}, shape {list(shape)}, {wrong}; "
+                f"its last element is {command_for('why', array, last)}."
+            )
         trace = refs.allowing(*allow or ()).why(array, place)
     if as_json:
         reference = trace.reference

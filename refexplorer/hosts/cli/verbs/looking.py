@@ -21,6 +21,7 @@ from refexplorer.hosts.cli.program import (
     ConcatDim,
     SourceArgument,
     app,
+    command_for,
     fetched_text,
     open_set,
     severities,
@@ -45,7 +46,8 @@ def no_key(refs: ReferenceSet, key: str) -> SourceError:
     """Return the error for a key that is not there: what it is instead, or what is near it."""
     if is_folder(refs, key):
         return SourceError(
-            f"{key!r} of {refs.source.name} is a folder of keys; `refexplorer ls` lists them."
+            f"{key!r} of {refs.source.name} is a folder of keys; {command_for('ls', key)} "
+            "lists them."
         )
     if error := refs.rejection(key):
         return SourceError(f"{key!r} of {refs.source.name} is rejected: {error}")
@@ -61,7 +63,7 @@ def no_array(refs: ReferenceSet, path: str) -> SourceError:
     """Return the error for a path at which no array is."""
     if is_folder(refs, path):
         return SourceError(
-            f"{path!r} of {refs.source.name} is no array; `refexplorer info` lists the arrays."
+            f"{path!r} of {refs.source.name} is no array; {command_for('info')} lists the arrays."
         )
     return no_folder(refs, path)
 
@@ -85,14 +87,15 @@ def is_folder(refs: ReferenceSet, path: str) -> bool:
 
 
 def _near(refs: ReferenceSet, path: str) -> str:
-    """Name what is alike in the deepest folder of the path that is there."""
+    """Name what is alike in the deepest folder of the path, and the command that lists it."""
     folder, _, name = path.strip("/").rpartition("/")
     while not is_folder(refs, folder) and folder:
         folder, _, name = folder.rpartition("/")
     rows = refs.children(folder, 0, _COMPARED).rows
     paths = {row.name.lower(): row.path for row in rows}
     alike = get_close_matches(name.lower(), paths, _SHOWN)
-    return f"; similar: {', '.join(repr(paths[name]) for name in alike)}" if alike else ""
+    near = f"; similar: {', '.join(repr(paths[name]) for name in alike)}" if alike else ""
+    return f"{near}; {command_for('ls', *filter(None, [folder]))} lists what there is"
 
 
 _WAITED = 10

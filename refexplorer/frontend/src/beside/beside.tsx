@@ -11,6 +11,7 @@ import { heatmap, legend, line, painted, type Figure, type Look } from "../previ
 import { cellWords, layout, placeOf, type Axis } from "../preview/slices.ts";
 import type { Integers } from "../preview/time/frames.ts";
 import { moved, zoomed, type Window } from "../preview/window.ts";
+import { ARROWS, stepped } from "../shared/arrows.ts";
 import { Failure, Question, Waited } from "../shared/asking.tsx";
 import { bytes, count, exact, grouped, moment, value } from "../shared/format.ts";
 import { Button, Sentence } from "../shared/parts.tsx";
@@ -248,6 +249,7 @@ function Pictures({ session, read }: { session: ExplorerSession; read: BesideRea
                 <p class="mono">{amount(picture, 0)}</p>
               ) : (
                 <Linked
+                  label={`${picture.title}: ${picture.caption}`}
                   picture={picture}
                   width={each}
                   window={window}
@@ -342,7 +344,9 @@ function picturesOf(read: BesideRead, values: (Float64Array | null)[], integers:
 }
 
 interface LinkedProps {
-  picture: Drawn;
+  /** What it is of, for those who do not see it. */
+  label: string;
+  picture: Pick<Drawn, "title" | "axes" | "values" | "domain" | "scheme" | "times">;
   width: number;
   window: Shares;
   setWindow(window: Shares): void;
@@ -351,7 +355,7 @@ interface LinkedProps {
 }
 
 /** A picture that zooms and moves with the others. */
-function Linked({ picture, width, window, setWindow, point }: LinkedProps) {
+export function Linked({ label, picture, width, window, setWindow, point }: LinkedProps) {
   const { axes, values, domain, scheme, times, title } = picture;
   const box = useRef<HTMLDivElement>(null);
   const bar = useRef<HTMLDivElement>(null);
@@ -388,16 +392,11 @@ function Linked({ picture, width, window, setWindow, point }: LinkedProps) {
     return [event.clientX - frame.left, event.clientY - frame.top];
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const move = MOVES[event.key];
-    if (move && event.shiftKey && pair) setWindow(moved(window, [move[0] / 4, move[1] / 4]) as Shares);
-    else if (move) {
-      const step = pair ? move : [move[1]];
-      go(
-        (at ?? axes.map(() => 0)).map((cell, i) =>
-          Math.max(0, Math.min(axes[i]!.size - 1, cell + (at === null ? 0 : step[i]!))),
-        ),
-      );
-    } else if (pair && (event.key === "+" || event.key === "=")) setWindow(zoomed(window, ZOOM, [0.5, 0.5]) as Shares);
+    const move = event.shiftKey && pair ? ARROWS[event.key] : undefined;
+    const next = stepped(at, event.key, axes);
+    if (move) setWindow(moved(window, [move[0] / 4, move[1] / 4]) as Shares);
+    else if (next) go(next);
+    else if (pair && (event.key === "+" || event.key === "=")) setWindow(zoomed(window, ZOOM, [0.5, 0.5]) as Shares);
     else if (pair && event.key === "-") setWindow(zoomed(window, 1 / ZOOM, [0.5, 0.5]) as Shares);
     else if (pair && event.key === "0") setWindow(ALL);
     else return;
@@ -411,7 +410,7 @@ function Linked({ picture, width, window, setWindow, point }: LinkedProps) {
         ref={box}
         role="application"
         tabIndex={0}
-        aria-label={`${title}: ${picture.caption}; arrow keys read single values${pair ? "; plus and minus zoom all pictures, Shift and arrow keys move them" : ""}`}
+        aria-label={`${label}; arrow keys read single values${pair ? "; plus and minus zoom all pictures, Shift and arrow keys move them" : ""}`}
         onPointerDown={(event) => {
           const [x, y] = place(event);
           drag.current = { x, y, window };
@@ -435,13 +434,6 @@ function Linked({ picture, width, window, setWindow, point }: LinkedProps) {
     </>
   );
 }
-
-const MOVES: Record<string, [number, number]> = {
-  ArrowLeft: [0, -1],
-  ArrowRight: [0, 1],
-  ArrowUp: [-1, 0],
-  ArrowDown: [1, 0],
-};
 
 /** The window in the cells of a picture. */
 function cellsOf(shares: Shares, axes: [Axis, Axis]): Window {

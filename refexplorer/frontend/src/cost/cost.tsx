@@ -139,16 +139,11 @@ function Controls({ costs, state, cost, place }: Drawn) {
         <Choice
           label="Place"
           value={state.place}
-          options={cost.places.map(({ name }) => [name, name])}
+          options={cost.places.map(({ name }) => name)}
           choose={(name) => costs.change({ place: name, latency: null, bandwidth: null })}
         />
         {readers.length > 1 && (
-          <Choice
-            label="Reader"
-            value={state.reader}
-            options={readers.map((name) => [name, name])}
-            choose={(reader) => costs.set({ reader })}
-          />
+          <Choice label="Reader" value={state.reader} options={readers} choose={(reader) => costs.set({ reader })} />
         )}
       </div>
       <Slider
@@ -356,12 +351,7 @@ function Touched({ costs }: { costs: Costs }) {
     <section class="touched">
       <h3>Chunks that an access reads</h3>
       {names.length > 1 && (
-        <Choice
-          label="Access"
-          value={access}
-          options={names.map((name) => [name, name])}
-          choose={(name) => costs.shade(name)}
-        />
+        <Choice label="Access" value={access} options={names} choose={(name) => costs.shade(name)} />
       )}
       {touchedError !== null && <Failure sentence={touchedError} />}
       {touched !== null && <Shaded touched={touched} access={access} />}

@@ -14,6 +14,7 @@ import { inksOf } from "../shared/palette.ts";
 import { longitudeOf } from "./coast.ts";
 import { blended, FLAG_COLOURS, flagPlacing, flagTable, INFINITE, signsOf, tableOf, type Scheme } from "./colours.ts";
 import { cellsOf, heatmap, line, painted, type Figure, type Look, type Marked } from "./plot.ts";
+import { ARROWS, stepped } from "../shared/arrows.ts";
 import { Earth } from "../geo/earth.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 import { cellWords, chunkOf, endsOf, indexOf, lostAt, placeOf, placesOf, type Axis } from "./slices.ts";
@@ -356,9 +357,9 @@ export function Drawing({
     setKept((before) => keptWith(before, indexOf(reading, places(cell))));
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const pan = event.shiftKey ? PANS[event.key] : undefined;
+    const pan = event.shiftKey ? ARROWS[event.key] : undefined;
     const next = stepped(cursor, event.key, axes);
-    if (window && pan) setView(moved(window, pan));
+    if (window && pan) setView(moved(window, [pan[0] / 4, pan[1] / 4]));
     else if (event.key === "+" || event.key === "=") zoom(ZOOM);
     else if (event.key === "-") zoom(1 / ZOOM);
     else if (event.key === "0" && pair) whole();
@@ -475,14 +476,6 @@ function placed({ kind, url, offset, length }: ValuePlace): string {
   return ` · ${url}${offset === null ? "" : `, bytes ${count(offset)} to ${count(Number(offset) + Number(length))}`}`;
 }
 
-/** By how much of its sides Shift and an arrow key move a window. */
-const PANS: Record<string, [number, number]> = {
-  ArrowLeft: [0, -0.25],
-  ArrowRight: [0, 0.25],
-  ArrowUp: [-0.25, 0],
-  ArrowDown: [0.25, 0],
-};
-
 /** The chunks to point out: the selected one, and those that failed in this slice. */
 function marksOf(
   reading: ReadingModel,
@@ -539,22 +532,6 @@ export function Infinite({ signs }: { signs: (keyof typeof INFINITE)[] }) {
 
 export function labelOf({ name, units, times }: ReadingModel): string {
   return units && !times ? `${name} (${units})` : name;
-}
-
-/** The cursor after a key: left and right along the last axis, up and down along the one before. */
-function stepped(cursor: number[] | null, key: string, axes: Axis[]): number[] | null {
-  const last = axes.length - 1;
-  const moves: Record<string, [number, number]> = {
-    ArrowLeft: [last, -1],
-    ArrowRight: [last, 1],
-    ArrowUp: [0, -1],
-    ArrowDown: [0, 1],
-  };
-  const move = moves[key];
-  if (!move) return null;
-  if (cursor === null) return axes.map(() => 0);
-  const [axis, by] = move;
-  return cursor.map((at, i) => (i === axis ? Math.min(axes[i]!.size - 1, Math.max(0, at + by)) : at));
 }
 
 interface Said {

@@ -25,7 +25,7 @@ from refexplorer.core.text import counted
 from refexplorer.refset.chunk_grid import Windows
 from refexplorer.refset.opened_set import internals
 from refexplorer.spec.zarr_metadata import ArrayMeta
-from refexplorer.views.wire.context import ExplorerPart, Keep, ViewContext
+from refexplorer.views.wire.context import ExplorerPart, Keep, ViewContext, array_at
 from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.requests import Buffers, Count, floats, job
 
@@ -202,10 +202,7 @@ class CostView:
         if path is None:
             arrays = map(self._refs.array, self._refs.arrays())
             return max(arrays, key=lambda array: array.chunk_count, default=None)
-        try:
-            return self._refs.array(path)
-        except KeyError:
-            raise RefexplorerError(f"There is no array at {path!r}.") from None
+        return array_at(self._refs, path)
 
 
 def adjusted_connection(name: str, latency: float | None, bandwidth: float | None) -> Connection:

@@ -39,7 +39,7 @@ from refexplorer.views.preview.regions import (
     whole,
 )
 from refexplorer.views.preview.values import DecodedChunks, Decoding, load_array_libraries, physical
-from refexplorer.views.wire.context import ExplorerPart, ViewContext
+from refexplorer.views.wire.context import ExplorerPart, ViewContext, array_at
 from refexplorer.views.wire.jobs import JobReport
 from refexplorer.views.wire.requests import Buffers, Count, floats, job
 
@@ -262,7 +262,7 @@ class MapController:
             sentence = "This set has no georeferenced arrays."
             return EarthShown(EarthMap("", "none", sentence, ())), []
         blank = EarthMap(path, "none", None, self.listed)
-        meta = self._array(path)
+        meta = array_at(self._refs, path)
         try:
             found = georeference(self._refs, meta)
             blank = replace(blank, axes=(found.rows, found.columns), source=found.sentence)
@@ -304,7 +304,7 @@ class MapController:
         index: tuple[int, ...] = (),
     ) -> PointFound:
         """Find the value at a point: a place on earth, labels of dimensions, or an index."""
-        meta = self._array(array)
+        meta = array_at(self._refs, array)
         name = array or "the root array"
         if math.prod(meta.shape) == 0:
             raise RefexplorerError(f"{name} has no values.")
@@ -354,12 +354,6 @@ class MapController:
             load_array_libraries()
             self._kept = array.path, places_of_array(array, found, self._chunks, report)
         return self._kept[1]
-
-    def _array(self, path: str) -> ArrayMeta:
-        try:
-            return self._refs.array(path)
-        except KeyError:
-            raise RefexplorerError(f"There is no array at {path!r}.") from None
 
 
 def _point_text(point: tuple[float, float]) -> str:

@@ -21,7 +21,7 @@ from refexplorer.views.code.cells import PictureLook, cell
 from refexplorer.views.editor.editor_rows import Derived, steps_of
 from refexplorer.views.preview.regions import parse
 from refexplorer.views.preview.values import load_array_libraries
-from refexplorer.views.wire.context import ExplorerPart, ViewContext
+from refexplorer.views.wire.context import ExplorerPart, ViewContext, array_at
 from refexplorer.views.wire.jobs import JobReport
 from refexplorer.views.wire.requests import Buffers, Count, ReadOutcome, Real, floats, job, request
 
@@ -151,10 +151,7 @@ class KeyDetails:
         upward: bool = False,  # Whether the first row is at the bottom, as where latitudes rise
     ) -> Code:
         """Write a cell of a notebook that makes the picture of a part of an array again."""
-        try:
-            meta = self._refs.array(array)
-        except KeyError:
-            raise RefexplorerError(f"There is no array at {array!r}.") from None
+        meta = array_at(self._refs, array)
         parts = tuple(
             place.start if ":" not in text else (place.start, place.stop, place.step)
             for text, place in zip(slices, parse(meta, slices), strict=True)

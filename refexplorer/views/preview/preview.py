@@ -58,7 +58,7 @@ from refexplorer.views.preview.values import (
     thinning,
     value_text,
 )
-from refexplorer.views.wire.context import ExplorerPart, ViewContext
+from refexplorer.views.wire.context import ExplorerPart, ViewContext, array_at
 from refexplorer.views.wire.jobs import JobReport, unheard
 from refexplorer.views.wire.requests import Buffers, Count, Event, Real, job, request
 
@@ -312,7 +312,7 @@ class PreviewReader:
         shown: bool = False,
     ) -> Planned:
         """Say what reading a part takes; without slices and index, of what is shown first."""
-        meta = self._array(array)
+        meta = array_at(self._refs, array)
         if index is None and slices is None:
             places = first_look(self._refs, meta, budget)
             # it takes a while, and who looks at an array is about to read it
@@ -382,7 +382,7 @@ class PreviewReader:
         ahead: bool = False,  # Whether nobody looks at it yet: no code is made of it
     ) -> tuple[WasRead, Buffers]:
         """Read a part of an array; without slices and index, the whole."""
-        meta = self._array(array)
+        meta = array_at(self._refs, array)
         places = self._region(meta, slices, index)
         if not ahead:
             named, granted = slices_text(meta, places), self._targets.policy.granted
@@ -408,7 +408,7 @@ class PreviewReader:
         if path is None or (self.last is not None and self.last[0].array == path):
             return self.last
         with suppress(RefexplorerError):
-            array = self._array(path)
+            array = array_at(self._refs, path)
             places = first_look(self._refs, array)
             cost = plan(self._refs, array, places, self.chunks).estimate.bytes
             if cost is None or cost > self._refs.limits.picture_bytes:
@@ -443,7 +443,7 @@ class PreviewReader:
     ) -> WasReadAhead:
         """Read parts that will be asked for soon, and keep their chunks; failures come then."""
         load_array_libraries()
-        meta = self._array(array)
+        meta = array_at(self._refs, array)
         left, done = budget, 0
         for part in parts:
             places = self._places(meta, part)
@@ -479,7 +479,7 @@ class PreviewReader:
     ) -> tuple[PartSaved, Buffers]:
         """Write every value of a part of an array to a file."""
         load_array_libraries()
-        meta = self._array(array)
+        meta = array_at(self._refs, array)
         places = self._places(meta, slices)
         name = meta.path.replace("/", "_") or "values"
         if form == "netcdf":
@@ -501,7 +501,7 @@ class PreviewReader:
         field: str | None = None,
     ) -> ValueText:
         """Read one value whose chunk was decoded before: of a picture whose cells are means."""
-        meta = self._array(array)
+        meta = array_at(self._refs, array)
         if not self.chunks.holds(meta.path, self._chunk_of(meta, index)):
             return ValueText(None)
         found = self.chunks.read(meta, tuple(range(at, at + 1) for at in index), report)
@@ -520,7 +520,7 @@ class PreviewReader:
         index: tuple[int, ...],  # A place for each dimension
     ) -> ValuePlace:
         """Say where the bytes of a value are."""
-        meta = self._array(array)
+        meta = array_at(self._refs, array)
         key = meta.chunk_key(self._chunk_of(meta, index))
         found = self._refs.get(key)
         if found is None:
@@ -547,17 +547,11 @@ class PreviewReader:
     ) -> ValueTraced:
         """Tell why a value of an array is what it is; its chunk is read."""
         load_xarray()
-        found = trace_value(self._refs, self._array(array).path, index, self._targets)
+        found = trace_value(self._refs, array_at(self._refs, array).path, index, self._targets)
         steps = tuple(
             ValueStep(step.name, step.text, step.message is not None) for step in found.seen().steps
         )
         return ValueTraced(str(found.sentence), steps)
-
-    def _array(self, path: str) -> ArrayMeta:
-        try:
-            return self._refs.array(path)
-        except KeyError:
-            raise RefexplorerError(f"There is no array at {path!r}.") from None
 
     def _region(self, array: ArrayMeta, texts: Sequence[str] | None, index: Index | None) -> Region:
         if texts is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, get_args
 
 from refexplorer.views.health.health import StateName
@@ -127,22 +127,10 @@ class Recording:
 
     def packed(self, facts: dict[str, Any]) -> str:
         """Return it as text; see `Packer.packed`."""
-        trees = {"tree": self.tree.levels, "trouble": self.trouble.levels}
-        content = {
-            **facts,
-            **trees,
-            "parts": described(),
-            "items": self.items,
-            "arrays": self.arrays,
-            "codes": self.codes,
-            "states": self.states,
-            "health": self.health,
-            "targets": self.targets,
-            "earth": self.earth,
-            "answers": self.answers,
-            "defaults": self.defaults,
-            "unsaved": self.unsaved,
-        }
+        own = {each.name: getattr(self, each.name) for each in fields(self)}
+        content = {**facts, **own, "parts": described()}
+        content |= {"tree": self.tree.levels, "trouble": self.trouble.levels}
+        del content["packer"]
         return self.packer.packed(content)
 
 

@@ -26,6 +26,7 @@ from refexplorer.views.wire.requests import Buffers, Count, Message, nowhere
 
 if TYPE_CHECKING:
     from refexplorer.formats.icechunk.history import RepositoryListing
+    from refexplorer.spec.zarr_metadata import ArrayMeta
     from refexplorer.verbs.referenceset import ReferenceSet
 
 
@@ -158,6 +159,14 @@ _KNOWN: WeakKeyDictionary[ReferenceSet, FailureLog] = WeakKeyDictionary()
 def failure_log_of(refs: ReferenceSet) -> FailureLog:
     """Return the failure log that all views of a set share."""
     return _KNOWN.setdefault(refs, FailureLog())
+
+
+def array_at(refs: ReferenceSet, path: str) -> ArrayMeta:
+    """Return the array at a path."""
+    try:
+        return refs.array(path)
+    except KeyError:
+        raise RefexplorerError(f"There is no array at {path!r}.") from None
 
 
 class RepositoryVersions(Protocol):

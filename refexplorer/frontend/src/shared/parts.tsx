@@ -15,7 +15,11 @@ interface ButtonProps extends ButtonHTMLAttributes {
 
 /** A button as it is drawn everywhere, where nothing else is said of it. */
 export function Button({ text, children, ...others }: ButtonProps) {
-  return <Button text={text ?? children} {...others} />;
+  return (
+    <button type="button" class="button" {...others}>
+      {text ?? children}
+    </button>
+  );
 }
 
 /** The kind of a reference: a letter and a colour, and its name where there is room. */

@@ -10,9 +10,9 @@ from textwrap import dedent
 from tests.helpers.sources import PACKAGE, modules
 from tests.house import front_texts, logic_count, view_files, walks
 
-MODULES, LINES, TYPESCRIPT = 306, 79_000, 24_300
+MODULES, LINES, TYPESCRIPT = 300, 77_900, 24_300
 """The figures when this was written and 1 %; to be lowered with each that goes."""
-CHUNK, ROW = 16, 27
+CHUNK, ROW = 15, 20
 """Modules that a chunk passes from its reference to its values, and the first row from opening."""
 VIEW_FILES = 4
 """Files that name one view: its controller, component, store and style."""

@@ -100,7 +100,7 @@ class CompareController:
         self._chunks = DecodedChunks(self._refs, context.targets, context.failure_log)
         self._others = OtherChunks(context)
 
-    @job("compare.with", unsaved="To compare with another set, it is opened", in_turn=True)
+    @job("compare.with", unsaved="This saved page cannot open another set", in_turn=True)
     def compare(
         self,
         report: JobReport,
@@ -127,7 +127,7 @@ class CompareController:
 
     @job("compare.summary", in_turn=True)
     def summary(self, report: JobReport) -> ComparisonSummary:
-        """Tell what the set is compared with, and what differs."""
+        """Return what the set is compared with, and what differs."""
         sets = self._comparison.sets
         offered = (
             ()

@@ -117,7 +117,7 @@ class KeyDetails:
     def edit(self, path: str) -> None:
         """Show in the editor where a key comes from."""
         if self._edit is None:
-            raise RefexplorerError("There is no editor beside this explorer.")
+            raise RefexplorerError("This explorer has no editor.")
         self._edit(self._key(path))
 
     @job("key.explain")
@@ -175,7 +175,7 @@ class KeyDetails:
 
     @job(
         "key.bytes",
-        unsaved="These bytes were not read when the page was saved. They can be read from the file",
+        unsaved="These bytes were not read when the page was saved",
         buffers="The bytes, if they were fetched.",
     )
     def read_bytes(
@@ -219,7 +219,7 @@ class KeyDetails:
 
     @job(
         "key.trace",
-        unsaved="This chunk was not decoded when the page was saved. It can be read from its file",
+        unsaved="This chunk was not decoded when the page was saved",
     )
     def trace(
         self,

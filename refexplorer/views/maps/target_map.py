@@ -227,7 +227,7 @@ class TargetMapView:
                 found[row["target"]] = Known(None, word, row["message"])
         return self._by_url(found)
 
-    @job("targets.check", unsaved="To check the files, each is asked for its size")
+    @job("targets.check", unsaved="This saved page cannot check the files")
     def check(self, report: JobReport) -> TargetsChecked:
         """Ask each target for its size; then `targets.rows` knows sizes and states."""
         self._did(code_of_check(self._targets.policy.granted))
@@ -274,7 +274,7 @@ class TargetMapView:
 
     @job(
         "target.show",
-        unsaved="The map of this part of the file was not drawn when the page was saved",
+        unsaved="This part of the file was not drawn when the page was saved",
         in_turn=True,
         buffers="float64: edges of n bins (n + 1); then for each bin the bytes covered, those "
         "covered twice, ranges that begin there, and the array of most bytes (place in `arrays`, "

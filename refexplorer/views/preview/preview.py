@@ -213,7 +213,7 @@ def _thinned_reading(
 
 
 def _thinned(array: ArrayMeta, places: Region) -> str | None:
-    """Say which values are left out."""
+    """Return which values are left out."""
     sides = zip(places, names_of(array), strict=True)
     along = [f"1 of {part.step} along {name}" for part, name in sides if part.step > 1]
     return f"Shown: {', '.join(along)}." if along else None
@@ -300,7 +300,7 @@ class PreviewReader:
 
     @request(
         "slice.plan",
-        unsaved="This part was not read when the page was saved. It can be read from its file",
+        unsaved="This part was not read when the page was saved",
     )
     def plan(
         self,
@@ -311,7 +311,7 @@ class PreviewReader:
         # Whether the part is on screen, although it was not read: the front end had it
         shown: bool = False,
     ) -> Planned:
-        """Say what reading a part takes; without slices and index, of what is shown first."""
+        """Return what reading a part takes; without slices and index, of what is shown first."""
         meta = array_at(self._refs, array)
         if index is None and slices is None:
             places = first_look(self._refs, meta, budget)
@@ -361,8 +361,7 @@ class PreviewReader:
 
     @job(
         "chunk.read",
-        unsaved="These values were not read when the page was saved. They can be read from their "
-        "files",
+        unsaved="These values were not read when the page was saved",
         buffers="The values, float64 in C order; none of text and structured values. Where float64 "
         "cannot express them all, a second buffer has them as 64-bit integers: unsigned for "
         "``uint64``, ticks of the unit for times.",
@@ -430,8 +429,7 @@ class PreviewReader:
 
     @job(
         "chunk.ahead",
-        unsaved="What comes next was not read when the page was saved. It can be read from its "
-        "file",
+        unsaved="The next part was not read when the page was saved",
     )
     def read_ahead(
         self,
@@ -458,7 +456,7 @@ class PreviewReader:
 
     @job(
         "slice.save",
-        unsaved="A file of values is written by Python",
+        unsaved="This saved page cannot write a file of values",
         buffers="The bytes of the file.",
     )
     def save(
@@ -513,13 +511,13 @@ class PreviewReader:
         is_masked = is_missing and np.asarray(value).dtype.kind in "iub"
         return ValueText("NaN" if is_masked else value_text(value))
 
-    @request("value.place", unsaved="Where this value is was not recorded when the page was saved")
+    @request("value.place", unsaved="The place of this value was not saved with the page")
     def find(
         self,
         array: str,
         index: tuple[int, ...],  # A place for each dimension
     ) -> ValuePlace:
-        """Say where the bytes of a value are."""
+        """Return where the bytes of a value are."""
         meta = array_at(self._refs, array)
         key = meta.chunk_key(self._chunk_of(meta, index))
         found = self._refs.get(key)
@@ -539,13 +537,13 @@ class PreviewReader:
             raise RefexplorerError(f"{array.path} has no place {list(index)}.")
         return array.chunk_at(index)
 
-    @job("value.why", unsaved="To tell why a value is what it is, its chunk is read")
+    @job("value.why", unsaved="This saved page cannot explain this value")
     def explain(
         self,
         array: str,
         index: tuple[int, ...],  # The place of the value, one number for each dimension
     ) -> ValueTraced:
-        """Tell why a value of an array is what it is; its chunk is read."""
+        """Return why a value of an array is what it is; its chunk is read."""
         load_xarray()
         found = trace_value(self._refs, array_at(self._refs, array).path, index, self._targets)
         steps = tuple(

@@ -161,7 +161,7 @@ def record(
     for name in (name for part in PARTS for name in part.recorded):
         recorder.keep_all(name, refs.arrays()[:_GRIDS])
     recording.health = _record_health(recorder)  # counts chunks: rows have strips then
-    # A set of so many keys has more rows, of groups and arrays.
+    # A set of that many keys has more rows, of groups and arrays.
     most, of_level = (sys.maxsize,) * 2 if refs.count <= keys else (keys, _share(refs, keys))
     recording.tree = record_tree(recorder, most, of_level)
     recorder.ask("tree.only", what="trouble")

@@ -31,7 +31,7 @@ function Compare({ session }: { session: ExplorerSession }) {
       {compared?.comparable && <Choose session={session} />}
       <Waited waiting={comparing.comparing} />
       {error !== null && <Failure sentence={error} />}
-      {compared === null && error === null && <p class="quiet">Asking what this set is compared with …</p>}
+      {compared === null && error === null && <p class="quiet">Loading the comparison …</p>}
       {compared !== null && sets === null && error === null && <Nothing comparable={compared.comparable} />}
       {sets !== null && <Sets sets={sets} session={session} />}
     </div>
@@ -336,7 +336,7 @@ function ArrayChoice({ sets, chosen, session }: { sets: ComparedSets; chosen: st
 export function ComparisonBanner({ session }: { session: ExplorerSession }) {
   const { comparing } = session;
   const { compared } = useStore(comparing);
-  const { look } = useStore(session);
+  const { look, item } = useStore(session);
   const sets = compared?.sets ?? null;
   if (sets === null) return null;
   const differing = sets.kinds.filter(({ name }) => name !== "same");
@@ -357,6 +357,9 @@ export function ComparisonBanner({ session }: { session: ExplorerSession }) {
         aria-pressed={look === "compare"}
         onClick={() => session.show(look === "compare" ? "data" : "compare")}
       />
+      {item?.array != null && (
+        <Button text="Both pictures" aria-pressed={look === "beside"} onClick={() => session.show("beside")} />
+      )}
       <Button text="Stop comparing" onClick={() => void comparing.compare("")} />
     </section>
   );

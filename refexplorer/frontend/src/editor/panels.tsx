@@ -4,6 +4,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 
 import { count, counted } from "../shared/format.ts";
+import { saveText } from "./toolbar.tsx";
 import { Blank, Button, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type {
@@ -133,7 +134,10 @@ export function ShorterPanel({ shortening }: { shortening: Shortening }) {
               <span role="status">Replaced by a shorter text with the same references.</span>
             </>
           ) : (
-            <Button text="Replace the text" class="button main-button" onClick={() => shortening.put(true)} />
+            <>
+              <Button text="Replace the text" class="button main-button" onClick={() => shortening.put(true)} />
+              <Button text="Replace and save" onClick={() => shortening.put(true).then(saveText)} />
+            </>
           )}
         </p>
       )}

@@ -9,7 +9,7 @@ import { useStore } from "../shared/store.ts";
 import type { Hello } from "../shared/wire.ts";
 import { VIEWS } from "../../generated/views.ts";
 import { Keys } from "../tree/tree.tsx";
-import { CopyCell } from "../key/copycell.tsx";
+import { CopyCell, seenCode } from "../key/copycell.tsx";
 import { ComparisonBanner } from "../compare/compare.tsx";
 import { Centre } from "./centre.tsx";
 import { Details } from "./details.tsx";
@@ -37,7 +37,9 @@ interface ShownProps {
 }
 
 function Whole({ host, session, hello }: ShownProps & { host: Host }) {
-  const { code, isAside } = useStore(session);
+  const { isAside } = useStore(session);
+  useStore(session.preview);
+  const code = seenCode(session);
   const { shares, move } = useShares();
   const [help, setHelp] = useState(false);
   const section = useRef<HTMLElement>(null);
@@ -90,7 +92,7 @@ function Alone({ session, hello }: ShownProps) {
   const shown = Shown ? (
     <Shown session={session} hello={hello} alone />
   ) : (
-    <Blank sentence={`This front end has no view \`${part}\`.`} />
+    <Blank sentence={`This version of refexplorer has no view \`${part}\`.`} />
   );
   return (
     <section class={`view part ${part}`} aria-label={`${session.titleOf(part)} of ${hello.title}`}>

@@ -7,6 +7,7 @@ import type { ViewProps } from "../shared/mount.tsx";
 import { Button, Sentence } from "../shared/parts.tsx";
 import { ThemeButton } from "./themebutton.tsx";
 import { followAddress } from "./address.ts";
+import { Lesson } from "./lesson.tsx";
 import { ask, useLost, useShared } from "./wire.ts";
 import { Opening, Start } from "./start.tsx";
 
@@ -38,6 +39,7 @@ export function Page({ host }: ViewProps) {
           <Sentence text={notice} />
         </p>
       )}
+      <Lesson host={host} hidden={view !== "explorer"} />
       {view === "start" && <Start host={host} />}
     </div>
   );

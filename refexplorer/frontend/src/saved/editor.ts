@@ -11,8 +11,8 @@ export interface EditorContent extends SavedContent {
   rows: Record<string, SavedRows>;
 }
 
-const PYTHON = "which needs Python. This is a saved page: open the text in refexplorer's template editor.";
-const OTHERS = "This was not recorded when the page was saved";
+const PYTHON = "Open the text in refexplorer's template editor, which needs Python.";
+const OTHERS = "This was not saved with the page";
 
 export class EditorReplay {
   private readonly content: EditorContent;
@@ -29,7 +29,7 @@ export class EditorReplay {
     if (op === "hello") return { ...answers['{"op":"hello"}'], examples: [] };
     if (op === "seek" && asked["gen"] === undefined) return this.seek(asked["text"] as string);
     if (op === "edit" && asked["document"] === this.content.document) return answers['{"op":"hello"}']!;
-    return answers[nameOf(asked, defaults[op])] ?? { error: `${unsaved[op] ?? OTHERS}, ${PYTHON}` };
+    return answers[nameOf(asked, defaults[op])] ?? { error: `${unsaved[op] ?? OTHERS}. ${PYTHON}` };
   }
 
   private rows({ start, n, reader = "" }: Message): Message {
@@ -42,9 +42,7 @@ export class EditorReplay {
     const { rows } = this.content.rows[""]!;
     const found = rows.findIndex(({ key }) => key === text);
     const index = found < 0 && /^\d+$/.test(text) ? Number(text) : found;
-    return 0 <= index && index < rows.length
-      ? { index }
-      : { error: `\`${text}\` is not among the keys that are here.` };
+    return 0 <= index && index < rows.length ? { index } : { error: `\`${text}\` is not among the keys of this page.` };
   }
 }
 

@@ -49,8 +49,8 @@ const NO_ITEM: Omit<PathItem, "path" | "name" | "type" | "code"> = {
   chunk: null,
   checked: null,
 };
-const KERNEL = "which needs Python. This is a saved page: open the set with refexplorer.";
-const OTHERS = "This was not recorded when the page was saved. Open the set with refexplorer.";
+const KERNEL = "Open the set with refexplorer, which needs Python.";
+const OTHERS = "This was not saved with the page. Open the set with refexplorer.";
 
 export class Replay {
   private readonly saved: Saved;
@@ -104,7 +104,7 @@ export class Replay {
   /** What is said where there is no answer to a request. */
   private unsaved(op: string): string {
     const text = this.saved.content.unsaved[op];
-    return text === undefined ? OTHERS : `${text}, ${KERNEL}`;
+    return text === undefined ? OTHERS : `${text}. ${KERNEL}`;
   }
 
   /** The answer to a request; an error is one, too. */
@@ -217,7 +217,7 @@ export class Replay {
   /** The details of a path, or why there are none. */
   private itemAt(path: string): PathItem | string {
     const record = this.items.get(path);
-    if (record === undefined) return `${path} is not in this page, ${KERNEL}`;
+    if (record === undefined) return `${path} is not in this saved page. ${KERNEL}`;
     if (record.length === 2) return record[1];
     const { array, ...item } = record[1];
     const whole = { ...NO_ITEM, ...item, array: array === undefined ? null : this.saved.content.arrays[array] };
@@ -266,7 +266,14 @@ export class Replay {
   }
 
   /** The cost of a part of what is here: none. */
+  /** How a part is read; what was not recorded cannot be. */
   private plan(asked: Message): Message | null {
+    const found = this.planned(asked);
+    const plan = found?.["plan"] as Plan | null | undefined;
+    return plan == null || this.partOf(plan.array, [...plan.slices]) ? found : { plan: { ...plan, grant: "" } };
+  }
+
+  private planned(asked: Message): Message | null {
     const [array, slices] = [asked["array"] as string, asked["slices"] as string[] | null];
     const whole = this.wholePlan(array);
     if (slices == null && asked["index"] != null) return this.recorded(asked)?.message ?? null;
@@ -384,7 +391,7 @@ export class Replay {
         ? [null, null]
         : [known.reduce((a, b) => Math.min(a, b)), known.reduce((a, b) => Math.max(a, b))];
     const isBlocks = one.reading.reduced != null || two.reading.reduced != null;
-    const words = `Right minus left${isBlocks ? ", of the means of blocks as they are drawn." : "."}${known.length === 0 ? " No cell has a number on both sides." : ""}`;
+    const words = `Right minus left${isBlocks ? ", from the block means that are drawn." : "."}${known.length === 0 ? " No cell has a number on both sides." : ""}`;
     return {
       message: { ...message, said: words, low, high, has_difference: true },
       buffers: [...buffers, gap.buffer as ArrayBuffer, ...integers],
@@ -401,8 +408,8 @@ export class Replay {
     const here = this.readingsOf(array).map(({ reading }) => `${array}[${reading.slices.join(", ")}]`);
     throw new Error(
       here.length === 0
-        ? `No values of ${array || "the root array"} were read when the page was saved. They can be read from their files, ${KERNEL}`
-        : `Of this array ${here.join(" and ")} is in this page: other parts can be read from their files, ${KERNEL}`,
+        ? `No values of ${array || "the root array"} were read when the page was saved. ${KERNEL}`
+        : `This page was saved with ${here.join(" and ")} of this array only. ${KERNEL}`,
     );
   }
 }

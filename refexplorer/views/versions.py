@@ -10,7 +10,7 @@ from msgspec import Struct
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.verbs.differing import diff
 from refexplorer.verbs.opening import history, open_references
-from refexplorer.views.wire.context import RepositoryVersions, ViewContext
+from refexplorer.views.wire.context import ExplorerPart, RepositoryVersions, ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.requests import job
 
@@ -172,3 +172,9 @@ class VersionPicker:
 
 def _wanted(report: JobReport, label: str) -> Callable[[], bool]:
     return lambda: report(None, None, label)
+
+
+PART = ExplorerPart(
+    "versions", "Versions", "Versions", (VersionPicker,), look=False, alone=False,
+    recorded=("versions.list",),
+)  # fmt: skip

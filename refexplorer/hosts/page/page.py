@@ -29,7 +29,15 @@ from refexplorer.hosts.page.openings import OpeningWatch
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.explorer.explorer_controller import ExplorerController
-from refexplorer.views.registry import EDITOR, EXPLORER, SCREENS, addressed, described, screens
+from refexplorer.views.registry import (
+    EDITOR,
+    EXPLORER,
+    PARTS,
+    SCREENS,
+    addressed,
+    described,
+    screens,
+)
 from refexplorer.views.wire.requests import (
     Buffers,
     Bytes,
@@ -238,8 +246,8 @@ class Frame(JSComponent):
 
 _NAMES = [
     "key", "slice", "part", "mode", "axes", "colours", "limits", "raw", "find", "kinds",
-    "list", "only", "notes", "by", "map", "earth", "beside", "files", "cost", "other", "changes",
-    "gone",
+    "list", "only", "notes", "by", "other", "changes", "gone",
+    *(name for part in PARTS for name in part.address),
 ]  # fmt: skip
 """What an address says of the explorer, which has the same names in ``shared/place.ts``."""
 

@@ -11,7 +11,7 @@ from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import escape
 from refexplorer.views.compare.compare_controller import ChangeRow, change_row
 from refexplorer.views.health.health_controller import GRANTS, reading_of, watched
-from refexplorer.views.wire.context import ViewContext
+from refexplorer.views.wire.context import ExplorerPart, ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.requests import Count, job
 
@@ -104,3 +104,6 @@ class Repairing:
         keys = self._found.write(path)
         self._did(f"rx.repair(refs, {str(path)!r})")
         return RepairWritten(str(path), keys)
+
+
+PART = ExplorerPart("repair", "Repair", "Repair", (Repairing,), look=False, alone=False)

@@ -337,7 +337,7 @@ class ExplorerController:
         """Show the source around a note."""
         return SourceLines(surroundings(self.references, pointer))
 
-    @request("allow")
+    @request("allow", unsaved="This saved page cannot read files")
     def allow(self, grant: str) -> None:
         """Allow reading from a place."""
         self.policy.grant(grant)

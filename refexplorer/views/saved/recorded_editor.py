@@ -121,6 +121,12 @@ class Recorder:
         """The values of the fields that requests need not have, by the name of the request."""
         return defaults_of(self._controller.answers)
 
+    @property
+    def unsaved(self) -> dict[str, str]:
+        """What is said in place of answers that were not kept, by the name of the request."""
+        found = {name: each.unsaved for name, (each, _) in self._controller.answers.items()}
+        return {name: text for name, text in found.items() if text}
+
 
 def name_of(message: Message, defaults: Mapping[str, Any]) -> str:
     """Return what tells a request from others: its fields that are not their defaults.
@@ -174,6 +180,7 @@ def record_editor(controller: EditorController, facts: Message) -> str:
         "rows": rows,
         "answers": recorder.answers,
         "defaults": recorder.defaults,
+        "unsaved": recorder.unsaved,
     }
     return packer.packed(content)
 
@@ -245,13 +252,15 @@ def record_exercise(exercise: Exercise, facts: Message) -> str:
         *(answer.text for answer in exercise.right),
         *(answer.text for answer in exercise.wrong),
     )
+    recorder = Recorder(_controller(exercise), packer)
     states = [_judged(exercise, text, packer) for text in dict.fromkeys(texts)]
     content = {
         **facts,
         "document": exercise.start,
         "part": _exercise_part(len(states)),
         "answers": {},
-        "defaults": Recorder(_controller(exercise), packer).defaults,
+        "defaults": recorder.defaults,
+        "unsaved": recorder.unsaved,
         "states": states,
         "solution": exercise.solution,
         "uncounted": _uncounted(exercise),

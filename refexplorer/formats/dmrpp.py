@@ -227,7 +227,10 @@ class DmrppFile(DataFile):
     def chunks(self, name: str) -> FileChunks:
         storage, array = _storage(self._variables[name].element), self.array(name)
         parts = [storage] if storage.tag == "dmrpp:chunk" else _of(storage, "dmrpp:chunk")
-        parts = [each for each in parts if not _is_filled(each)]
+        # a chunk with a fill value and no offset is nowhere in the file
+        parts = [
+            each for each in parts if {"offset", "fillValue"} & each.attrib.keys() != {"fillValue"}
+        ]
         indices = _indices(parts, array)
         if len(np.unique(indices, axis=0)) < len(indices):
             raise _unknown("The document has several pieces of one chunk.")
@@ -317,11 +320,6 @@ def _chunk_shape(storage: Element, shape: tuple[int, ...]) -> tuple[int, ...]:
     if len(size) != len(shape) or (sizes and 0 in size):
         raise _unknown(f"Its chunks have the shape {list(size)}.")
     return size
-
-
-def _is_filled(part: Element) -> bool:
-    """Return whether a chunk is nowhere in the file, and has the fill value alone."""
-    return "fillValue" in part.attrib and "offset" not in part.attrib
 
 
 def _masks(parts: list[Element]) -> tuple[int, ...]:

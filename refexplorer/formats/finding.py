@@ -140,7 +140,11 @@ def _of_data_url(
         return None
     size = filesystem.info(path).get("size") or 0
     most = terms.limits.document_bytes
-    fetch = partial(_fetched, filesystem, path)
+
+    def fetch(start: int, stop: int) -> bytes:
+        found: bytes = filesystem.cat_file(path, start=start, end=stop)  # s3fs has others before
+        return found
+
     opening: Callable[[], Any] = partial(RangeStream, fetch, size, escape(name, NAME_SHOWN), most)
     content = partial(plain_bytes, b"", name, terms.limits)
     found = SourceFile(name, _parts_of(url)[0], size, None, opening, content, url)
@@ -148,11 +152,6 @@ def _of_data_url(
     if made is not None and made.fetched is not None:
         made.fetched.add(ReadAmount(requests=1, bytes=len(head)))  # which told what it is
     return made
-
-
-def _fetched(filesystem: AbstractFileSystem, path: str, start: int, stop: int) -> bytes:
-    found: bytes = filesystem.cat_file(path, start=start, end=stop)  # s3fs has others before these
-    return found
 
 
 def _of_sought(url: str, locate: Locate, terms: OpeningTerms) -> Source | None:
@@ -263,7 +262,8 @@ def _of_any(source: object, terms: OpeningTerms) -> Source:
         if _is_text(source) and (terms.files.guarded or not _names_files(source)):
             return _of_bytes(source.encode("utf-8", "surrogatepass"), "text", None, terms)
         if "://" in source:
-            place, part = _split_part(source)
+            match = _PART.fullmatch(source)
+            place, part = (source, None) if match is None else (match[1], int(match[2]))
             terms = replace(terms, part=part)
             there = at_url(place, locating(place, terms), terms)
             there = there if isinstance(there, Source) else _of_file(there, terms)
@@ -447,11 +447,6 @@ def _of_file(file: SourceFile, terms: OpeningTerms) -> Source:
 
 def _of_bytes(data: bytes, name: str, location: str | None, terms: OpeningTerms) -> Source:
     return _of_file(SourceFile.of_bytes(data, name, location, terms.limits), terms)
-
-
-def _split_part(url: str) -> tuple[str, int | None]:
-    match = _PART.fullmatch(url)
-    return (url, None) if match is None else (match[1], int(match[2]))
 
 
 def _shown(name: str) -> str:

@@ -306,13 +306,10 @@ class VirtualiZarrForm(SourceForm):
         if package != "xarray" or kind.__name__ not in ("Dataset", "DataTree"):
             return None
         datasets = _nodes_of(given) if kind.__name__ == "DataTree" else {"": given}
-        if not any(_is_virtual(dataset) for dataset in datasets.values()):
+        held = (held_by(dataset, {VIRTUAL_ARRAY}) for dataset in datasets.values())
+        if not any(next(arrays, None) is not None for arrays in held):
             return None
         return Source(f"virtual {kind.__name__.lower()}", self.name, value=_in_folders(datasets))
-
-
-def _is_virtual(dataset: Any) -> bool:
-    return any(True for _ in held_by(dataset, {VIRTUAL_ARRAY}))
 
 
 def _groups_of(source: Any) -> Mapping[str, Any]:

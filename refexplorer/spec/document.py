@@ -210,7 +210,9 @@ def _read_v1(
     rejected_items: list[GenItem] = []
     gen = read_gen(source.get("gen", ()), templates, limits, findings, rejected_items)
     document = Document(1, refs, templates, gen, tuple(rejected_items), findings, limits)
-    _note_calls(document)
+    notes = ArgumentNotes(document)
+    for key, value in refs.items() if templates else ():
+        notes.add(key, value)
     return document
 
 
@@ -327,13 +329,6 @@ def _broken(name: str) -> Template:
 
     part = Expression(None, evaluate, frozenset())
     return Template("", (part,), frozenset(), recipe=(_broken, name))
-
-
-def _note_calls(document: Document) -> None:
-    """Note arguments that no template uses, once for each distinct URL of the refs."""
-    notes = ArgumentNotes(document)
-    for key, value in document.refs.items() if document.templates else ():
-        notes.add(key, value)
 
 
 class ArgumentNotes:

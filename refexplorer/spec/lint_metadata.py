@@ -288,17 +288,14 @@ def _names(array: ArrayMeta, attributes: Mapping[str, object]) -> Iterator[LintF
                 f"{array.path_text(True)} has no `{field}`, so xarray does not open it.",
             )
         return
-    if not isinstance(written, list) or len(written) != rank or not _are_texts(written):
+    names = written if isinstance(written, list) else [None]
+    if len(names) != rank or not all(isinstance(name, str) for name in names):
         yield LintFinding(
             "bad-dimension-names",
             f"`{field}` of {array.path_text()} must be a list of {counted(rank, 'name')}, one "
             f"for each dimension, but it is {written!r}; xarray rejects it, or names dimensions "
             "differently.",
         )
-
-
-def _are_texts(names: list[object]) -> bool:
-    return all(isinstance(name, str) for name in names)
 
 
 def named_arrays(attributes: Mapping[str, object]) -> Iterator[tuple[str, str]]:

@@ -166,7 +166,8 @@ def odd_json(text: str) -> str:
         )
         return float(name)
 
-    if "NaN" not in text and "Infinity" not in text and "\\u" not in text and not _may_repeat(text):
+    names = re.findall(r'"([^"\\]*)"\s*:', text)
+    if not re.search(r"NaN|Infinity|\\u", text) and len(names) == len(set(names)):
         return ""
     try:
         value = json.loads(text, object_pairs_hook=pairs, parse_constant=constant)
@@ -176,12 +177,6 @@ def odd_json(text: str) -> str:
     except (ValueError, RecursionError):
         return ""
     return found[0] if found else ""
-
-
-def _may_repeat(text: str) -> bool:
-    """Return whether a name may stand twice in an object."""
-    names = re.findall(r'"([^"\\]*)"\s*:', text)
-    return len(names) > len(set(names))
 
 
 BASE64_PREFIX = "base64:"

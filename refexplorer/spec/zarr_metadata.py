@@ -411,7 +411,11 @@ def _read_v2(
         dtype if isinstance(dtype, str) else STRUCTURED,
         itemsize(dtype),
         metadata.get("fill_value"),
-        tuple(_codec_v2(codec) for codec in codecs if isinstance(codec, Mapping)),
+        tuple(
+            _codec(codec, "id", {name: codec[name] for name in codec if name != "id"})
+            for codec in codecs
+            if isinstance(codec, Mapping)
+        ),
         _names(names, shape),
         {name: value for name, value in attributes.items() if name != DIMENSIONS},
         2,
@@ -547,10 +551,6 @@ def _codec(codec: object, name: str, settings: Mapping[str, object]) -> str:
     inside = ", ".join(f"{key}={value}" for key, value in settings.items())
     name = str(_mapping(codec).get(name, "?"))
     return f"{name}({inside})" if inside else name
-
-
-def _codec_v2(codec: Mapping[str, object]) -> str:
-    return _codec(codec, "id", {name: codec[name] for name in codec if name != "id"})
 
 
 def _codec_v3(codec: object) -> str:

@@ -190,7 +190,10 @@ def _data(
     outer = tuple(map(len, variable.axes.values()))
     dimensions = [first.level_name if axis == "level" else axis for axis in variable.axes]
     key, inner = f"{start}{variable.name}", (0,) * len(first.shape)
-    places = {each.label: _place(variable, each) + inner for each in variable.fields}
+    places = {
+        each.label: (*(at.index(each.at[axis]) for axis, at in variable.axes.items()), *inner)
+        for each in variable.fields
+    }
     held = [each for each in variable.fields if each.part]
     codec = {"id": "grib", "var": variable.name, "dtype": "float64"}
     if held and math.prod(first.shape) * 8 * len(held) > INLINE_BYTES:
@@ -225,10 +228,6 @@ def _data(
     if referenced:
         chunks[key] = _chunk([places[each.label] for each in referenced], referenced)
     return documents
-
-
-def _place(variable: _GribVariable, each: GribField) -> tuple[int, ...]:
-    return tuple(values.index(each.at[axis]) for axis, values in variable.axes.items())
 
 
 def _chunk(places: Sequence[tuple[int, ...]], fields: Sequence[GribField]) -> FileChunks:

@@ -325,19 +325,13 @@ def _held_texts(file: DataFile, array: FileArray) -> _ArrayReferences:
             raise _many_texts(array)
     whole = np.full(array.shape, "", object)
     place: tuple[Any, ...] = (*(slice(0, n) for n in shape), ...)
-    whole[place] = _array_of(texts, shape)
+    whole[place] = np.array([*texts, None], object)[:-1].reshape(shape)
     inline = dict[str, str]()
     if whole.size:
         inline[index_text((0,) * len(shape))] = base64_text(bytes(VLenUTF8().encode(whole.ravel())))
     return _ArrayReferences(
         array_metadata(array, "|O", array.shape, [{"id": "vlen-utf8"}], None), None, inline
     )
-
-
-def _array_of(texts: list[str], shape: tuple[int, ...]) -> np.ndarray:
-    found = np.empty(len(texts), object)
-    found[:] = texts
-    return found.reshape(shape)
 
 
 def _many_texts(array: FileArray) -> Unread:

@@ -295,7 +295,9 @@ def read_item(
         findings.add("gen-bad-item", at, f"gen[{number}] must be an object.")
         return None
     for extra in source.keys() - {*FIELDS, "dimensions"}:
-        _note_extra(extra, source, at, findings)
+        message = f"`{extra}` is not a field of a gen item and is ignored."
+        hint = "Did you mean `length`?" if extra == "size" and "length" not in source else ""
+        findings.add("unknown-field", at + pointer(extra), message, hint)
     if not _has_fields(source, at, findings):
         return None
     dimensions = read_dimensions(source["dimensions"], at + "/dimensions", findings)
@@ -330,20 +332,12 @@ def read_item(
         context.rejected.append(item)
         return None
     item = checked_item
-    _note_arguments(item, at, findings)
+    for name in FIELDS:
+        if (template := getattr(item, name)) is not None:
+            note_unused_arguments(template, item.templates, at + pointer(name), findings)
     _note_equal_keys(item, at, findings)
     _note_equal_ranges(item, at, findings)
     return item
-
-
-def _note_extra(name: str, source: Mapping[str, object], at: str, findings: Findings) -> None:
-    hint = "Did you mean `length`?" if name == "size" and "length" not in source else ""
-    findings.add(
-        "unknown-field",
-        at + pointer(name),
-        f"`{name}` is not a field of a gen item and is ignored.",
-        hint,
-    )
 
 
 def _has_fields(source: Mapping[str, object], at: str, findings: Findings) -> bool:
@@ -410,13 +404,6 @@ def _clashes(
             "Rename one of them.",
         )
     return bool(clashing)
-
-
-def _note_arguments(item: GenItem, at: str, findings: Findings) -> None:
-    for name in FIELDS:
-        template = getattr(item, name)
-        if template is not None:
-            note_unused_arguments(template, item.templates, at + pointer(name), findings)
 
 
 def note_unused_arguments(

@@ -333,16 +333,15 @@ class Scopes:
         if number is not None:
             return [number]
         if isinstance(form, nodes.Concat):
-            return [piece for part in form.nodes for piece in self._operand(part)]
+            parts = ((part, partial(value_of, part), syntax.names_in(part)) for part in form.nodes)
+            return [piece for part in parts for piece in self._expression(*part)]
         if call := syntax.as_call(form):
             called = self.templates.get(call[0])
             if called is not None and not called.literal:
-                return self._called(called, call[1])
+                arguments = {pair.key: self._argument(pair.value) for pair in call[1]}
+                return Scopes(arguments, {}, self.limits, self.failures)._unbounded(called)
         texts = self._one_by_one(names, lambda scope: text_of(run(evaluate, scope), self.limits))
         return [texts if texts.size > 1 else str(texts.item())]
-
-    def _operand(self, form: nodes.Node) -> list[TextPiece]:
-        return self._expression(form, partial(value_of, form), syntax.names_in(form))
 
     def _number(self, form: syntax.Form) -> FormattedIntegers | None:
         """Read ``{{ number }}`` or ``{{ '%03d' % number }}``."""
@@ -351,11 +350,6 @@ class Scopes:
             return None
         found = integers(number, self.values)
         return None if found is None else formatted_integers(pattern, found)
-
-    def _called(self, template: Template, passed: list[nodes.Keyword]) -> list[TextPiece]:
-        arguments = {pair.key: self._argument(pair.value) for pair in passed}
-        inner = Scopes(arguments, {}, self.limits, self.failures)
-        return inner._unbounded(template)
 
     def _argument(self, form: nodes.Node) -> np.ndarray:
         found = integers(form, self.values)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Reversible
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from inspect import signature
 from numbers import Number
@@ -58,14 +58,6 @@ def _join(limits: Limits, values: Iterable[Value], separator: Value = "") -> str
     return str(separator).join(parts)
 
 
-def _first(limits: Limits, values: Iterable[Value]) -> Value:
-    return next(iter(values), _nothing("first"))
-
-
-def _last(limits: Limits, values: Reversible[Value]) -> Value:
-    return next(iter(reversed(values)), _nothing("last"))
-
-
 def _nothing(name: str) -> Undefined:
     return Undefined(
         TemplateProblem("bad-template", f"The list or text is empty, so it has no {name} item.")
@@ -76,12 +68,12 @@ FILTERS: dict[str, Callable[..., Value]] = {
     "abs": lambda limits, value: abs(value),
     "capitalize": lambda limits, value: str(value).capitalize(),
     "count": lambda limits, value: len(value),
-    "first": _first,
+    "first": lambda limits, values: next(iter(values), _nothing("first")),
     "float": lambda limits, value, default=0.0: do_float(value, default),
     "format": lambda limits, pattern, *values: percent_format(str(pattern), values, limits),
     "int": lambda limits, value, default=0, base=10: do_int(value, default, base),
     "join": _join,
-    "last": _last,
+    "last": lambda limits, values: next(iter(reversed(values)), _nothing("last")),
     "length": lambda limits, value: len(value),
     "lower": lambda limits, value: str(value).lower(),
     "replace": _replace,

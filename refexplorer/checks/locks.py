@@ -135,7 +135,7 @@ class Lock:
             raise SourceError(f"The lock {shown} cannot be read: {said}.") from None
         except (pa.ArrowException, KeyError, ValueError, TypeError, AttributeError):
             raise SourceError(
-                f"{shown} is no lock; `refexplorer lock SET -o FILE` writes one."
+                f"{shown} is not a lock; `refexplorer lock SET -o FILE` writes one."
             ) from None
 
     def write(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:

@@ -366,7 +366,7 @@ class Reasons:
         """Count references to a file that may not be read; keep what would allow it."""
         if grant and len(self._grants) < NAMED_FILES:
             self._grants[grant] = None
-        self.add(path, "The file may not be read yet." if grant else message, count)
+        self.add(path, "The file is not allowed yet." if grant else message, count)
 
     def fail(self, url: str | None, message: str) -> None:
         """Keep why a file cannot be read."""

@@ -44,10 +44,7 @@ class Readable(Protocol):
 
 
 def read_within(stream: Readable, most: int) -> bytes:
-    """Read to the end, or until there are `most` bytes.
-
-    A stream may reserve at once all that it is asked for, so a limit is never passed to it.
-    """
+    """Read to the end, or until there are `most` bytes."""
     found = stream.read(min(most, _PIECE))
     if len(found) in (0, most):
         return found

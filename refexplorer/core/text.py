@@ -299,10 +299,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def size_text(size: int) -> str:
-    """Write a number of bytes in decimal units with three digits, such as ``"57.3 kB"``.
-
-    Halves are rounded away from zero, as the front end does.
-    """
+    """Write a number of bytes in decimal units with three digits, such as ``"57.3 kB"``."""
     if size < 0:
         return f"-{size_text(-size)}"
     if size < 1000:

@@ -26,13 +26,12 @@ from refexplorer.core.files import (
     Files,
     OwnFiles,
     Progress,
-    open_plain,
     own_path,
     plain_bytes,
     read_within,
 )
 from refexplorer.core.limits import Limits
-from refexplorer.core.text import counted, escape, masked_url, missing_package, secrets_of, without
+from refexplorer.core.text import escape, masked_url, missing_package, secrets_of, without
 from refexplorer.formats.datafiles.streams import BLOCK, RangeStream, ReadAmount
 from refexplorer.formats.forms import DataFileForm, first_answer
 from refexplorer.formats.other_files import (
@@ -52,6 +51,7 @@ from refexplorer.formats.source import (
     ZMETADATA,
     LeftOut,
     Locate,
+    NamedBytes,
     OpeningTerms,
     Source,
     SourceFile,
@@ -59,7 +59,6 @@ from refexplorer.formats.source import (
     SourceForm,
     cause,
 )
-from refexplorer.spec.findings import Findings, pointer
 
 MOST_NAMES = 10_000
 """Names of a folder that are compared with one that is not there."""
@@ -207,12 +206,6 @@ _TEXT_STARTS = ("{", "[", '"', "<", "'")
 
 class NoDataFileError(SourceError):
     """Of several sources not all are data files."""
-
-
-class NamedBytes(bytes):
-    """Bytes of a source with a name for titles and messages."""
-
-    name: str
 
 
 def read_source(
@@ -380,11 +373,7 @@ def _of_place(name: str, path: Path, terms: OpeningTerms) -> Source:
         raise _nowhere(name, path, terms)
     if not path.is_file():
         raise SourceError(f"{_shown(name)} is not a regular file.")
-    whole = path.resolve()
-    content = partial(open_plain, str(whole), path.name, terms.limits, terms.files)
-    opening = partial(terms.files.open, str(whole))
-    size = path.stat().st_size
-    return _of_file(SourceFile(path.name, str(whole.parent), size, path, opening, content), terms)
+    return _of_file(SourceFile.at(path, terms.limits, terms.files), terms)
 
 
 def _of_several(paths: Sources, name: str, place: str | None, terms: OpeningTerms) -> Source:
@@ -397,8 +386,8 @@ def _of_several(paths: Sources, name: str, place: str | None, terms: OpeningTerm
         one = _of_any(path, terms.of_file(number, len(paths)))
         if one.form != DataFileForm.name or one.references() is None:
             raise NoDataFileError(
-                f"{_shown(str(path))} is no data file, and a pattern opens only those; pass a list "
-                "of sets."
+                f"{_shown(str(path))} is not a data file, and a pattern opens only those; "
+                "pass a list of sets."
             )
         if one.fetched is not None:
             fetched.add(one.fetched)
@@ -467,37 +456,3 @@ def _split_part(url: str) -> tuple[str, int | None]:
 
 def _shown(name: str) -> str:
     return repr(escape(name, NAME_SHOWN))
-
-
-_HEAD = 4
-"""Bytes that tell the encoding."""
-
-
-def note_encoding(source: Source, findings: Findings) -> None:
-    """Note a document that is not UTF-8 without a mark; the source can be read."""
-    if source.content is None:
-        return
-    with source.content() as stream:
-        head = stream.read(_HEAD)
-    encoding = json.detect_encoding(head)
-    if encoding != "utf-8":
-        said = (
-            "begins with a byte order mark" if encoding == "utf-8-sig" else f"is {encoding.upper()}"
-        )
-        hint = "Write it as UTF-8 without a mark, as RFC 8259 requires."
-        findings.add("odd-encoding", "", f"The document {said}; not every reader takes it.", hint)
-
-
-def note_beyond(source: Source, findings: Findings) -> None:
-    """Note the byte ranges of a data file that end after it."""
-    for key, count in source.beyond:
-        name = escape(key.rpartition("/")[0] or "/", 200)
-        findings.add(
-            "range-past-end",
-            pointer(key),
-            f"{counted(count, 'byte range')} of {name} {'ends' if count == 1 else 'end'} after the "
-            "file.",
-            "The file is damaged or was not copied whole: compare its size with the original.",
-            key=key,
-            count=count,
-        )

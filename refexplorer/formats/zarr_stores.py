@@ -36,7 +36,6 @@ class ZarrForm(SourceForm):
     """A folder or bucket that can be listed; metadata are read, and no chunk is."""
 
     name = "Zarr"
-    guarded = True
 
     def of_folder(self, folder: SourceFolder, terms: OpeningTerms) -> Source | None:
         """List a store."""

@@ -113,7 +113,7 @@ def _missing(array: ArrayMeta, near: Sequence[ArrayMeta]) -> str:
     elif any(each.path.rpartition("/")[2] == named for each in near):
         text = f"its grid_mapping {named} has no projection, or no coordinates y and x."
     else:
-        text = f"its grid_mapping {named} is no array of this set."
+        text = f"its grid_mapping {named} is not an array of this set."
     lat, lon = (
         next((each for each in near if is_along(side, each)), None)
         for side in ("latitude", "longitude")

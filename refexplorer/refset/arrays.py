@@ -14,8 +14,9 @@ from refexplorer.formats.columns.chunk_names import chunk_indices, last_parts
 from refexplorer.formats.columns.references import number_column
 from refexplorer.formats.columns.table import Table
 from refexplorer.formats.columns.texts import BLOCK
+from refexplorer.refset.generated import EVALUATED_KEYS, Generated, generated_tables
 from refexplorer.refset.numbered_segment import Records
-from refexplorer.refset.segments import EVALUATED_KEYS, Generated, Segment, generated_tables
+from refexplorer.refset.segments import Segment
 from refexplorer.refset.tree import Folder, Tree
 from refexplorer.spec.gen.dimensions import Dimension
 from refexplorer.spec.gen.inversion import Digit, Number, span

@@ -106,13 +106,7 @@ def conventions_of(opened: OpenedSet, array: ArrayMeta) -> Attributes:
 
 
 def affine_grid(attributes: Attributes, array: ArrayMeta) -> AffineGrid | None:
-    """Return where the cells are, by `spatial:`; None where it does not say.
-
-    Raises
-    ------
-    RefexplorerError
-        If it says it wrongly.
-    """
+    """Return where the cells are, by `spatial:`; None where it does not say."""
     transform = attributes.get("spatial:transform")
     if transform is None or attributes.get("spatial:transform_type", "affine") != "affine":
         return None
@@ -241,10 +235,7 @@ def _places(names: object, array: ArrayMeta) -> tuple[int, int] | None:
 def _scale(
     layout: list[Attributes], level: Attributes, places: tuple[int, int] | None, rank: int
 ) -> tuple[float, float] | None:
-    """Return how much longer cells are than those of the first level, along x and y.
-
-    None where they are also moved, or where it is not said.
-    """
+    """Return how much longer cells are than those of the first level, along x and y."""
     by_asset = {each["asset"]: each for each in layout}
     across = down = 1.0
     for _ in layout:

@@ -25,6 +25,7 @@ from refexplorer.formats.columns.references import (
 )
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.chunk_grid import rejects
+from refexplorer.refset.generated import Generated, is_within, may_generate
 from refexplorer.refset.manifest_segment import apart
 from refexplorer.refset.moves import (
     ADDED,
@@ -46,8 +47,7 @@ from refexplorer.refset.moves import (
     find_shifts,
 )
 from refexplorer.refset.opened_set import OpenedSet, number_of
-from refexplorer.refset.overriding import is_within, may_generate, table_of, tables
-from refexplorer.refset.segments import Generated, Segment
+from refexplorer.refset.segments import Segment, table_of, tables
 from refexplorer.spec.findings import pointer
 from refexplorer.spec.gen.dimensions import Dimension, values_at
 from refexplorer.spec.gen.item import FIELDS, GenItem
@@ -284,7 +284,7 @@ class Differences:
 
     @cached_property
     def renames(self) -> tuple[Rename, ...]:
-        """The rules that explain most of the targets that moved."""
+        """Renames of URLs that explain most of the moved targets."""
         moved = self.compared.targets[:, self.compared.changes == MOVED]
         pairs, counts = np.unique(moved, axis=1, return_counts=True)
         urls = self.compared.urls
@@ -330,10 +330,7 @@ class Differences:
         return replace(self, compared=replace(self.compared, changes=decided))
 
     def grid(self, array: ArrayMeta) -> np.ndarray:
-        """Return the change of each chunk of an array, int8 of the shape of its grid.
-
-        Each is an index into `CHANGES`, or `ABSENT`.
-        """
+        """Return the change of each chunk of an array, int8 of the shape of its grid."""
         if array.chunk_count > GRID_CHUNKS:
             raise LimitError(
                 f"{array.path_text(True)} has {array.chunk_count:,} chunks, and a grid of "

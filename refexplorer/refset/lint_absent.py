@@ -101,10 +101,7 @@ def _lint_places(opened: OpenedSet, missing: dict[str, int | None], notes: KeyFi
 
 
 def _is_container(opened: OpenedSet, array: ArrayMeta, missing: int | None) -> bool:
-    """Say whether an array without a chunk has attributes only, as grid mappings have.
-
-    Joining files makes one of several values of it. A text is written for its value.
-    """
+    """Say whether an array without a chunk has attributes only, as grid mappings have."""
     if missing != array.chunk_count:
         return False
     is_scalar = not array.shape and not _is_text(array)
@@ -334,7 +331,8 @@ def lint_groups(opened: OpenedSet, notes: KeyFindings) -> None:
         if folder:
             code = "no-group"
             message = (
-                f"`{folder}` is no group, since `{key}` is missing: xarray does not find {arrays}."
+                f"`{folder}` is not a group, since `{key}` is missing: xarray does not "
+                f"find {arrays}."
             )
         else:
             code = "no-root"

@@ -211,7 +211,7 @@ MOST_PAIRS = 100_000
 
 @masks_repr
 class Rename(NamedTuple):
-    """URLs that start with `old` start with `new` instead, which explains so many keys."""
+    """URLs that start with `old` now start with `new`, which explains this number of keys."""
 
     old: str
     new: str
@@ -222,7 +222,7 @@ class Rename(NamedTuple):
 
 
 class Shift(NamedTuple):
-    """Byte ranges begin so many bytes further, and this holds for so many keys."""
+    """Byte ranges start this number of bytes later, for this number of keys."""
 
     by: int
     keys: int

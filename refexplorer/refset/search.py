@@ -18,9 +18,9 @@ from refexplorer.formats.columns.references import (
     text_column,
 )
 from refexplorer.formats.columns.table import Table
+from refexplorer.refset.generated import Generated, generated_tables
 from refexplorer.refset.numbered_segment import Records
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.segments import Generated, generated_tables
 from refexplorer.spec.references import Kind
 
 GLOB_MARKS = re.compile(r"(\[!?\]?[^\]]+\]|[*?])")

@@ -45,14 +45,14 @@ class Node:
     Attributes
     ----------
     path, name
-        In full, and below its parent.
+        The full path, and the name below its parent.
     kind, target, origin
-        Of its reference; None where the path is no key.
+        Of its reference; None if the path is not a key.
     size
-        Bytes, of a folder those of all that is below; None where they are not all known, as those
-        of whole files.
+        Bytes, for a folder of everything below; None if not all are known, as for
+        whole files.
     children
-        How many rows are one level below.
+        The number of rows one level below.
     """
 
     path: str
@@ -273,10 +273,7 @@ class Tree:
 
 
 def _parents(keys: pa.LargeStringArray) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Return the distinct folders of the keys, and the runs of keys that are in the same one.
-
-    Of a run the row that it begins with is told, and the position of its folder.
-    """
+    """Return the distinct folders of the keys, and the runs of keys that are in the same one."""
     positions: dict[str, int] = {"": 0}
     firsts, codes = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
     for start in range(0, len(keys), BLOCK):

@@ -259,7 +259,7 @@ def lint_attributes(array: ArrayMeta, attributes: Mapping[str, object]) -> Itera
             )
         elif not isinstance(calendar, str) or calendar.lower() not in _CALENDARS:
             yield _bad_of_attribute_rules(
-                array, f"`calendar` {calendar!r} is none that xarray knows"
+                array, f"`calendar` {calendar!r} is not one that xarray knows"
             )
     coordinates = attributes.get("coordinates")
     if coordinates is not None and not isinstance(coordinates, str):
@@ -292,7 +292,7 @@ def _names(array: ArrayMeta, attributes: Mapping[str, object]) -> Iterator[LintF
         yield LintFinding(
             "bad-dimension-names",
             f"`{field}` of {array.path_text()} must be a list of {counted(rank, 'name')}, one "
-            f"for each dimension, but it is {written!r}; xarray refuses it, or names dimensions "
+            f"for each dimension, but it is {written!r}; xarray rejects it, or names dimensions "
             "differently.",
         )
 

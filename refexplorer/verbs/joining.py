@@ -258,8 +258,8 @@ class _Joining:
                 for what, one, other in _differences(self._first, part, path):
                     raise SourceError(
                         f"{what} of {escape(path)} is {_value_text(one)} in {self._first.name} and "
-                        f"{_value_text(other)} in {part.name}: joined, the values of one of them "
-                        "would be wrong."
+                        f"{_value_text(other)} in {part.name}: the values of one of them would "
+                        "be wrong in the joined set."
                     )
 
     def references(self) -> Iterator[tuple[str, Any]]:
@@ -438,8 +438,8 @@ def _check_names(parts: Sequence[_JoinedPart]) -> None:
     versions = {array.zarr_format: part.name for part in parts for array in part.arrays.values()}
     if len(versions) > 1:
         raise SourceError(
-            f"{versions[2]} is of Zarr v2 and {versions[3]} of Zarr v3; sets of one version are "
-            "joined."
+            f"{versions[2]} is of Zarr v2 and {versions[3]} of Zarr v3; all sets must have one "
+            "version."
         )
     for part in parts[1:]:
         if {*first.arrays} != {*part.arrays}:

@@ -36,7 +36,7 @@ _VALUES = 2**22
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """A difference between some files and most, which keeps them from being joined.
+    """A difference between some files and most others, because of which they cannot be joined.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Era:
     files
         Their names, in the order of their coordinate.
     first, last
-        Where that begins and ends; None where it is not known.
+        The first and last value of the coordinate; None if they are not known.
     """
 
     files: tuple[str, ...]
@@ -87,7 +87,7 @@ class Preflight:
     barriers
         What differs, by variable.
     eras
-        The smallest division into files that can be joined with each other.
+        The smallest division into groups of files that can be joined.
     findings
         Gaps, duplicates and disorder of the joined coordinate.
     unread
@@ -130,7 +130,7 @@ class Preflight:
         return f"{count} can be joined{along}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as what JSON knows."""
+        """Return everything as JSON values."""
         names = ("variable", "what", "usual", "other", "files")
         document = {
             "schema": SCHEMA,

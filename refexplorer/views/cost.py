@@ -194,7 +194,7 @@ class CostView:
             return part_of(array, given)
         standard = standard_accesses(internals(self._refs).opened, array)
         if access not in standard:
-            raise RefexplorerError(f"{access!r} is not asked of {array.path or '/'}.")
+            raise RefexplorerError(f"{access!r}: is not an access of {array.path or '/'}.")
         return standard[access]
 
     def _array(self, path: str | None) -> ArrayMeta | None:

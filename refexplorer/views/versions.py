@@ -154,7 +154,7 @@ class VersionPicker:
         """Show another version of the repository in place of this one."""
         if self._show is None:
             raise RefexplorerError(
-                "Another version is not opened in place of this one here; open it by its name, "
+                "Another version cannot be opened in place of this one here; open it by its name, "
                 f"{version_name(self._refs, version)}."
             )
         known, label = self._known(), f"Opening {version}"
@@ -164,8 +164,8 @@ class VersionPicker:
     def _known(self) -> RepositoryVersions:
         if self._versions is None:
             raise RefexplorerError(
-                "Only Icechunk repositories that have a place have versions, and a page for others "
-                "lists those of repositories alone that its visitors may open."
+                "Only Icechunk repositories that were opened by path or URL have versions; a page "
+                "for others lists those that its visitors may open."
             )
         return self._versions
 

@@ -55,7 +55,7 @@ class Connection:
     Attributes
     ----------
     name
-        What it is called.
+        Its name.
     latency
         Seconds from a request to its first byte.
     stream
@@ -63,7 +63,7 @@ class Connection:
     bandwidth
         Bytes a second of all requests together.
     concurrency
-        Requests that the place answers at a time; None leaves it to the reader.
+        Concurrent requests that the place allows; None leaves it to the reader.
     """
 
     name: str
@@ -218,21 +218,21 @@ class OutOfOrderError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ReaderCost:
-    """What one reader asks for; None is not known.
+    """The requests of one reader; None is not known.
 
     Attributes
     ----------
     reader
         Its name; `Advice.readers` says what it is.
     requests
-        Reads of targets, after its merging.
+        Requests after merging.
     bytes, smallest, largest
-        Bytes that come, gaps among them, and those of single requests.
+        Bytes received, including gaps, and those of the smallest and largest request.
     seconds
-        By the model of the place: transport alone, without decoding.
+        From the model of the place: transport only, without decoding.
     reads
-        Of each read, which follow each other: its requests, their bytes, and those of the largest.
-        None where they are many.
+        For each successive read: its requests, their bytes, and those of the largest.
+        None if there are too many.
     """
 
     reader: str

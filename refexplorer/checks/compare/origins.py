@@ -337,7 +337,7 @@ def _references(
     if cut:
         lengths = np.full(len(offsets), prod(ours.meta.chunks) * native.dtype.itemsize)
     if known.masks is not None and (known.masks[wanted.rows] != 0).any():
-        raise Unread("expression", "some of its chunks leave filters out, which no codec can say")
+        raise Unread("expression", "some of its chunks skip filters, which Zarr cannot express")
     order = np.argsort(wanted.numbers, kind="stable")
     numbers, offsets, lengths = wanted.numbers[order], offsets[order], lengths[order]
     if len(np.unique(numbers)) < len(numbers):

@@ -274,7 +274,7 @@ def _numbers_in(keys: pa.LargeStringArray, rows: np.ndarray, skip: int) -> np.nd
 
 
 def _lexical_order(numbers: np.ndarray) -> np.ndarray | None:
-    """Order rows by their first number, then by the second, and so on; None if they are so."""
+    """Order rows by their first number, then by the second, and so on; None if they are sorted."""
     sizes = [int(column.max()) + 1 for column in numbers.T]
     if math.prod(sizes) >= 2**63 or len(sizes) > MOST_DIMENSIONS:
         return np.lexsort(numbers.T[::-1])

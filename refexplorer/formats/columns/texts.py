@@ -154,6 +154,18 @@ class Spans(NamedTuple):
         column = pa.Array.from_buffers(pa.large_string(), len(bounds) - 1, buffers)
         return column.take(number_column(np.arange(0, len(bounds), 2)))
 
+    def trimmed_numbers(self) -> tuple[np.ndarray, np.ndarray]:
+        """Read whole numbers that blanks may surround; mostly as many as around the middle one."""
+        middle = self.take(slice(len(self.starts) // 2, len(self.starts) // 2 + 1))
+        before = int((middle.trimmed().starts - middle.starts).sum())
+        values, good = Spans(self.data, self.starts + before, self.ends).numbers()
+        for place in range(before):
+            good &= _BLANKS[self.data[np.minimum(self.starts + place, len(self.data) - 1)]]
+        if not good.all():
+            others = np.flatnonzero(~good)
+            values[others], good[others] = self.take(others).trimmed().numbers()
+        return values, good
+
     def numbers(self) -> tuple[np.ndarray, np.ndarray]:
         """Read whole numbers as JSON writes them."""
         sizes = self.sizes

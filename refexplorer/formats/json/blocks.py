@@ -124,7 +124,7 @@ def _two_numbers(rest: Spans, commas: np.ndarray) -> tuple[list[np.ndarray], np.
     good &= Spans(rest.data, rest.starts, one).tested(Spans.is_blank)
     numbers = []
     for before, ends in ((one, two), (two, rest.ends)):
-        values, whole = Spans(rest.data, np.minimum(before + 1, ends), ends).trimmed().numbers()
+        values, whole = Spans(rest.data, np.minimum(before + 1, ends), ends).trimmed_numbers()
         numbers.append(values)
         good &= whole
     return numbers, good

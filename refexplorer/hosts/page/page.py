@@ -220,6 +220,7 @@ class Frame(JSComponent):
     opened = param.List(item_type=int, doc="Of it, the bytes that were read and all; or nothing.")
     problem = param.String(doc="Why the last one could not be opened.")
     notice = param.String(doc="What the view that is shown cannot do with the set.")
+    lesson = param.Dict({}, doc="The lesson that the set is of: its title, its steps, the next.")
     largest = param.Integer(doc="Bytes of a file that may be dropped.")
     typed = param.String(doc="What the field for a path or URL begins with.")
 
@@ -354,7 +355,10 @@ class ServedPage:
         if (editor := self._made.pop("editor", None)) is not None:
             editor.close()  # its text is that of the set before; exercises stay
         self._explore(references)
-        self._frame.param.update(title=references.source.name, problem="", opening="")
+        lesson = self._library.lesson(source)
+        self._frame.param.update(
+            title=references.source.name, lesson=lesson, problem="", opening=""
+        )
 
     def _explore(self, references: ReferenceSet) -> None:
         """Make the explorer anew; the other views stay as they are."""

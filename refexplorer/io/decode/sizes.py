@@ -387,11 +387,7 @@ class Recompressed:
 
 
 def recompressed(name: str, data: bytes, limit: int) -> Recompressed | None:
-    """Inflate a stream once, for somebody who then only copies it.
-
-    Its checksum, which has just been compared, is taken over: to compute it again would take as
-    long as the copy.
-    """
+    """Inflate a stream once, for somebody who then only copies it."""
     if name not in _WRAPPINGS:
         return None
     window, head, tail = _WRAPPINGS[name]

@@ -51,10 +51,7 @@ _BULK = ("chunks",)
 
 
 class GuardedFiles:
-    """Opens what a policy allows, and of each file the very path that the policy checked.
-
-    Nothing in a name is expanded: ``~`` and ``$HOME`` are names of files like any other.
-    """
+    """Opens what a policy allows, and of each file the very path that the policy checked."""
 
     guarded = True
 
@@ -243,11 +240,7 @@ def _guarded(policy: AccessPolicy, limits: Limits) -> Locate:
 
 
 def typed(options: StorageOptions, limits: Limits) -> Locate:
-    """Return how a URL is read that its reader typed: of a web server in one request.
-
-    A parquet store has more files than one, and is left to fsspec, as other protocols are; a URL
-    whose name does not tell that it is JSON costs one request more to find out.
-    """
+    """Return how a URL is read that its reader typed: of a web server in one request."""
 
     def locate(url: str) -> tuple[AbstractFileSystem, str]:
         if not is_web(url):
@@ -326,10 +319,7 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         return True
 
     def info(self, path: str, **_: object) -> dict[str, Any]:
-        """Describe a file without asking for its size: reading it finds out whether it is there.
-
-        That of a data file is known, since its first bytes were read.
-        """
+        """Describe a file without asking for its size: reading it finds out whether it is there."""
         return {"name": path, "type": "file", "size": self._sizes.get(path)}
 
     def cat_file(

@@ -61,10 +61,7 @@ def fetch_many(
     advance: Advance = lambda progress: True,
     arrived: Arrived | None = None,
 ) -> Fetched:
-    """Return the bytes of several references, each by its key, or the error that names why not.
-
-    Ranges of a target that touch, or have a small gap between them, are read in one request.
-    """
+    """Return the bytes of several references, each by its key, or the error that names why not."""
     fetched: Fetched = {}
     run = _FetchRun(targets, references, advance, arrived or fetched.__setitem__)
     try:

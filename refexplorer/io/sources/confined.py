@@ -141,7 +141,7 @@ class ConfinedFile(SizedDataFile):
         except LostError:
             raise Unread(
                 "cost",
-                f"Reading the metadata of this {self.form} file took more memory than it may, or "
+                f"Reading the metadata of this {self.form} file took too much memory, or "
                 "crashed, and was stopped.",
             ) from None
         if failures:

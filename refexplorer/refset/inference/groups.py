@@ -197,10 +197,7 @@ def bases(share: np.ndarray, keys: int) -> tuple[np.ndarray, ...]:
 
 
 def own_field(share: np.ndarray, keys: int) -> int | None:
-    """Return the number of the key that tells the positions of an axis apart.
-
-    None if each comes more than once, as where keys differ in the zeros before it alone.
-    """
+    """Return the number of the key that tells the positions of an axis apart."""
     return next((field for field in range(keys) if np.all(np.diff(share[field]) > 0)), None)
 
 

@@ -19,6 +19,7 @@ from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.files import Progress
 from refexplorer.formats.columns.references import Columns, json_text
 from refexplorer.formats.columns.table import Table
+from refexplorer.refset.generated import Generated
 from refexplorer.refset.inference.groups import (
     Group,
     additive_grids,
@@ -30,8 +31,7 @@ from refexplorer.refset.inference.groups import (
     own_field,
     profiles,
 )
-from refexplorer.refset.overriding import BLOCK, block_of
-from refexplorer.refset.segments import Generated
+from refexplorer.refset.segments import BLOCK, block_of
 from refexplorer.refset.writing.json import WatchBlocks, means_v1, retargeted, written
 from refexplorer.spec.document import UrlReader, read_document
 from refexplorer.spec.gen.item import GenItem

@@ -35,7 +35,7 @@ from refexplorer.formats.columns.references import (
 )
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.overriding import BLOCK, block_of, tables
+from refexplorer.refset.segments import BLOCK, block_of, tables
 from refexplorer.refset.writing.comparing import Spool, check_in_any_order, check_in_order, differs
 from refexplorer.spec.references import Base64, Inline, Range, Reference, read_bytes
 
@@ -44,10 +44,7 @@ ReadKeys = Callable[[list[str]], Mapping[str, bytes]]
 
 
 class Inlining:
-    """Puts byte ranges of few bytes into the set.
-
-    Each is read once: what was read waits on disk for a second pass over the same tables.
-    """
+    """Puts byte ranges of few bytes into the set."""
 
     def __init__(self, most: int, read: ReadKeys, spool: Spool) -> None:
         self._most = most

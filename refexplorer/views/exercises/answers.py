@@ -277,7 +277,8 @@ def _range_difference(found: Range, right: Range) -> str | None:
     offset, length = found.offset, found.length
     if (offset, length) == (right.length, right.offset) and offset != length:
         return f"the offset {offset:,} and the length {length:,} are exchanged."
-    if length == right.offset + right.length and offset == right.offset != 0:
+    end = right.offset + right.length
+    if length in (end - 1, end) and offset == right.offset != 0:
         return f"the length {length:,} is where the bytes end, not how many there are."
     for name, ours, theirs in (("offset", offset, right.offset), ("length", length, right.length)):
         if ours != theirs:

@@ -450,8 +450,7 @@ def numbers_in_state(
     if array.chunk_count > LISTED_CHUNKS:
         raise LimitError(
             f"{array.path_text(True)} has {array.chunk_count:,} chunks, more than the "
-            f"{LISTED_CHUNKS:,} of which those without a reference are listed; the map of chunks "
-            "shows them."
+            f"{LISTED_CHUNKS:,} whose states are listed; the map of chunks shows them."
         )
     there = np.concatenate([referenced, _numbers(grid, grid.left_out)])
     return np.setdiff1d(np.arange(array.chunk_count), there)

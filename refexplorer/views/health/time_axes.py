@@ -147,7 +147,7 @@ class TimeAxes:
             return np.asarray(kept.values) if kept.state is ChunkState.FETCHED else None
         if not isinstance(reference, Inline | Base64):
             raise UnknownTimesError(
-                f"The coordinate `{path}` lies in files and was not read yet: a picture reads it."
+                f"The coordinate `{path}` is in files and was not read yet; a picture reads it."
             )
         try:
             return decoded(coordinate.chunk_array(index), reference.data, self._refs.limits)
@@ -169,7 +169,7 @@ def _decoded(coordinate: ArrayMeta, stored: np.ndarray, is_there: np.ndarray) ->
     if (found := values.stamps()) is None:
         units, calendar = (coordinate.attributes.get(name) for name in ("units", "calendar"))
         raise UnknownTimesError(
-            f"Times in {units!r}, calendar {calendar or 'standard'!r}, are no dates here."
+            f"Times in {units!r}, calendar {calendar or 'standard'!r}, cannot be shown as dates."
         )
     return found
 

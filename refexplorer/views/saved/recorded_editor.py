@@ -205,7 +205,7 @@ def _rows(recorder: Recorder, reader: str, number: int) -> Message:
 
 def _part(total: int, here: int) -> str:
     if here >= total:
-        return f"All {total:,} keys are here." if total != 1 else "Its key is here."
+        return f"All {total:,} keys are on this page." if total != 1 else "Its key is on this page."
     return f"Of {total:,} keys the first {here:,} are here."
 
 
@@ -296,6 +296,6 @@ def _controller(exercise: Exercise) -> ExercisesController:
 def _exercise_part(texts: int) -> str:
     return (
         f"{texts} texts are judged here, in any spacing: the one to begin with, solutions, and "
-        "common mistakes. Another text is judged by the set that it makes, which takes Python. "
+        "common mistakes. Judging other texts needs Python. "
         f"Where a text makes more than {_SHOWN} keys, the first {_SHOWN} are here."
     )

@@ -8,6 +8,7 @@ import { Button, Sentence } from "../shared/parts.tsx";
 import { ThemeButton } from "./themebutton.tsx";
 import { followAddress } from "./address.ts";
 import { useLost } from "./connection.ts";
+import { Lesson } from "./lesson.tsx";
 import { useShared } from "./shared.ts";
 import { Opening, Start } from "./start.tsx";
 import { ask } from "./wire.ts";
@@ -40,6 +41,7 @@ export function Page({ host }: ViewProps) {
           <Sentence text={notice} />
         </p>
       )}
+      <Lesson host={host} hidden={view !== "explorer"} />
       {view === "start" && <Start host={host} />}
     </div>
   );

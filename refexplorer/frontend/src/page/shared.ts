@@ -20,6 +20,8 @@ interface PageTraits {
   opened: number[];
   problem: string;
   notice: string;
+  /** Empty unless the set is of a lesson; `next` is the source of the one after it. */
+  lesson: { title?: string; steps?: [title: string, paragraphs: string[]][]; next?: string };
   largest: number;
   /** What the field for a path or URL begins with. */
   typed: string;

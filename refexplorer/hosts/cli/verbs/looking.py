@@ -63,7 +63,8 @@ def no_array(refs: ReferenceSet, path: str) -> SourceError:
     """Return the error for a path at which no array is."""
     if is_folder(refs, path):
         return SourceError(
-            f"{path!r} of {refs.source.name} is no array; {command_for('info')} lists the arrays."
+            f"{path!r} of {refs.source.name} is not an array; {command_for('info')} "
+            "lists the arrays."
         )
     return no_folder(refs, path)
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 from refexplorer.checks.ledger import Counts, Ledger
 from refexplorer.checks.locks import Lock, SinceLock
 from refexplorer.checks.look.coordinates import AxesLook, look_at_coordinates
+from refexplorer.checks.look.targets import versions_asked
 from refexplorer.checks.parts import Doing, Part, do_parts, parts
 from refexplorer.checks.references import AuditedBlock, LostFiles, Unlisted, blocks
 from refexplorer.checks.report import Report
@@ -60,8 +61,6 @@ class AuditProgress:
     total: int | None = None
 
 
-VersionsNow = Callable[[Sequence[str], Callable[[], bool]], Mapping[str, TargetVersion | None]]
-"""Asks for the versions that targets have now, as long as the second says to go on."""
 AuditWatch = Callable[[AuditProgress], bool]
 """Called about ten times a second; False stops."""
 
@@ -91,7 +90,7 @@ class PartsLook(Protocol):
     def see(self, block: AuditedBlock) -> None:
         """Look at references as they are listed."""
 
-    def begin(self, opened: OpenedSet, store: ResultStore) -> tuple[Doing, VersionsNow]:
+    def begin(self, opened: OpenedSet, store: ResultStore) -> Doing:
         """Return what does the parts, once all references were listed."""
 
     def gather(self, run: CheckRun) -> tuple[Sequence[Finding], Counts]:
@@ -126,7 +125,7 @@ class CheckRun:
         self.lost = LostFiles()
         self.is_listed = self.is_complete = False
         self._opened, self._look, self._manner, self._sizes = opened, look, manner, sizes
-        self._limits = reading.limits
+        self._reading = reading
         self._watch = until(manner.watch, terms.seconds)
         self._audited = 0
 
@@ -135,8 +134,7 @@ class CheckRun:
         try:
             self._list()
             self.is_listed = True
-            doing, versions = self._look.begin(self._opened, self.store)
-            self._do(doing, versions)
+            self._do(self._look.begin(self._opened, self.store))
             self.is_complete = not self.given_up
         except Stopped:
             pass
@@ -160,7 +158,9 @@ class CheckRun:
 
     def _list(self) -> None:
         """Put all references in the order of their targets."""
-        unlisted = Unlisted(self._limits.audited_references if self._look.has_unlisted else None)
+        unlisted = Unlisted(
+            self._reading.limits.audited_references if self._look.has_unlisted else None
+        )
         for block in blocks(self._opened, self.lost, unlisted, self._look.has_keys):
             self._look.see(block)
             note_references(self.ledger, block, self.metas)
@@ -176,24 +176,26 @@ class CheckRun:
         if not self._watch(AuditProgress(self.sorter.count)):
             raise Stopped
 
-    def _do(self, doing: Doing, versions: VersionsNow) -> None:
+    def _do(self, doing: Doing) -> None:
         """Do what is not finished, and what was finished with other versions of its targets."""
         intervals = self.sorter.intervals()
         planned = parts(intervals, self.sorter.urls, self.metas, self._sizes)
         threads = max(1, self._manner.workers or os.cpu_count() or 1)
-        left = self._left(planned, versions)
-        with closing(do_parts(doing, threads, left, self._goes_on)) as done:
+        with closing(do_parts(doing, threads, self._left(planned), self._goes_on)) as done:
             for part, results in done:
                 self._take(part, results)
         self.store.drop_others()
 
-    def _left(self, planned: Iterator[Part], versions: VersionsNow) -> Iterator[Part]:
+    def _left(self, planned: Iterator[Part]) -> Iterator[Part]:
+        def versions(urls: Sequence[str]) -> dict[str, TargetVersion | None]:
+            return versions_asked(self._reading.targets(), urls, self._goes_on)
+
         share = self.terms.share
         earlier: dict[int, list[EarlierPart | None]] = {}
         for part in planned:
             if share is not None and part.share not in (0, share.number):
                 earlier.setdefault(part.share, []).append(self.store.earlier(part))
-            elif self.store.has(part, lambda urls: versions(urls, self._goes_on)):
+            elif self.store.has(part, versions):
                 self._audited += part.count
                 if not self._goes_on():
                     raise Stopped

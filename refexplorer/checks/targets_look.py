@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from refexplorer.checks.engine import CheckRun, VersionsNow
+from refexplorer.checks.engine import CheckRun
 from refexplorer.checks.ledger import Counts
 from refexplorer.checks.look.targets import NO_SIZE, Auditor
 from refexplorer.checks.parts import OVERLAPS, PARTLY, Doing, coded, places_of
@@ -69,13 +69,12 @@ class TargetsLook:
     def see(self, block: AuditedBlock) -> None:
         """Look at nothing: what follows from the references alone is noted for all looks."""
 
-    def begin(self, opened: OpenedSet, store: ResultStore) -> tuple[Doing, VersionsNow]:
+    def begin(self, opened: OpenedSet, store: ResultStore) -> Doing:
         """Return what asks the targets of a part, and decodes its chunks."""
         store.manner = repr(installed_packages())
         if self.has_unlisted:
             self._earlier = store.earlier_versions()
-        auditor = Auditor(self._reading, store.keeps_versions)
-        return auditor.audit, auditor.versions
+        return Auditor(self._reading, store.keeps_versions).audit
 
     def gather(self, run: CheckRun) -> tuple[Sequence[Finding], Counts]:
         """Bring the results of all parts into the ledger."""

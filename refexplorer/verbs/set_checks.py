@@ -258,7 +258,7 @@ class SetChecks(SetEntries):
         SourceError
             If the folder has results and `resume` is False, or it cannot be written.
         """
-        from refexplorer.checks.files_look import FilesLook
+        from refexplorer.checks.look.files import FilesLook
         from refexplorer.checks.terms import CheckTerms
 
         verb = "verify" if values == "none" else "verify --values"

@@ -14,7 +14,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.checks.engine import Manner, run
-from refexplorer.checks.files_look import FilesLook
+from refexplorer.checks.look.files import FilesLook
 from refexplorer.checks.report import Report
 from refexplorer.checks.sorting import PlanSizes
 from refexplorer.checks.states import CHUNK_TERMS, LedgerState, Rank

@@ -1,22 +1,29 @@
-"""Verifying one part: a pure function of the part, the targets and what may be read."""
+"""The look at the files: the set compared with the metadata of each, and with its values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from hashlib import blake2b
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from refexplorer.checks.compare.files import FileComparison
-from refexplorer.checks.compare.inline import InlineValues
+from refexplorer.checks.compare.inline import INLINE_ELEMENTS, InlineValues
 from refexplorer.checks.compare.messages import FORM as GRIB
 from refexplorer.checks.compare.messages import MessageComparison
 from refexplorer.checks.compare.placing import FileReferences
 from refexplorer.checks.compare.set_array import SetArray
+from refexplorer.checks.engine import CheckRun
+from refexplorer.checks.gathering import ReportBuilder
+from refexplorer.checks.ledger import Counts
 from refexplorer.checks.look.chunks import compare_values
 from refexplorer.checks.look.targets import ask, past_end, versions_asked
-from refexplorer.checks.parts import Part, coded
+from refexplorer.checks.parts import DECODING_COST, Doing, Part, coded
 from refexplorer.checks.records import (
     DIFFERS,
     FAILED,
@@ -31,18 +38,36 @@ from refexplorer.checks.records import (
     numbers_bytes,
     table,
 )
-from refexplorer.checks.results import TargetVersion, as_metadata, difference
+from refexplorer.checks.references import AuditedBlock
+from refexplorer.checks.results import ResultStore, as_metadata, difference
+from refexplorer.checks.sorting import PlanSizes, wanted_of
 from refexplorer.checks.states import CHUNK_TERMS, FileState, LedgerState, Rank
-from refexplorer.checks.terms import ReadTerms
+from refexplorer.checks.terms import CheckTerms, ReadTerms
 from refexplorer.core.errors import AccessError, RefexplorerError
 from refexplorer.core.text import counted
 from refexplorer.formats.columns.references import RANGE
 from refexplorer.formats.datafiles.data_file import SizedDataFile, Unread
+from refexplorer.formats.icechunk.history import Recorded
 from refexplorer.io.access import protocol_of
 from refexplorer.io.fetch.background import Stopped, wait_for
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.io.sources.opening import open_native
+from refexplorer.io.sources.opening import installed_packages, open_native
+from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.codes import CODES, Severity
+from refexplorer.spec.findings import Finding
+from refexplorer.spec.zarr_metadata import ArrayMeta
+
+FILE_COST = 10 * DECODING_COST
+"""What reading the metadata of a file takes, in references: a part has about a hundred files."""
+VERIFY_SIZES = PlanSizes(
+    asking_cost=FILE_COST, sorted_rows=2**17, batch_rows=2**10, interval_batches=2**6
+)
+"""Reading files takes far longer than sorting, so a seventh of what an audit holds is enough."""
+LENT_CHUNKS = 16
+"""A coordinate of more chunks than this is not read from the file that the set refers to."""
+# another number here makes results of older versions start anew, since they hold other columns
+_FORM = 6
+
 
 RAW = "The file is one chunk of plain values, and has no metadata to compare."
 _COUNTED = {Rank.GOOD: SAME, Rank.UNKNOWN: UNCOMPARED, Rank.BAD: DIFFERS}
@@ -77,24 +102,69 @@ _RECORD_STATES = {
 }
 
 
-@dataclass(frozen=True)
-class Verifier:
-    """What verifying a part needs besides the part."""
+class FilesLook:
+    """Compares the references of each file with what the file has."""
 
-    reading: ReadTerms  # What may be read, and how
-    arrays: Mapping[str, SetArray]  # All arrays of the set, by path
-    held: InlineValues  # The values that the set holds itself
-    bare: frozenset[str] = frozenset()  # The arrays that have no reference at all
-    remake: bool = False  # Say of what is wrong how it should be
-    keeps: bool = False  # Whether results are kept, with the versions that their targets had
+    sizes = VERIFY_SIZES
+    has_keys = True
+    has_unlisted = False
+    encoding: Mapping[str, Any] = MappingProxyType({"compression": "zstd"})
+
+    def __init__(
+        self,
+        opened: OpenedSet,
+        reading: ReadTerms,
+        terms: CheckTerms,
+        values: str = "none",
+        remake: bool = False,
+    ) -> None:
+        if values not in ("none", "sample", "all"):
+            raise RefexplorerError(f"values must be 'none', 'sample' or 'all', not {values!r}.")
+        self.wanted = wanted_of(values)
+        metas = [meta for path in opened.arrays.paths if (meta := opened.arrays.get(path))]
+        self._ours = [SetArray(meta) for meta in metas]
+        self._arrays = {each.meta.path: each for each in self._ours}
+        self._held = InlineValues(reading.limits)
+        self._lent = SharedCoordinates(self._ours)
+        self._joined = None if terms.share is None else _FilesOfArrays(metas)
+        self._reading, self._values, self._remake = reading, values, remake
+        self._bare: frozenset[str] = frozenset()  # The arrays that have no reference at all
+        self._keeps = False  # Whether results are kept, with the versions that targets had
+
+    def see(self, block: AuditedBlock) -> None:
+        """Take in the values that the set holds, and which files arrays are in."""
+        self._held.take(block, self._ours)
+        self._lent.look(block)
+        if self._joined is not None:
+            self._joined.look(block)
+
+    def begin(self, opened: OpenedSet, store: ResultStore) -> Doing:
+        """Return what compares a part with its files."""
+        self._lent.read(opened, self._reading, self._held)
+        how = (_FORM, self._values, self._remake)
+        store.manner = _fingerprint(self._ours, self._held, how, self._reading.recorded)
+        self._bare, self._keeps = self._lent.bare, store.keeps_versions
+        return self.verify
+
+    def gather(self, run: CheckRun) -> tuple[Sequence[Finding], Counts]:
+        """Bring the results of all parts into the ledger."""
+        builder = ReportBuilder(self._arrays, self._held, run.ledger, run.sorter.urls, run.base)
+        for results in run.store.tables():
+            builder.add(results)
+        is_whole = self._joined is None or run.terms.share is None
+        is_joined = None if is_whole or self._joined is None else self._joined.has
+        found = builder.finish(run.is_complete, is_joined)
+        if run.is_complete and is_joined is None:
+            run.ledger.followed = builder.followed
+        return found, builder.counts
 
     def verify(self, part: Part, keep_on: Callable[[], bool] = lambda: True) -> pa.Table:
         """Compare the references of a part with the files that they lead to."""
-        targets = self.reading.targets()
+        targets = self._reading.targets()
         rows = _PartRows(part.rows)
         numbers = rows.columns["number"]
         # before they are read, so that a file that changes meanwhile has another version later
-        urls = [url for url in rows.urls if url is not None] if self.keeps else []
+        urls = [url for url in rows.urls if url is not None] if self._keeps else []
         versions = versions_asked(targets, urls, keep_on)
         bounds = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1])).tolist()
         records: list[Record] = []
@@ -106,17 +176,11 @@ class Verifier:
             records += found
         return table(records).replace_schema_metadata(as_metadata(versions))
 
-    def versions(
-        self, urls: Sequence[str], keep_on: Callable[[], bool]
-    ) -> dict[str, TargetVersion | None]:
-        """Ask for the versions that targets have now."""
-        return versions_asked(self.reading.targets(), urls, keep_on)
-
     def _note_version(self, targets: Targets, records: Sequence[Record]) -> None:
         """Compare what the store says of a target with what was recorded of it."""
         read = [each for each in records if each.state not in (FAILED, FORBIDDEN)]
         url = read[0].target if read else None
-        versions = self.reading.recorded.get(url or "")
+        versions = self._reading.recorded.get(url or "")
         if url is None or not versions:
             return
         answer = wait_for(ask(targets, url))
@@ -169,7 +233,7 @@ class Verifier:
         size = None if answer.facts is None else answer.facts.size
         found = rows.references(places)
         whole = int(found.lengths[0]) in (WHOLE, size) and int(found.offsets[0]) == 0
-        return whole and size is not None and size == self.arrays[path].meta.encoded_size
+        return whole and size is not None and size == self._arrays[path].meta.encoded_size
 
     def _note_past_end(self, targets: Targets, rows: _OfTarget, found: list[Record]) -> None:
         """Note the ranges beyond the end of a file, whatever its format is."""
@@ -178,7 +242,7 @@ class Verifier:
             return
         for record, (path, places) in zip(found, rows.arrays, strict=True):
             ranges = rows.references(places)
-            array = None if path is None else self.arrays.get(path)
+            array = None if path is None else self._arrays.get(path)
             whole = (None if array is None else array.meta.encoded_size) or 0
             lengths = np.where(ranges.lengths == WHOLE, whole, ranges.lengths)
             past = past_end(ranges.offsets, lengths, facts.size)
@@ -205,9 +269,9 @@ class Verifier:
         of_array = {path: places for path, places in rows.arrays if path is not None}
         references = {path: rows.references(places) for path, places in of_array.items()}
         comparison: FileComparison | MessageComparison
-        given = file, self.arrays, self.held, base, references, self.remake
+        given = file, self._arrays, self._held, base, references, self._remake
         comparison = (
-            MessageComparison(*given) if file.form == GRIB else FileComparison(*given, self.bare)
+            MessageComparison(*given) if file.form == GRIB else FileComparison(*given, self._bare)
         )
         chosen = rows.column("chosen")
         found = []
@@ -218,7 +282,7 @@ class Verifier:
                 places = None  # the second row of an array that the set also holds
             if places is not None and chosen[places].any():
                 compare_values(
-                    comparison, file, targets, self.arrays[record.array], self.reading.limits,
+                    comparison, file, targets, self._arrays[record.array], self._reading.limits,
                     rows.taken(places[chosen[places]]), record,
                     states, np.flatnonzero(chosen[places]),
                 )  # fmt: skip
@@ -228,7 +292,7 @@ class Verifier:
                 states[is_past] = LedgerState.PAST_END
                 if is_past.any():
                     found_past = ranges.numbers[is_past]
-                    ours = self.arrays[record.array]
+                    ours = self._arrays[record.array]
                     record.findings.append(_past_end_difference(ours, found_past, file.size))
             _count(record, states)
             if len(states):
@@ -347,3 +411,86 @@ def _uncompared(
             found.chunks = numbers_bytes(chunks)
             found.states = bytes([chunk_state]) * len(chunks)
         yield found
+
+
+class SharedCoordinates:
+    """Coordinates that the set refers to in one file, and that all others should have, too."""
+
+    def __init__(self, arrays: list[SetArray]) -> None:
+        self._arrays = arrays
+        self._counts = np.zeros(len(arrays) + 1, np.int64)
+
+    def look(self, block: AuditedBlock) -> None:
+        """Count the references of each array."""
+        self._counts += np.bincount(block.arrays + 1, minlength=len(self._counts))[
+            : len(self._counts)
+        ]
+
+    @property
+    def bare(self) -> frozenset[str]:
+        """The arrays without a reference."""
+        counts = self._counts[1:].tolist()
+        pairs = zip(self._arrays, counts, strict=True)
+        return frozenset(ours.meta.path for ours, count in pairs if not count)
+
+    def read(self, opened: OpenedSet, reading: ReadTerms, held: InlineValues) -> None:
+        """Read them through the set, where they are few chunks of several files' coordinates."""
+        targets = reading.targets()
+        for place, ours in enumerate(self._arrays):
+            meta, count = ours.meta, int(self._counts[place + 1])
+            if (
+                meta.path in held.arrays
+                or meta.dimensions != (ours.name,)
+                or not 0 < count <= LENT_CHUNKS
+                or count != meta.chunk_count
+                or meta.shape[0] > INLINE_ELEMENTS
+            ):
+                continue
+            keys = [meta.chunk_key((number,)) for number in range(count)]
+            found = [opened.lookup(key) for key in keys]
+            urls = {getattr(each[1], "url", None) for each in found if each is not None}
+            if len(urls) != 1:
+                continue  # each file has its part of it
+            with suppress(RefexplorerError):  # what cannot be read is said of its file
+                data = [targets.fetch(key, each[1]) for key, each in zip(keys, found, strict=True)
+                        if each is not None]  # fmt: skip
+                for number, chunk in enumerate(data):
+                    held.put(ours, number, chunk, is_lent=True)
+                held.reasons.pop(meta.path, None)
+
+
+class _FilesOfArrays:
+    """Which arrays have chunks in several files, of which a share of the files is compared."""
+
+    def __init__(self, arrays: list[ArrayMeta]) -> None:
+        self._arrays = arrays
+        self._files: dict[str, set[str | None]] = {}
+
+    def has(self, path: str) -> bool:
+        """Say whether the chunks of an array are in several files."""
+        return len(self._files.get(path, ())) > 1
+
+    def look(self, block: AuditedBlock) -> None:
+        """Take in the files of each array, two of them at most."""
+        columns = block.table.columns
+        leads = (block.arrays >= 0) & (columns.targets >= 0)
+        for place in np.unique(block.arrays[leads]).tolist():
+            found = self._files.setdefault(self._arrays[place].path, set())
+            if len(found) < 2:
+                targets = np.unique(columns.targets[leads & (block.arrays == place)])
+                found |= set(columns.urls.at(targets[:2]))
+
+
+def _fingerprint(
+    arrays: list[SetArray], held: InlineValues, how: Iterable[object], recorded: Recorded
+) -> str:
+    """Return what results depend on in addition to their part."""
+    described = [[a.meta.path, dict(a.meta.metadata), dict(a.meta.attributes)] for a in arrays]
+    text = json.dumps([*how, described, installed_packages()], default=str)
+    digest = blake2b(text.encode(), digest_size=16)
+    for url in sorted(recorded):
+        digest.update(repr((url, sorted(map(repr, recorded[url])))).encode())
+    for path, each in held.arrays.items():
+        digest.update(path.encode())
+        digest.update(repr(each.values.tolist()).encode())
+    return digest.hexdigest()

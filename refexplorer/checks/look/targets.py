@@ -195,12 +195,6 @@ class Auditor:
         versions = {url: version_of(each) for url, each in pairs if url and each is not None}
         return results.replace_schema_metadata(as_metadata(versions))
 
-    def versions(
-        self, urls: Sequence[str], keep_on: Callable[[], bool]
-    ) -> dict[str, TargetVersion | None]:
-        """Ask for the versions that targets have now."""
-        return versions_asked(self.reading.targets(), urls, keep_on)
-
 
 class _Answered:
     """The references of a part beside what their targets said."""

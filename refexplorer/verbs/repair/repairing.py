@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from refexplorer.checks.engine import AuditWatch, Manner, run
-from refexplorer.checks.files_look import FilesLook
+from refexplorer.checks.look.files import FilesLook
 from refexplorer.checks.report import Report
 from refexplorer.checks.states import CHUNK_TERMS, Rank
 from refexplorer.checks.terms import CheckTerms, ReadTerms

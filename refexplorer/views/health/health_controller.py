@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from refexplorer.checks.engine import AuditProgress, AuditWatch, Manner, run
-from refexplorer.checks.files_look import FilesLook
+from refexplorer.checks.look.files import FilesLook
 from refexplorer.checks.terms import CheckTerms, ReadTerms
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import counted

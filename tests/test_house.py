@@ -10,9 +10,9 @@ from textwrap import dedent
 from tests.helpers.sources import PACKAGE, modules
 from tests.house import front_texts, logic_count, walks
 
-MODULES, LINES, TYPESCRIPT = 306, 79_000, 24_900
+MODULES, LINES, TYPESCRIPT = 300, 77_900, 24_700
 """The figures when this was written and 1 %; to be lowered with each that goes."""
-CHUNK, ROW = 16, 27
+CHUNK, ROW = 15, 20
 """Modules that a chunk passes from its reference to its values, and the first row from opening."""
 NAMED = re.compile(r"(?<![\w/.:-])((?:[\w.-]+/)*[\w-]+\.(?:pyi?|tsx?|css|mjs|toml|jsonc))\b")
 ALL_LINES = re.MULTILINE | re.DOTALL

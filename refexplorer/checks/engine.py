@@ -20,14 +20,14 @@ from refexplorer.checks.parts import Doing, Part, do_parts, parts
 from refexplorer.checks.references import AuditedBlock, LostFiles, Unlisted, blocks
 from refexplorer.checks.report import Report
 from refexplorer.checks.results import EarlierPart, ResultStore, TargetVersion
-from refexplorer.checks.set_lint import (
-    left_out_findings,
+from refexplorer.checks.set_findings import (
     note_references,
     note_rejected,
     note_unreadable,
     orphan_findings,
     set_findings,
 )
+from refexplorer.checks.set_lint import left_out_findings
 from refexplorer.checks.sorting import PlanSizes, Sample, Sorter
 from refexplorer.checks.states import FileState, KeyState
 from refexplorer.checks.terms import CheckTerms, ReadTerms
@@ -50,7 +50,7 @@ class AuditProgress:
     listed
         References that were listed and sorted.
     audited
-        References of finished parts, those of an earlier run among them.
+        References of finished parts, including those of an earlier run.
     total
         All references; None while they are listed.
     """

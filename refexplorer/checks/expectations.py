@@ -82,7 +82,7 @@ class CheckedFacts:
     missing: Callable[[str], int]  # How many chunks of an array have no reference
     values_of: Callable[[str], ValueRange]  # Reads an array, as far as it may be read
     targets: Callable[[], Iterable[str]]  # All targets, as absolute paths and URLs
-    listing: Callable[[str], Sequence[str]]  # The files that fit a pattern, in the same form
+    listing: Callable[[str], Sequence[str]]  # The files that match a pattern, in the same form
 
 
 @dataclass
@@ -248,7 +248,7 @@ class Expectations:
                 names = ", ".join(map(file_text, lacking[:_NAMED]))
                 more = ", …" if len(lacking) > _NAMED else ""
                 message = (
-                    f"{len(lacking):,} of {counted(len(files), 'file')} that fit "
+                    f"{len(lacking):,} of {counted(len(files), 'file')} that match "
                     f"{escape(pattern, 200)!r} are not in the set: {names}{more}"
                 )
                 code = "expected-file"
@@ -271,7 +271,7 @@ def _of_steps(
     else:
         steps = values.steps if (unit == "second") == values.is_time else None
     if steps is None:
-        yield "expected-axis", f"{name} has no steps of {text}: its units are other ones"
+        yield "expected-axis", f"{name} has no steps of {text}: its units are different"
         return
     ahead = steps * (np.sign(np.median(steps)) or 1) if len(steps) else steps
     parts = ahead / length
@@ -287,7 +287,7 @@ def _of_steps(
 
 
 def files_fitting(pattern: str, location: str | None, options: Mapping[str, Any]) -> Sequence[str]:
-    """Return the files that fit a pattern, as absolute paths or URLs.
+    """Return the files that match a pattern, as absolute paths or URLs.
 
     Raises
     ------
@@ -306,7 +306,7 @@ def files_fitting(pattern: str, location: str | None, options: Mapping[str, Any]
     except Exception as error:  # file systems raise what they like
         raise SourceError(f"{escape(pattern, 200)!r} cannot be listed: {cause(error)}.") from None
     if not found:
-        raise SourceError(f"No file fits {escape(pattern, 200)!r}.")
+        raise SourceError(f"No file matches {escape(pattern, 200)!r}.")
     return found
 
 

@@ -35,7 +35,7 @@ _GRAVEST_FIRST = list(Severity)
 
 
 class Claim(StrEnum):
-    """The headline that a run may give, the first that fits."""
+    """The possible headlines of a run; the first that applies is used."""
 
     UNBALANCED = "unbalanced"
     UNOPENABLE = "unopenable"
@@ -60,7 +60,7 @@ _GOOD_CLAIMS = frozenset(
 
 @dataclass(frozen=True)
 class Headline:
-    """What a run says in one line, and its exit status.
+    """The result of a run in one line, and its exit status.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ def _severities_text(findings: Sequence[Finding]) -> str:
 
 
 def reaches(severity: Severity, threshold: Severity) -> bool:
-    """Tell whether a finding is at least as grave as a threshold."""
+    """Return whether a finding is at least as grave as a threshold."""
     return _GRAVEST_FIRST.index(severity) <= _GRAVEST_FIRST.index(threshold)
 
 
@@ -225,7 +225,7 @@ def _unknowns(ledger: Ledger, terms: CheckTerms) -> Iterator[str]:
     if not terms.asks(CheckLook.TARGETS):
         return
     words = {
-        FileState.NOT_ALLOWED: "may not be read yet",
+        FileState.NOT_ALLOWED: ("is not allowed yet", "are not allowed yet"),
         FileState.FORMAT_UNKNOWN: ("has a format that cannot be compared",
                                    "have formats that cannot be compared"),
         FileState.LIBRARY_MISSING: ("needs a package that is not installed",

@@ -219,7 +219,7 @@ _OF_ZARRAY = {
     "dtype", "byte-order", "rank", "shape", "ragged", "chunk-shape", "order", "filters",
     "fill_value", "lacking-object",
 }  # fmt: skip
-"""What stands in ``.zarray``; the rest in ``.zattrs``."""
+"""What is in ``.zarray``; the rest in ``.zattrs``."""
 
 
 class CauseKey(NamedTuple):
@@ -276,7 +276,7 @@ class FindingGroups:
         return group
 
     def has(self, code: str, path: str) -> bool:
-        """Say whether there is a finding of a code and an array."""
+        """Return whether there is a finding of a code and an array."""
         return any(key[:2] == (code, path) for key in self._groups)
 
     def findings(
@@ -366,7 +366,7 @@ class Reasons:
         """Count references to a file that may not be read; keep what would allow it."""
         if grant and len(self._grants) < NAMED_FILES:
             self._grants[grant] = None
-        self.add(path, "The file may not be read yet." if grant else message, count)
+        self.add(path, "The file is not allowed yet." if grant else message, count)
 
     def fail(self, url: str | None, message: str) -> None:
         """Keep why a file cannot be read."""

@@ -67,22 +67,22 @@ def joint(grants: Sequence[str]) -> Sequence[str]:
 
 
 class Report:
-    """What a run looked at, what it found, and what that allows to say.
+    """The result of a run: coverage, findings and headline.
 
     Attributes
     ----------
     source
         The name of the set.
     terms
-        What was asked for.
+        The requested checks.
     ledger
         The state of every chunk, key, object and file.
     findings
-        What differs or is odd, grouped by cause, by array and gravity.
+        The findings, grouped by cause and array, errors first.
     accepted
         Findings that `judged` accepted; they do not fail.
     counts
-        What the ledger does not have.
+        Other counts.
     headline
         One line, and the exit status.
     """
@@ -112,7 +112,7 @@ class Report:
         Parameters
         ----------
         fail_on
-            The least severity that fails: ``"error"``, ``"warning"`` or ``"info"``.
+            The lowest severity that fails: ``"error"``, ``"warning"`` or ``"info"``.
         accept
             Findings that do not fail, as ``"CODE"`` or ``"CODE:ARRAY"``. The headline names them.
 
@@ -126,7 +126,7 @@ class Report:
         return Report(self.source, findings, self.ledger, terms, self.counts, self._store)
 
     def with_look(self, look: AxesLook) -> Report:
-        """Return it with what a look at coordinates gave."""
+        """Return the report with the results for coordinates."""
         terms = replace(self.terms, reads_coordinates=look.has_read)
         unknown = (*self.counts.unknown, *look.unknown)
         counts = replace(self.counts, axes=look.axes, unknown=unknown)
@@ -142,7 +142,7 @@ class Report:
 
     @property
     def good(self) -> bool:
-        """Whether all that was asked for was looked at, and nothing fails."""
+        """Whether everything requested was checked, and nothing fails."""
         return self.status == 0
 
     @property
@@ -152,12 +152,12 @@ class Report:
 
     @property
     def unknowns(self) -> list[str]:
-        """What was asked for and is not known."""
+        """The requested results that are not known."""
         return [*self.counts.unknown, *unknowns(self.ledger, self.terms)]
 
     @property
     def coverage(self) -> dict[str, dict[str, int]]:
-        """How much was looked at, of how much: files, chunks and objects of files."""
+        """How many files, chunks and objects of files were checked, and of how many."""
         return coverage(self.ledger, self.terms)
 
     @property
@@ -196,13 +196,13 @@ class Report:
         return map(seen_table, self.tables_as_read())
 
     def tables_as_read(self) -> Iterator[pa.Table]:
-        """Yield the results with the addresses of the references, which are no one's to see."""
+        """Yield the results with unmasked addresses; do not show them."""
         return iter(()) if self._store is None else self._store.tables()
 
     def files(self) -> pa.Table:
         """Return a row for each file and array: state, references by state, what was found.
 
-        Where files were only asked, one for each file: ``target``, ``state``, ``size``, ``etag``,
+        Without `verify`, one for each file: ``target``, ``state``, ``size``, ``etag``,
         ``modified``, ``references``, ``end`` (of the last range), ``past_end`` and ``failed``
         (how many), ``message``, and ``grant`` (what `allow` needs).
         """
@@ -230,7 +230,7 @@ class Report:
         return pa.Table.from_pylist(rows, pa.schema(kinds | {"reason": pa.string()}))
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
-        """Write `tables` to one file, which appears when all is written.
+        """Write `tables` to one file, which appears when it is complete.
 
         Raises
         ------
@@ -247,7 +247,7 @@ class Report:
                 writer.write_table(results.replace_schema_metadata(None))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return headline, coverage, arrays and findings as what JSON knows."""
+        """Return headline, coverage, arrays and findings as JSON values."""
         counts = {
             name: value
             for name, value in asdict(self.counts).items()
@@ -294,7 +294,7 @@ class Report:
         write_blocks(Path(path), [json.dumps(self.to_dict(), indent=1).encode()])
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
-        """Write a page that needs nothing else: what was looked at, what is wrong, and where.
+        """Write a self-contained HTML page: what was checked, what is wrong, and where.
 
         Raises
         ------
@@ -312,12 +312,12 @@ class Report:
         return self.to_text()
 
     def to_text(self, every: bool = False) -> str:
-        """Return headline, findings, arrays and coverage in lines.
+        """Return headline, findings, arrays and coverage as text.
 
         Parameters
         ----------
         every
-            Whether to list each finding, also where many have one code.
+            Whether to list each finding, even if many have the same code.
         """
         lines = [f"{escape(self.source, _CHARS)}: {self.headline.text}"]
         lines += [f"  {line}" for line in self._installs()]

@@ -21,7 +21,7 @@ from refexplorer.spec.findings import Finding, suggest
 
 
 class CheckLook(StrEnum):
-    """One thing that a run looks at, from the least costly to the dearest."""
+    """One kind of check, from the cheapest to the most expensive."""
 
     SET = "set"
     TARGETS = "targets"
@@ -104,7 +104,7 @@ class Waiver(NamedTuple):
         if code not in CODES:
             near = suggest(code, CODES, len(CODES))
             raise RefexplorerError(
-                f"{escape(code, 100)!r} is no code that a check has.{near} "
+                f"{escape(code, 100)!r} is not a code of a check.{near} "
                 "Write CODE or CODE:ARRAY, such as no-reference:sst."
             )
         return cls(code, array.strip("/") if colon else None)
@@ -113,7 +113,7 @@ class Waiver(NamedTuple):
         return self.code if self.array is None else f"{self.code} of {array_text(self.array)}"
 
     def has(self, finding: Finding) -> bool:
-        """Tell whether a finding is accepted."""
+        """Return whether a finding is accepted."""
         return finding.code == self.code and self.array in (None, array_of(finding))
 
 
@@ -131,21 +131,21 @@ class CheckTerms:
     Attributes
     ----------
     verb
-        What was called.
+        The name of the verb.
     looks
         See `CheckLook`.
     share
         The part of the set; None: all of it.
     seconds
-        After which no further part is begun; None: no limit.
+        Time after which no further part is started; None for no limit.
     threshold
-        The least severity of findings that fails.
+        The lowest severity of findings that fails.
     accept
         Findings that do not fail.
     reads_coordinates
-        Whether coordinates that are in files are read.
+        Whether coordinates in files are read.
     is_of_file
-        Whether opening read the data file, and made the references from it.
+        Whether the source is a data file, from which the references were made.
     """
 
     verb: str
@@ -172,7 +172,7 @@ class CheckTerms:
         return cls(verb, PRESETS[verb], share, None if within is None else seconds_of(within))
 
     def judging(self, fail_on: Severity | str, accept: Iterable[str]) -> CheckTerms:
-        """Return them for another threshold, and findings that do not fail."""
+        """Return the terms with another threshold, and with findings that do not fail."""
         if fail_on not in list(Severity):
             raise RefexplorerError(
                 f"fail_on is error, warning or info; {escape(str(fail_on), 100)!r} is none of them."
@@ -181,7 +181,7 @@ class CheckTerms:
         return replace(self, threshold=Severity(fail_on), accept=waivers)
 
     def asks(self, look: CheckLook) -> bool:
-        """Tell whether a look was asked for."""
+        """Return whether a kind of check was requested."""
         return look in self.looks
 
 

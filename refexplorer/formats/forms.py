@@ -9,12 +9,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import replace
-from functools import cache, partial
-from importlib.metadata import EntryPoint, entry_points
+from functools import partial
 from typing import Any, BinaryIO
 
-from refexplorer.core.errors import FormWarning, RefexplorerError, SourceError, SpecError, warn
+from refexplorer.core.errors import SourceError, SpecError
 from refexplorer.core.text import escape
 from refexplorer.formats.datafiles.confined_references import DataFileSource, made_references
 from refexplorer.formats.datafiles.data_file import Unread
@@ -47,8 +45,6 @@ from refexplorer.formats.other_files import (
 from refexplorer.formats.parquet.zipped import zipped_store
 from refexplorer.formats.source import (
     DATA_FILE,
-    DOCUMENTS,
-    HEAD,
     JSON,
     ZMETADATA,
     LeftOut,
@@ -63,15 +59,11 @@ from refexplorer.formats.source import (
 from refexplorer.formats.zarr_stores import ZarrForm, is_consolidated
 from refexplorer.spec.findings import Findings
 
-LARGE = HEAD
-LONG = 2**16  # bytes from which a document is read in blocks
-
 
 class JsonForm(SourceForm):
     """A document, of which only its reading tells whether it is V0 or V1."""
 
     name = JSON
-    guarded = True
 
     def of_object(self, given: object, terms: OpeningTerms) -> Source | None:
         """Take a mapping as it is."""
@@ -84,22 +76,13 @@ class JsonForm(SourceForm):
         if not file.head.strip():
             raise SourceError(f"{file.name} is empty.")
         refuse_named(file.name, file.head)
-        size = len(file.head)
-        return Source(
-            file.name,
-            self.name,
-            file.location,
-            file.content,
-            is_long=size >= LONG,
-            is_large=size >= LARGE,
-        )
+        return file.document()
 
 
 class StacForm(SourceForm):
     """A STAC item or collection that has references itself."""
 
     name = "STAC"
-    guarded = True
 
     def of_object(self, given: object, terms: OpeningTerms) -> Source | None:
         """Take a parsed document."""
@@ -126,7 +109,6 @@ class DataFileForm(SourceForm):
     """
 
     name = DATA_FILE
-    guarded = True
 
     def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
         """Make references to a file that is not compressed, in a folder or on a server."""
@@ -174,10 +156,9 @@ def _left_out(name: str, why: Unread) -> LeftOut:
 
 
 class DmrppForm(SourceForm):
-    """References to the file that a DMR++ document describes, which lies beside it."""
+    """References to the file that a DMR++ document describes, which is beside it."""
 
     name = "DMR++"
-    guarded = True
 
     def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
         """Read a document."""
@@ -188,7 +169,7 @@ class DmrppForm(SourceForm):
             root = read_xml(stream, file.name, terms.limits)
         if root.tag != "Dataset":
             raise SpecError(
-                f"{escape(file.name)} is no DMR++ document: it begins with the element "
+                f"{escape(file.name)} is not a DMR++ document: it begins with the element "
                 f"{escape(root.tag.rpartition('}')[2], 100)}, not with Dataset of DAP 4.",
                 code="not-json",
             )
@@ -212,7 +193,6 @@ class IcechunkForm(SourceForm):
 
     name = "Icechunk"
     versioned = True
-    guarded = True
 
     def of_object(self, given: object, terms: OpeningTerms) -> Source | None:
         """Read what a repository, session or store of the package icechunk leads to."""
@@ -281,7 +261,6 @@ class ParquetForm(SourceForm):
     """The parquet layout of fsspec's `LazyReferenceMapper`."""
 
     name = "parquet"
-    guarded = True
 
     def of_folder(self, folder: SourceFolder, terms: OpeningTerms) -> Source | None:
         """Find a store; `refexplorer.formats.parquet.store` reads it."""
@@ -313,7 +292,6 @@ class VirtualiZarrForm(SourceForm):
     """Virtual datasets and trees, and what VirtualiZarr's parsers give."""
 
     name = "VirtualiZarr"
-    guarded = True
 
     def of_object(self, given: object, terms: OpeningTerms) -> Source | None:
         """Take the references of an object as VirtualiZarr writes them for kerchunk.
@@ -373,7 +351,6 @@ def _written(dataset: Any) -> Mapping[str, Any]:
     return document
 
 
-GROUP = "refexplorer.sources"
 FORMS: tuple[SourceForm, ...] = (
     VirtualiZarrForm(),
     IcechunkForm(),
@@ -391,55 +368,5 @@ Question = Callable[[SourceForm, OpeningTerms], "Source | None"]
 
 def first_answer(question: Question, terms: OpeningTerms) -> Source | None:
     """Ask each form in turn; return the first source that one of them knows."""
-    for form in filter(terms.may_ask, FORMS):
-        if (found := question(form, terms)) is not None:
-            return found
-    for form in filter(terms.may_ask, installed_forms()):
-        if (found := _answer_of(form, question, terms)) is not None:
-            return found
-    return question(LAST, terms)
-
-
-@cache
-def installed_forms() -> tuple[SourceForm, ...]:
-    """Return the forms of other packages, by name; one that cannot be used is warned of once."""
-    found: dict[str, SourceForm] = {}
-    known = {*(form.name for form in FORMS), *DOCUMENTS, JSON}
-    for point in sorted(entry_points(group=GROUP)):
-        try:
-            form = _loaded(point)
-            if form.name in known | found.keys():
-                raise ValueError(f"there is a form {form.name} already")
-        except Exception as error:  # a package may raise anything while it is imported
-            _warn(f"The form {escape(point.name)} ({escape(point.value)}) cannot be used", error)
-        else:
-            found[form.name] = form
-    return tuple(found.values())
-
-
-def _loaded(point: EntryPoint) -> SourceForm:
-    form = point.load()()
-    if not isinstance(form, SourceForm) or not isinstance(getattr(form, "name", None), str):
-        raise TypeError("it is no subclass of refexplorer.formats.source.SourceForm with a name")
-    return form
-
-
-def _answer_of(form: SourceForm, question: Question, terms: OpeningTerms) -> Source | None:
-    """Ask a form of another package, whose faults are not to stop the others."""
-    try:
-        found = question(form, terms)
-        if found is not None and not isinstance(found, Source):
-            raise TypeError(f"it gave {type(found).__name__}, not a Source")
-        if found is not None and [found.entries, found.value, found.store].count(None) != 2:
-            raise TypeError("its source must hold one of entries, value and store")
-    except RefexplorerError:
-        raise
-    except Exception as error:  # as above
-        _warn(f"The form {escape(form.name)} failed and was passed over", error)
-        return None
-    return None if found is None else replace(found, form=form.name)
-
-
-def _warn(what: str, error: Exception) -> None:
-    said = escape(str(error)).rstrip(".") or "no reason given"
-    warn(f"{what}: {type(error).__name__}: {said}.", FormWarning)
+    answers = (question(form, terms) for form in (*FORMS, LAST))
+    return next((found for found in answers if found is not None), None)

@@ -36,10 +36,10 @@ def fitting(pattern: str) -> Sources:
     paths = sorted(path for path in root.glob(str(full.relative_to(root))) if path.is_file())
     shown = repr(escape(pattern, NAME_SHOWN))
     if not paths:
-        raise SourceError(f"There is no file {shown}, and none that it fits as a pattern.")
+        raise SourceError(f"There is no file {shown}, and none that matches it as a pattern.")
     if len(paths) > _FILES:
         raise SourceError(
-            f"The pattern {shown} fits {len(paths):,} files, and at most {_FILES:,} are opened "
+            f"The pattern {shown} matches {len(paths):,} files, and at most {_FILES:,} are opened "
             "together."
         )
     return paths
@@ -83,7 +83,7 @@ def common_folder(folders: Sequence[str]) -> str:
 
 
 def is_web(source: object) -> bool:
-    """Say whether a source is the URL of a web server."""
+    """Return whether a source is the URL of a web server."""
     return isinstance(source, str) and source.lower().startswith(("http://", "https://"))
 
 
@@ -93,7 +93,7 @@ _DRIVER = re.compile(rb"^\s+(?:driver|args|reader|kwargs)\s*:", re.MULTILINE)
 
 
 def is_stac_set(head: bytes) -> bool:
-    """Say whether a STAC item or collection has references itself, as xstac writes them."""
+    """Return whether a STAC item or collection has references itself, as xstac writes them."""
     return _STAC in head and b'"kerchunk:z' in head and head.lstrip().startswith(b"{")
 
 
@@ -146,67 +146,57 @@ _MAKE = (
     "to open it directly, run `pip install 'refexplorer[virtual]'` (and unpack it if it is "
     "compressed); or create references with {} and open those"
 )
-_MAKE_ALONE = "create references with {} and open those"
 _MAKE_GRIB = (
     "to open it in Python or by a command, run `pip install 'refexplorer[virtual]' eccodes`; or "
     "create references with `kerchunk.grib2.scan_grib` and open those"
 )
 _GRIB1 = "no tool creates references to its messages; convert it to GRIB2 or NetCDF4"
-_VIRTUALIZARR = "`virtualizarr.open_virtual_dataset` ({})"
+_MAKE_VIRTUAL = _MAKE.format("`kerchunk.{}` or `virtualizarr.open_virtual_dataset` ({})")
+_HDF5_REMEDY = _MAKE_VIRTUAL.format("hdf.SingleHdf5ToZarr", "HDFParser")
+_NETCDF3 = _MAKE_VIRTUAL.format("netCDF3.NetCDF3ToZarr", "NetCDF3Parser")
+_FITS = _MAKE_VIRTUAL.format("fits.process_file", "FITSParser")
+_TIFF = _MAKE.format("`kerchunk.tiff.tiff_to_zarr` or the package virtual-tiff")
 _UNPACK = "unpack it and open what is inside"
+_STORED = "references are stored as JSON, parquet or Icechunk"
+_RECORDS = "if it is a record file of a reference store, open the folder with `.zmetadata`"
+_IMAGE = "an image has no references"
 
 FileKind = tuple[str, str]
 """The kind of a file, and what to do with it."""
 
 _STARTS: dict[bytes, FileKind] = {
-    b"CDF\x01": ("a NetCDF3 file", ""),
-    b"CDF\x02": ("a NetCDF3 file (64-bit offsets)", ""),
-    b"CDF\x05": ("a NetCDF3 file (64-bit data)", ""),
-    b"II*\0": ("a TIFF file", ""),
-    b"MM\0*": ("a TIFF file", ""),
-    b"II+\0": ("a BigTIFF file", ""),
-    b"MM\0+": ("a BigTIFF file", ""),
-    b"SIMPLE  =": (
-        "a FITS file",
-        _MAKE.format(f"`kerchunk.fits.process_file` or {_VIRTUALIZARR.format('FITSParser')}"),
+    b"CDF\x01": ("a NetCDF3 file", _NETCDF3),
+    b"CDF\x02": ("a NetCDF3 file (64-bit offsets)", _NETCDF3),
+    b"CDF\x05": ("a NetCDF3 file (64-bit data)", _NETCDF3),
+    b"II*\0": ("a TIFF file", _TIFF),
+    b"MM\0*": ("a TIFF file", _TIFF),
+    b"II+\0": ("a BigTIFF file", _TIFF),
+    b"MM\0+": ("a BigTIFF file", _TIFF),
+    b"SIMPLE  =": ("a FITS file", _FITS),
+    b"\x0e\x03\x13\x01": (
+        "an HDF4 file", "create references with `kerchunk.hdf4.HDF4ToZarr` and open those"
     ),
-    b"\x0e\x03\x13\x01": ("an HDF4 file", _MAKE_ALONE.format("`kerchunk.hdf4.HDF4ToZarr`")),
     b"BUFR": ("a BUFR file", "no tool creates references to its messages; convert it to NetCDF4"),
-    b"PAR1": (
-        "a parquet file",
-        "if it is a record file of a reference store, open the folder with `.zmetadata`",
+    b"PAR1": ("a parquet file", _RECORDS),
+    "ICE\U0001f9caCHUNK".encode(): (
+        "a part of an Icechunk repository", "open the folder of the repository"
     ),
-    b"ICE\xf0\x9f\xa7\x8aCHUNK": (
-        "a part of an Icechunk repository",
-        "open the folder of the repository",
-    ),
-    b"ARROW1": ("an Arrow IPC file", "references are stored as JSON, parquet or Icechunk"),
-    b"SQLite format 3\0": (
-        "an SQLite database",
-        "references are stored as JSON, parquet or Icechunk",
-    ),
-    b"\x93NUMPY": ("a NumPy array", "references are stored as JSON, parquet or Icechunk"),
-    b"\x89PNG\r\n": ("a PNG image", "an image has no references"),
-    b"\xff\xd8\xff": ("a JPEG image", "an image has no references"),
+    b"ARROW1": ("an Arrow IPC file", _STORED),
+    b"SQLite format 3\0": ("an SQLite database", _STORED),
+    b"\x93NUMPY": ("a NumPy array", _STORED),
+    b"\x89PNG\r\n": ("a PNG image", _IMAGE),
+    b"\xff\xd8\xff": ("a JPEG image", _IMAGE),
     b"%PDF-": ("a PDF document", "open the reference set itself"),
     b"BZh": ("a bzip2 file", _UNPACK),
     b"\xfd7zXZ\0": ("an xz file", _UNPACK),
     b"\x04\x22\x4d\x18": ("an LZ4 file", _UNPACK),
-}
-_KINDS: dict[str, tuple[bytes, ...]] = {
-    "netcdf3": (b"CDF\x01", b"CDF\x02", b"CDF\x05"),
-    "tiff": (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"),
-    "fits": (b"SIMPLE  =",),
-}
-_NETCDF3 = _MAKE.format(
-    f"`kerchunk.netCDF3.NetCDF3ToZarr` or {_VIRTUALIZARR.format('NetCDF3Parser')}"
-)
-_TIFF = _MAKE.format("`kerchunk.tiff.tiff_to_zarr` or the package virtual-tiff")
+}  # fmt: skip
+_KINDS = {_NETCDF3: "netcdf3", _TIFF: "tiff", _FITS: "fits"}
 _ZARR = "open it with `zarr.open` or `xarray.open_zarr`; references to it are not needed"
 
 
 def is_zip(head: bytes) -> bool:
-    """Say whether a file is a zip archive, in which a parquet store may be."""
+    """Return whether a file is a zip archive, in which a parquet store may be."""
     return head.startswith((b"PK\3\4", b"PK\5\6"))
 
 
@@ -256,7 +246,7 @@ def _refused(name: str, kind: FileKind) -> SpecError:
 
 
 def is_dmrpp(head: bytes) -> bool:
-    """Say whether a file is a DMR++ document, which holds references."""
+    """Return whether a file is a DMR++ document, which holds references."""
     return _XML.match(head.removeprefix(_MARK)) is not None and b"dmrpp" in head
 
 
@@ -264,9 +254,9 @@ def kind_of(head: bytes) -> str | None:
     """Return the kind of a data file to which references can be made on the fly, or None."""
     if any(head.startswith(_HDF5, place) for place in _HDF5_PLACES):
         return "hdf5"
-    for kind, starts in _KINDS.items():
-        if head.startswith(starts):
-            return kind
+    for start, (_, remedy) in _STARTS.items():
+        if remedy in _KINDS and head.startswith(start):
+            return _KINDS[remedy]
     if head.startswith(_PACKED):
         return None
     found = _GRIB.search(head, 0, _GRIB_HEADING)
@@ -275,11 +265,10 @@ def kind_of(head: bytes) -> str | None:
 
 def _of_bytes(head: bytes) -> FileKind | None:
     if any(head.startswith(_HDF5, place) for place in _HDF5_PLACES):
-        makers = f"`kerchunk.hdf.SingleHdf5ToZarr` or {_VIRTUALIZARR.format('HDFParser')}"
-        return "an HDF5 or NetCDF4 file", _MAKE.format(makers)
-    for start, (what, remedy) in _STARTS.items():
+        return "an HDF5 or NetCDF4 file", _HDF5_REMEDY
+    for start, kind in _STARTS.items():
         if head.startswith(start):
-            return what, remedy or (_NETCDF3 if start.startswith(b"CDF") else _TIFF)
+            return kind
     if (found := _GRIB.search(head, 0, _GRIB_HEADING)) is not None:
         remedy = _MAKE_GRIB if found[1] == b"\2" else _GRIB1
         return f"a GRIB{found[1][0]} file", remedy

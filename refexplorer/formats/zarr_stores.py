@@ -36,7 +36,6 @@ class ZarrForm(SourceForm):
     """A folder or bucket that can be listed; metadata are read, and no chunk is."""
 
     name = "Zarr"
-    guarded = True
 
     def of_folder(self, folder: SourceFolder, terms: OpeningTerms) -> Source | None:
         """List a store."""
@@ -98,7 +97,7 @@ def _listed(filesystem: AbstractFileSystem, folder: SourceFolder, limits: Limits
 
 
 def _text(data: bytes) -> str:
-    """Return metadata as the value of a reference; what is no text is kept for what it is."""
+    """Return metadata as the value of a reference; what is not a text is kept for what it is."""
     try:
         text = data.decode()
     except UnicodeDecodeError:

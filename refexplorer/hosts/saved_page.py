@@ -130,7 +130,7 @@ def _packed_bundle(view: str) -> str:
 
 
 def _part_text(refs: ReferenceSet, recording: Recording) -> str:
-    """Say which part of the set is in the page."""
+    """Return which part of the set is in the page."""
     keys = counted(refs.count, "key")
     text = f"All {keys} are here."
     if not recording.tree.whole:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields, replace
 from hashlib import sha256
 from itertools import islice
+from typing import Any
 
 from refexplorer.core.errors import PickledError
 from refexplorer.core.text import masked_text, shorten
@@ -21,7 +22,7 @@ _KEPT_PER_CODE = 50_000
 TOGETHER = 4
 """Diagnostics of one code that people are shown as one group, from this number on."""
 _READABLE_COLUMN = 200
-"""Beyond it a column of the first line is no help: kerchunk writes a whole set as one line."""
+"""Beyond it a column of the first line does not help: kerchunk writes a whole set as one line."""
 
 Hint = str | Callable[[], str]
 """What to do, or what finds it out when it is to be shown."""
@@ -32,11 +33,10 @@ Locator = Callable[[str], tuple[int, int] | None]
 class Problem(PickledError):
     """The error that keeps one value from being read; it becomes a finding."""
 
-    def __init__(self, code: str, message: str, hint: Hint = "", line: int | None = None) -> None:
+    def __init__(self, code: str, message: str, hint: Hint = "") -> None:
         super().__init__(message)
         self.code = code
         self.late_hint = hint
-        self.line = line
 
     @property
     def hint(self) -> str:
@@ -59,21 +59,21 @@ class Finding:
     message, hint
         One sentence each; `hint` says what to write instead and may be empty.
     line, column
-        Counted from 1; None where no text was given, the column also of a row of a table.
+        Counted from 1; None if no text was given.
     count
-        How many findings of this code stand behind this one; `pointer` is the first of them.
+        The number of findings of this code that this one represents; `pointer` is the first.
     key
-        The key that it is about, where it is about one.
+        The key, if it is about one.
     is_spread
-        Whether the others may be about other arrays; if not, `count` is of one folder.
+        Whether the others may be in other arrays; if not, all are in one folder.
     array
-        The path of the array that it is about, where that is told; of what files say, always.
+        The path of the array, if known; always given for comparisons with files.
     keys, reference_count
-        The first chunks that are concerned, and how many; None where that is not known.
+        The keys of the first affected chunks, and how many there are; None if not known.
     files, file_count
-        The first files that are concerned, by their URLs, and how many there are.
+        The URLs of the first affected files, and how many there are.
     ours, theirs
-        What the set and the files say, where it is one value.
+        The value in the set and in the files, if it is a single value.
     """
 
     code: str
@@ -108,23 +108,23 @@ class Finding:
 
     @property
     def id(self) -> str:
-        """What stays the same from one run to the next, and in another order of the keys."""
+        """An identifier that is the same in every run, whatever the order of the keys."""
         array = self.array or _folder_of(self.pointer, self.key)
         known = "\0".join((self.code, array, self.ours or "", self.theirs or ""))
         return sha256(known.encode(errors="surrogatepass")).hexdigest()[:16]
 
     @property
     def remedy(self) -> str:
-        """What the catalogue says to do about such findings."""
+        """The remedy for findings of this code."""
         return CODES[self.code].mend
 
     def to_dict(self) -> dict[str, object]:
-        """Return everything as what JSON knows."""
+        """Return everything as JSON values."""
         return {"id": self.id, **asdict(self)}
 
     @property
     def place(self) -> str:
-        """The pointer, after line and column where these help to find it."""
+        """The pointer, preceded by line and column if these are useful."""
         is_one_line = self.line == 1 and (self.column or 0) > _READABLE_COLUMN
         column = "" if self.column is None else f":{self.column}"
         where = "" if self.line is None or is_one_line else f"line {self.line}{column}, "
@@ -132,7 +132,7 @@ class Finding:
 
     @property
     def sentence(self) -> str:
-        """Message and hint, and how many more there are."""
+        """Message and hint, and how many similar findings there are."""
         more = f"({self.count - 1:,} more like this)" if self.count > 1 else ""
         return " ".join(filter(None, (self.message, self.hint, more)))
 
@@ -145,18 +145,17 @@ class Reason:
     code: str
     message: str
     hint: Hint = ""  # The same, or what finds it out
-    line: int | None = None  # Of the row of a table, from 1
 
     @classmethod
     def of(cls, problem: Problem) -> Reason:
         """Keep what a problem says, without what its traceback holds."""
-        return cls(problem.code, str(problem), problem.late_hint, problem.line)
+        return cls(problem.code, str(problem), problem.late_hint)
 
     def finding(self, pointer: str, key: str) -> Finding:
         """Return the finding for a key whose value is at a pointer."""
         hint = self.hint if isinstance(self.hint, str) else self.hint()
         severity = CODES[self.code].severity
-        return Finding(self.code, severity, pointer, self.message, hint, self.line, key=key)
+        return Finding(self.code, severity, pointer, self.message, hint, key=key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +213,6 @@ class Findings:
         count: int = 1,
         is_error: bool = False,
         together: bool = False,
-        line: int | None = None,
     ) -> None:
         """Note one finding; `code` must be in the catalogue, which gives its severity.
 
@@ -241,34 +239,18 @@ class Findings:
         if not isinstance(hint, str):
             hint = hint() if self._kept[code] <= HINTS_PER_CODE else ""
         severity = Severity.ERROR if is_error else CODES[code].severity
-        self._found[identity] = Finding(
-            code,
-            severity,
-            pointer,
-            message,
-            hint,
-            line,
-            count=count,
-            key=key,
-            is_spread=is_spread,
-            array=array,
-        )
+        known: Any = {"count": count, "key": key, "is_spread": is_spread, "array": array}
+        self._found[identity] = Finding(code, severity, pointer, message, hint, **known)
 
     def extend(self, others: Findings) -> None:
         """Take over what others found."""
         for found in others:
+            is_error, known = found.severity is Severity.ERROR, (found.pointer, found.message)
             self.add(
-                found.code,
-                found.pointer,
-                found.message,
-                found.hint,
-                key=found.key,
-                array=found.array,
-                count=found.count,
-                is_error=found.severity is Severity.ERROR,
-                together=found.is_spread,
-                line=found.line,
-            )
+                found.code, *known, found.hint,
+                count=found.count, is_error=is_error, together=found.is_spread,
+                key=found.key, array=found.array,
+            )  # fmt: skip
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self._found.values())
@@ -276,9 +258,7 @@ class Findings:
     def freeze(self, locate: Locator | None = None) -> tuple[Finding, ...]:
         """Return the findings, errors first, with line and column where they can be told."""
         found = in_order(self)
-        if locate is None:
-            return found
-        return tuple(placed(diagnostic, locate) for diagnostic in found)
+        return found if locate is None else tuple(placed(each, locate) for each in found)
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -299,10 +279,8 @@ def _folder_of(pointer: str, key: str | None) -> str:
 
 def placed(diagnostic: Finding, locate: Locator) -> Finding:
     """Return a finding with line and column, where they can be told."""
-    line_and_column = locate(diagnostic.pointer)
-    if line_and_column is None:
-        return diagnostic
-    return replace(diagnostic, line=line_and_column[0], column=line_and_column[1])
+    line, column = locate(diagnostic.pointer) or (None, None)
+    return diagnostic if line is None else replace(diagnostic, line=line, column=column)
 
 
 def pointer(*parts: str | int) -> str:
@@ -317,7 +295,7 @@ def parts_of(pointer: str) -> list[str]:
 
 COMPARED = 100
 """Names that are compared at most: a file may hold any number of them."""
-_LONGEST = 40  # characters; a longer name is no slip of the pen, and costs too much to compare
+_LONGEST = 40  # characters; a longer name is not a slip of the pen, and costs too much to compare
 
 
 def suggest(name: str, known: Iterable[str], most: int = COMPARED) -> str:

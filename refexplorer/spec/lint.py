@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from refexplorer.core.text import SIGNED, counted, is_secret
 from refexplorer.spec.findings import Findings, pointer
@@ -31,37 +31,15 @@ class KeyFindings(NamedTuple):
     base: str
     findings: Findings
 
-    def add(
-        self,
-        code: str,
-        key: str,
-        message: str,
-        hint: str = "",
-        *,
-        array: str = "",
-        count: int = 1,
-        is_error: bool = False,
-        together: bool = False,
-    ) -> None:
-        """Note one finding at a key, as `Findings.add`."""
-        self.findings.add(
-            code,
-            self.base + pointer(key),
-            message,
-            hint,
-            key=key,
-            array=array,
-            count=count,
-            is_error=is_error,
-            together=together or code in ALIKE,
-        )
+    def add(self, code: str, key: str, message: str, hint: str = "", **options: Any) -> None:
+        """Note one finding at a key, with options of `Findings.add`."""
+        options["together"] = options.get("together", False) or code in ALIKE
+        self.findings.add(code, self.base + pointer(key), message, hint, key=key, **options)
 
-    def add_all(
-        self, key: str, found: Iterable[LintFinding], *, count: int = 1, together: bool = False
-    ) -> None:
+    def add_all(self, key: str, found: Iterable[LintFinding], **options: Any) -> None:
         """Note what rules found at a key."""
         for code, message, hint in found:
-            self.add(code, key, message, hint, count=count, together=together)
+            self.add(code, key, message, hint, **options)
 
 
 ODD_KEY = (
@@ -116,7 +94,7 @@ def lint_key(key: str, version: int | None) -> Iterator[LintFinding]:
 
 
 def lint_url(url: str | None, version: int | None) -> Iterator[LintFinding]:
-    """Say what is odd about a URL, after its template was rendered; `ODD_URL` has to match it.
+    """Return what is odd about a URL, after its template was rendered; `ODD_URL` has to match it.
 
     `version` as in `lint_key`.
     """
@@ -168,7 +146,7 @@ def lint_url(url: str | None, version: int | None) -> Iterator[LintFinding]:
 
 
 def lint_protocols(urls: Iterable[str | None]) -> LintFinding | None:
-    """Say whether the targets of a set need more than one filesystem."""
+    """Return whether the targets of a set need more than one filesystem."""
     found = sorted({_protocol(url) for url in urls if url})
     if len(found) < 2:
         return None
@@ -185,7 +163,7 @@ def _protocol(url: str) -> str:
 
 
 def lint_chunk(array: ArrayMeta, key: str, index: tuple[int, ...]) -> LintFinding | None:
-    """Say whether a chunk key fits the grid of its array."""
+    """Return whether a chunk key fits the grid of its array."""
     if len(index) != len(array.shape):
         return LintFinding(
             "chunk-wrong-rank",
@@ -209,13 +187,14 @@ def lint_nodes(keys: Iterable[str]) -> Iterator[tuple[str, LintFinding]]:
         path, _, name = key.rpartition("/")
         nodes.setdefault(path, set()).add(name)
     for path, names in nodes.items():
-        folder = f"{path}/" if path else ""
         if "zarr.json" in names and names & {".zarray", ".zgroup"}:
-            message = "is of Zarr v2 and of v3: readers take the one that they look for first."
-            yield f"{folder}zarr.json", LintFinding("ambiguous-node", f"`{path or '/'}` {message}")
+            kinds, name = "of Zarr v2 and of v3", "zarr.json"
         elif {".zarray", ".zgroup"} <= names:
-            message = "is an array and a group: readers take the one that they look for first."
-            yield f"{folder}.zgroup", LintFinding("ambiguous-node", f"`{path or '/'}` {message}")
+            kinds, name = "an array and a group", ".zgroup"
+        else:
+            continue
+        message = f"`{path or '/'}` is {kinds}: readers use the one that they look for first."
+        yield f"{path}/{name}" if path else name, LintFinding("ambiguous-node", message)
 
 
 EXTERNAL = "_EXTERNAL_ARRAY_LINK"

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.core.errors import SourceError
-from refexplorer.verbs.set_entries import SetEntries
 
 if TYPE_CHECKING:
     from refexplorer.checks.advice.advising import Advice
@@ -25,6 +24,9 @@ if TYPE_CHECKING:
     from refexplorer.io.fetch.targets import Targets
     from refexplorer.io.reading.selection import ArrayReading, Estimate, SelectionPart
     from refexplorer.verbs.logins import Login
+    from refexplorer.verbs.referenceset import SetEntries
+else:
+    SetEntries = object  # `ReferenceSet` is both
 
 
 class SetChecks(SetEntries):
@@ -365,7 +367,7 @@ class SetChecks(SetEntries):
         Raises
         ------
         AccessError
-            If its target may not be read yet.
+            If its target is not allowed yet.
         RefexplorerError
             If the array has no such part, or a chunk failed.
         """

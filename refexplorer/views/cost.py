@@ -137,7 +137,7 @@ class CostView:
         bandwidth: float | None = None,
         given: str = "",  # A part of the array: ``0, 10:20``
     ) -> ReadingCosts:
-        """Say what opening and reading cost, and what would help; no target is read."""
+        """Return what opening and reading cost, and what would help; no target is read."""
         connected = adjusted_connection(place, latency, bandwidth)
         if self._advice is None or self._advice.place != connected:
             arrays = counted(len(self._refs.arrays()), "array")
@@ -175,7 +175,7 @@ class CostView:
         axes: tuple[int, ...] | None = None,
         window: tuple[tuple[int, int], ...] | None = None,
     ) -> tuple[ChunkTouches, Buffers]:
-        """Say how often an access reads each chunk of an array."""
+        """Return how often an access reads each chunk of an array."""
         shown = self._array(array)
         if shown is None:
             raise RefexplorerError("The set has no arrays.")
@@ -194,7 +194,7 @@ class CostView:
             return part_of(array, given)
         standard = standard_accesses(internals(self._refs).opened, array)
         if access not in standard:
-            raise RefexplorerError(f"{access!r} is not asked of {array.path or '/'}.")
+            raise RefexplorerError(f"{access!r}: is not an access of {array.path or '/'}.")
         return standard[access]
 
     def _array(self, path: str | None) -> ArrayMeta | None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
+import os
 import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -115,7 +117,10 @@ def measure(works: Sequence[Work], path: Path, runs: int) -> list[Measured]:
 
     In turn, so that what else the machine has to do slows all of them alike.
     """
-    rounds = [[_run(work, path) for work in works] for _ in range(runs)]
+    with tempfile.TemporaryDirectory() as compiled:
+        for work in works:  # so that no run compiles modules, which those of a wheel are
+            _run(work, path, compiled)
+        rounds = [[_run(work, path, compiled) for work in works] for _ in range(runs)]
     return [
         _measured(work, found) for work, found in zip(works, zip(*rounds, strict=True), strict=True)
     ]
@@ -147,9 +152,10 @@ def _name(work: Work) -> str:
     return f"{work.__module__}:{work.__qualname__}"
 
 
-def _run(work: Work, path: Path) -> dict[str, Any]:
+def _run(work: Work, path: Path, compiled: str) -> dict[str, Any]:
     command = [sys.executable, "-m", __name__, _name(work), str(path)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": compiled}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 

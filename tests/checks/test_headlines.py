@@ -82,7 +82,7 @@ CASES = {
     ),
     "no root": Case("xarray cannot open it", 1, findings=[fault("no-root")]),
     "a file that may not be read": Case(
-        "not known: 1 file may not be read yet", 2,
+        "not known: 1 file is not allowed yet", 2,
         chunks={S.PLACED: 2, S.NOT_ALLOWED: 2}, files={F.READ: 1, F.NOT_ALLOWED: 1},
     ),
     "a library is missing": Case(

@@ -278,7 +278,7 @@ def test_what_was_written_outlasts_a_reload(panel_page: PanelPage, page: Page) -
     expect(view.get_by_role("textbox").first).not_to_contain_text("51")
     page.evaluate("sessionStorage.clear()")  # as where the tab was closed
     page.get_by_role("button", name="Template editor").click()
-    expect(editor).to_contain_text("this browser kept it")
+    expect(editor).to_contain_text("kept by this browser")
     expect(rows_of(editor)).to_contain_text("mine")
     editor.get_by_role("button", name="Discard").click()
     expect(editor.get_by_role("textbox").first).to_contain_text("{{u}}")

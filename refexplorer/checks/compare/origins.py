@@ -1,4 +1,4 @@
-"""Where the arrays of a file lie in those of the set, and what references to them should be."""
+"""Where the arrays of a file are in those of the set, and what references to them should be."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Origins:
         return found
 
     def knows_values(self, dimension: SetDimension) -> bool:
-        """Say whether the set holds a coordinate of which the file has a part."""
+        """Return whether the set holds a coordinate of which the file has a part."""
         sides = self._sides(dimension)
         if sides is None or sides[0].meta.dimensions != (dimension[1],):
             return False
@@ -124,7 +124,7 @@ class Origins:
         return starts[0] if len(starts) == 1 else None
 
     def _holds(self, dimension: SetDimension, start: int) -> bool:
-        """Say whether the coordinate that the set holds begins there as in the file."""
+        """Return whether the coordinate that the set holds begins there as in the file."""
         if (sides := self._sides(dimension)) is None:
             return False
         ours, held, native, filed = sides
@@ -337,7 +337,7 @@ def _references(
     if cut:
         lengths = np.full(len(offsets), prod(ours.meta.chunks) * native.dtype.itemsize)
     if known.masks is not None and (known.masks[wanted.rows] != 0).any():
-        raise Unread("expression", "some of its chunks leave filters out, which no codec can say")
+        raise Unread("expression", "some of its chunks skip filters, which Zarr cannot express")
     order = np.argsort(wanted.numbers, kind="stable")
     numbers, offsets, lengths = wanted.numbers[order], offsets[order], lengths[order]
     if len(np.unique(numbers)) < len(numbers):

@@ -138,7 +138,7 @@ class Verifier:
         if number < 0:
             yield from _uncompared(rows, HELD, None, LedgerState.HELD)
         elif url is None:
-            text = "The references name no target: the reader of the set gives it."
+            text = "The references name no target: pass it when you open the set."
             yield from _unread(rows, FileState.UNREACHABLE, text)
         else:
             try:

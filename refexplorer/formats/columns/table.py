@@ -25,8 +25,6 @@ from refexplorer.formats.columns.references import (
     text_column,
 )
 from refexplorer.formats.columns.texts import BLOCK, WORD, spans_of
-from refexplorer.spec.codes import CODES
-from refexplorer.spec.findings import Reason
 from refexplorer.spec.references import Base64, Inline, Reference
 from refexplorer.spec.zarr_metadata import METADATA_NAMES
 
@@ -187,14 +185,6 @@ class EntriesBuilder:
         self._values.update(enumerate(values.values(), len(self._keys)))
         none = np.zeros(len(names), np.int64)
         self._append(names, np.full(len(names), -1, np.int32), none, none)
-
-    def add_rejected(
-        self, key: str, message: str, line: int | None = None, code: str = "bad-row"
-    ) -> None:
-        """Append a key whose reference cannot be read; reading it fails and says the message."""
-        if code not in CODES:
-            raise ValueError(f"refexplorer/spec/codes.toml has no code {code!r}")
-        self.add_values({key: Reason(code, message, line=line)})
 
     def _append(
         self, keys: pa.LargeStringArray, codes: np.ndarray, offsets: np.ndarray, lengths: np.ndarray
@@ -416,7 +406,7 @@ class Table(PickledByFields):
         return self.metadata.get(key) if is_metadata else self.index.find(key)
 
     def holds(self, key: str) -> bool:
-        """Say whether there is such a key."""
+        """Return whether there is such a key."""
         return self.find(key) is not None
 
     def get(self, key: str) -> Reference | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -48,8 +49,8 @@ def left_out_text(left_out: Mapping[str, object]) -> str:
 
 def error_text(error: BaseException) -> str:
     """Return the first line of an error of a library, without a full stop."""
-    text = str(error).strip().partition("\n")[0] or type(error).__name__
-    return escape(text.rstrip("."), 300)
+    text = str(error.args[0] if isinstance(error, KeyError) and error.args else error)
+    return escape((text.strip().partition("\n")[0] or type(error).__name__).rstrip("."), 300)
 
 
 def why_of(error: BaseException) -> UnreadReason:
@@ -61,6 +62,21 @@ def why_of(error: BaseException) -> UnreadReason:
     # tifffile raises ValueError where a codec of imagecodecs is missing
     is_missing = isinstance(error, ImportError) or "requires the 'imagecodecs'" in str(error)
     return "library" if is_missing else "damaged"
+
+
+@contextmanager
+def as_unread(
+    words: str,
+    kinds: tuple[type[Exception], ...] = (Exception,),
+    why: Callable[[BaseException], UnreadReason] = why_of,
+) -> Iterator[None]:
+    """Raise what a library raises as `Unread`; codecs and broken headers raise what they like."""
+    try:
+        yield
+    except Unread:
+        raise
+    except kinds as error:
+        raise Unread(why(error), f"{words}: {error_text(error)}.") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +113,13 @@ class FileChunks:
         columns = {each.name: getattr(self, each.name) for each in fields(self)}
         present = {name: column for name, column in columns.items() if column is not None}
         return replace(self, **{name: column[rows] for name, column in present.items()})
+
+
+def one_block(rank: int, offset: int | None, size: int) -> FileChunks:
+    """Return the one chunk of an array whose values follow each other; none without bytes."""
+    count = 1 if size and offset is not None else 0
+    columns = (np.full(count, each or 0, np.int64) for each in (offset, size))
+    return FileChunks(np.zeros((count, rank), np.int64), *columns)
 
 
 @dataclass(frozen=True, slots=True)

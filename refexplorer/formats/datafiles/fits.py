@@ -24,9 +24,10 @@ from refexplorer.formats.datafiles.data_file import (
     FileFilter,
     FileObject,
     Unread,
+    as_unread,
     error_text,
     gaps,
-    why_of,
+    one_block,
 )
 
 EXTENSIONS = 10_000  # a header of 2,880 bytes is enough for one, so a file may hold any number
@@ -48,22 +49,13 @@ class FitsFile(DataFile):
         self._numbers: dict[str, str] = {}
         self._headers: list[str] = []
         self._ends: list[tuple[int, int]] = []
-        try:
-            with warnings.catch_warnings(action="ignore"):  # objects and barriers say it
-                self._file = fits.open(
-                    file,
-                    memmap=False,
-                    do_not_scale_image_data=True,
-                    disable_image_compression=True,
-                    lazy_load_hdus=True,
-                )
-                self._list()
-        except Exception as error:  # astropy raises what it meets in broken headers
-            if isinstance(error, Unread):
-                raise
-            raise Unread(
-                why_of(error), f"astropy cannot open the file: {error_text(error)}."
-            ) from error
+        options = {"do_not_scale_image_data": True, "disable_image_compression": True}
+        with (
+            as_unread("astropy cannot open the file"),
+            warnings.catch_warnings(action="ignore"),  # objects and barriers say it
+        ):
+            self._file = fits.open(file, memmap=False, lazy_load_hdus=True, **options)
+            self._list()
 
     def _list(self) -> None:
         for number, part in enumerate(self._file):
@@ -104,15 +96,9 @@ class FitsFile(DataFile):
     def array(self, name: str) -> FileArray:
         name = self._numbers.get(name, name)
         part = self._parts[name]
-        try:
+        with as_unread(f"astropy cannot read {escape(name)}"):
             dtype, shape = _values(name, part)
             header = {key: part.header[key] for key in part.header if key not in _COMMENTS}
-        except Unread:
-            raise
-        except Exception as error:
-            raise Unread(
-                why_of(error), f"astropy cannot read {escape(name)}: {error_text(error)}."
-            ) from error
         scaled = _is_scaled(part)
         attributes = {
             key: value if isinstance(value, str | bool | int | float) else str(value)
@@ -134,15 +120,9 @@ class FitsFile(DataFile):
 
     def chunks(self, name: str) -> FileChunks:
         array = self.array(name)
-        offset = self._parts[array.name].fileinfo()["datLoc"]
         part = self._parts[array.name]
         size = math.prod(array.shape) * _values(array.name, part)[0].itemsize
-        count = 1 if size else 0
-        return FileChunks(
-            np.zeros((count, len(array.shape)), np.int64),
-            np.full(count, offset, np.int64),
-            np.full(count, size, np.int64),
-        )
+        return one_block(len(array.shape), part.fileinfo()["datLoc"], size)
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
         array = self.array(name)
@@ -191,7 +171,7 @@ def _scaling(header: Mapping[str, Any], dtype: np.dtype[Any]) -> FileFilter:
 
 
 def _has_neighbours(header: Mapping[str, Any], missing: float) -> bool:
-    """Say whether integers beside that of undefined values become the same number as it."""
+    """Return whether integers beside that of undefined values become the same number as it."""
     bits = header["BITPIX"]
     limits = np.iinfo(f"{'u' if bits == 8 else 'i'}{bits // 8}")
     around = (header["BLANK"] - 1, header["BLANK"] + 1)
@@ -215,7 +195,7 @@ def undefined_value(header: Mapping[str, Any]) -> int | float | None:
 
 
 def _is_scaled(part: Any) -> bool:
-    """Say whether an extension is an image whose numbers stand for others."""
+    """Return whether an extension is an image whose numbers stand for others."""
     is_image = part.is_image and not _is_binary(part)
     return is_image and ("BSCALE" in part.header or "BZERO" in part.header)
 

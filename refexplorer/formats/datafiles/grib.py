@@ -26,6 +26,7 @@ from refexplorer.formats.datafiles.data_file import (
     Unread,
     UnreadReason,
     gaps,
+    one_block,
 )
 
 MESSAGES = 100_000  # so that a file of very many tiny messages ends
@@ -34,10 +35,8 @@ _GAP = 2**16
 """Bytes between two messages in which the next one is looked for at a time."""
 _KEYS: dict[str, type] = {
     "shortName": str, "cfVarName": str, "units": str, "typeOfLevel": str, "gridType": str,
-    "level": float, "number": int, "dataType": str, "stepType": str,
-    "jPointsAreConsecutive": int,
+    "level": float, "number": int, "dataType": str, "stepType": str, "jPointsAreConsecutive": int,
 }  # fmt: skip
-
 _FIELD_KEYS: dict[str, type] = _KEYS | {
     "name": str, "cfName": str, "paramId": int, "md5GridSection": str,
     "alternativeRowScanning": int, "Nx": int, "Ny": int,
@@ -47,6 +46,7 @@ _SHOWN = (
     "paramId", "shortName", "name", "units", "typeOfLevel", "gridType", "dataType", "stepType",
     "cfName", "cfVarName", "Nx", "Ny", "jPointsAreConsecutive", "missingValue",
 )  # fmt: skip
+_UNKNOWN = (None, "unknown", "~")
 _NOT_FIRST = Unread(
     "expression",
     "It is not the first field of its message, which alone the codec for GRIB decodes.",
@@ -142,31 +142,17 @@ class GribFile(DataFile):
             times = _times(message)
         if "time" not in times:
             raise Unread("damaged", f"Message {label} has no time.")
-        name = found["cfVarName"]
-        if name in (None, "unknown", "~"):
-            name = found["shortName"]
-        if name in (None, "unknown", "~"):
-            name = f"param{found['paramId']}"
+        name = _first_known(found, ("cfVarName", "shortName"), f"param{found['paramId']}")
         at = {"number": found["number"], "level": found["level"], **times}
-        level_name = found["typeOfLevel"] or "level"
+        level_name, part = found["typeOfLevel"] or "level", int(label.partition(".")[2] or 0)
+        step, data, grid = (str(found[key]) for key in ("stepType", "dataType", "md5GridSection"))
+        units, dimensions = _LEVEL_UNITS.get(level_name), _dimensions(found, shape)
+        is_regular = len(shape) == 2 and found["gridType"] in _REGULAR
+        is_alternating = bool(found["alternativeRowScanning"])
         return GribField(
-            label,
-            int(label.partition(".")[2] or 0),
-            offset,
-            length,
-            name,
-            level_name,
-            _LEVEL_UNITS.get(level_name),
-            str(found["stepType"]),
-            str(found["dataType"]),
-            str(found["md5GridSection"]),
-            at,
-            shape,
-            _dimensions(found, shape),
-            len(shape) == 2 and found["gridType"] in _REGULAR,
-            bool(found["alternativeRowScanning"]),
-            _attributes(found),
-        )
+            label, part, offset, length, name, level_name, units, step, data, grid, at, shape,
+            dimensions, is_regular, is_alternating, _attributes(found),
+        )  # fmt: skip
 
     def _count(self, number: int) -> int:
         """Return how many fields a message has: sections of data."""
@@ -192,10 +178,7 @@ class GribFile(DataFile):
 
     def chunks(self, name: str) -> FileChunks:
         offset, length = self._place(name)
-        rank = len(self.array(name).shape)
-        return FileChunks(
-            np.zeros((1, rank), np.int64), np.array([offset]), np.array([length]), None
-        )
+        return one_block(len(self.array(name).shape), offset, length)
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
         number, _, coordinate = name.partition("/")
@@ -272,7 +255,7 @@ def _attributes(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return the attributes of a field as cfgrib names them."""
     attributes = {f"GRIB_{key}": found[key] for key in _SHOWN if found[key] is not None}
     named = {"long_name": found["name"], "units": found["units"], "standard_name": found["cfName"]}
-    known = {key: value for key, value in named.items() if value not in (None, "unknown", "~")}
+    known = {key: value for key, value in named.items() if value not in _UNKNOWN}
     return attributes | known
 
 
@@ -300,7 +283,7 @@ def _messages(file: IO[bytes]) -> Iterator[tuple[int, int]]:
         if length < 16 or start + length > end:
             raise Unread(
                 "damaged",
-                f"The message at byte {start:,} is not whole: it gives its length as {length:,} "
+                f"The message at byte {start:,} is incomplete: it gives its length as {length:,} "
                 "bytes.",
             )
         file.seek(start + length - len(_END))
@@ -327,8 +310,12 @@ def _next(file: IO[bytes], at: int, end: int) -> int | None:
 
 def variable_name(message: FileArray) -> str:
     """Return the name of the variable that a message becomes."""
-    names = (message.attributes.get(key) for key in ("cfVarName", "shortName"))
-    return str(next((name for name in names if name not in (None, "unknown", "~")), message.name))
+    return _first_known(message.attributes, ("cfVarName", "shortName"), message.name)
+
+
+def _first_known(found: Mapping[str, Any], keys: tuple[str, ...], other: str) -> str:
+    names = (found.get(key) for key in keys)
+    return str(next((name for name in names if name not in _UNKNOWN), other))
 
 
 def _dimensions(found: Mapping[str, Any], shape: tuple[int, ...]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """HDF5 and NetCDF4 files, read with h5py.
 
 Soft links within the file are other names of what they lead to. External links, datasets whose
-values lie in other files and virtual datasets, which are views of others, are never followed: they
+values are in other files and virtual datasets, which are views of others, are never followed: they
 would have HDF5 open files by names that a stranger's file gives.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import IO, Any
 
@@ -24,6 +25,9 @@ from refexplorer.formats.datafiles.data_file import (
     FileObject,
     Unread,
     UnreadReason,
+    as_unread,
+    error_text,
+    one_block,
 )
 from refexplorer.formats.datafiles.hdf5_metadata import (
     attribute_value,
@@ -60,12 +64,10 @@ class Hdf5File(DataFile):
         self._bytes = file
         access = h5p.create(h5p.FILE_ACCESS)
         access.set_fileobj_driver(h5py.h5fd.fileobj_driver, file)
-        try:
+        with as_unread("HDF5 cannot open the file", _ERRORS, _damaged):
             self._file = h5f.open(repr(file).encode(), h5f.ACC_RDONLY, access)
             self._userblock = self._file.get_create_plist().get_userblock()
             self._list()
-        except _ERRORS as error:
-            raise Unread("damaged", f"HDF5 cannot open the file: {_error_text(error)}.") from error
 
     def _list(self) -> None:
         """Find all links, and open what they lead to."""
@@ -102,7 +104,7 @@ class Hdf5File(DataFile):
             if not folder:
                 raise
             path = _text(folder[:-1])
-            words = f"HDF5 cannot list the group {escape(path)}: {_error_text(error)}."
+            words = f"HDF5 cannot list the group {escape(path)}: {error_text(error)}."
             self._datasets[path] = Unread("damaged", words)
             del self._groups[path]
         self._count += len(links)
@@ -130,16 +132,17 @@ class Hdf5File(DataFile):
         return groups
 
     def _take(self, links: list[tuple[bytes, int, int]], name: bytes, link: Any) -> bool:
-        """Note a link, and tell whether that is enough; h5py cannot bear that this raises."""
+        """Note a link, and return whether that is enough; h5py cannot bear that this raises."""
         links.append((name, link.type, link.u))
         return self._count + len(links) > OBJECTS
 
     def _object(self, group: h5g.GroupID, name: bytes, path: str) -> Any:
         """Open what has a name, or return why it cannot be opened."""
         try:
-            return h5o.open(group, name)
-        except _ERRORS as error:
-            return Unread("damaged", f"HDF5 cannot open {escape(path)}: {_error_text(error)}.")
+            with as_unread(f"HDF5 cannot open {escape(path)}", _ERRORS, _damaged):
+                return h5o.open(group, name)
+        except Unread as error:
+            return error
 
     def _dataset(self, name: str) -> tuple[str, h5d.DatasetID]:
         """Return the path in `names` and what is there."""
@@ -175,18 +178,16 @@ class Hdf5File(DataFile):
             return FileObject(path, "array", barrier=found)
         shape, stored = None, 0
         try:
-            _require_own_values(path, found.get_create_plist())
-            shape, stored = found.get_space().shape, found.get_storage_size()
-            array = self.array(path)
-            if array.is_dimension:
-                return FileObject(path, "dimension", shape, stored)
-            if array.dtype.hasobject and not _is_text(found.get_type()):
-                raise _varying(path)
+            with as_unread(f"HDF5 cannot read {escape(path)}", _ERRORS, _damaged):
+                _require_own_values(path, found.get_create_plist())
+                shape, stored = found.get_space().shape, found.get_storage_size()
+                array = self.array(path)
+                if array.is_dimension:
+                    return FileObject(path, "dimension", shape, stored)
+                if array.dtype.hasobject and not _is_text(found.get_type()):
+                    raise _varying(path)
         except Unread as error:
             return FileObject(path, "array", shape, stored, error)
-        except _ERRORS as error:
-            words = f"HDF5 cannot read {escape(path)}: {_error_text(error)}."
-            return FileObject(path, "array", shape, stored, Unread("damaged", words))
         return FileObject(path, "array", shape, stored)
 
     def groups(self) -> Mapping[str, Mapping[str, Any]]:
@@ -194,14 +195,10 @@ class Hdf5File(DataFile):
 
     def array(self, name: str) -> FileArray:
         path, dataset = self._dataset(name)
-        try:
+        with as_unread(f"HDF5 cannot read {escape(path)}", _ERRORS, _damaged):
             if path not in self._arrays:
                 self._arrays[path] = self._described(path, dataset)
             return self._arrays[path]
-        except _ERRORS as error:
-            raise Unread(
-                "damaged", f"HDF5 cannot read {escape(path)}: {_error_text(error)}."
-            ) from error
 
     def _described(self, path: str, dataset: h5d.DatasetID) -> FileArray:
         plist = dataset.get_create_plist()
@@ -239,12 +236,12 @@ class Hdf5File(DataFile):
             if name == "REFERENCE_LIST":
                 continue
             try:
-                if name in _STRUCTURE:
-                    structure[name] = attribute_value(attribute)
-                else:
-                    attributes[name] = plain(attribute_value(attribute))
-            except _ERRORS as error:
-                unread[name] = f"HDF5 cannot read it: {_error_text(error)}."
+                with as_unread("HDF5 cannot read it", _ERRORS, _damaged):
+                    value = attribute_value(attribute)
+                    if name in _STRUCTURE:
+                        structure[name] = value
+                    else:
+                        attributes[name] = plain(value)
             except Unread as error:
                 unread[name] = str(error)
         if count > ATTRIBUTES:
@@ -298,13 +295,10 @@ class Hdf5File(DataFile):
 
     def chunks(self, name: str) -> FileChunks:
         path, dataset = self._dataset(name)
-        try:
+        with as_unread(
+            f"HDF5 cannot read where the chunks of {escape(path)} are", _ERRORS, _damaged
+        ):
             return self._located(path, dataset)
-        except _ERRORS as error:
-            raise Unread(
-                "damaged",
-                f"HDF5 cannot read where the chunks of {escape(path)} are: {_error_text(error)}.",
-            ) from error
 
     def _located(self, path: str, dataset: h5d.DatasetID) -> FileChunks:
         plist = dataset.get_create_plist()
@@ -318,33 +312,26 @@ class Hdf5File(DataFile):
                 f"The values of {escape(path)} are part of its metadata (compact), without a "
                 "byte range of their own.",
             )
-        rank = dataset.rank
         if layout == h5d.CHUNKED:
             return chunk_table(dataset, self._bytes, self._userblock)
         offset, size = dataset.get_offset(), dataset.get_storage_size()
-        found = [] if offset is None or not size else [(offset, size)]
-        if found and offset + size > self._bytes.seek(0, 2):
+        if size and offset is not None and offset + size > self._bytes.seek(0, 2):
             raise ValueError("they end after the file")
-        return FileChunks(
-            np.zeros((len(found), rank), np.int64),
-            np.array([place for place, _ in found], np.int64),
-            np.array([length for _, length in found], np.int64),
-            np.zeros(len(found), np.uint32),
-        )
+        found = one_block(dataset.rank, offset, size)
+        return replace(found, masks=np.zeros(len(found.offsets), np.uint32))
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
         path, dataset = self._dataset(name)
-        try:
+        with as_unread(
+            f"HDF5 cannot read the values of {escape(path)}",
+            _ERRORS,
+            lambda error: _why_undecoded(dataset),
+        ):
             _require_own_values(path, dataset.get_create_plist())
             opened = h5py.Dataset(dataset)
             strings = h5py.check_string_dtype(opened.dtype)
             is_text = strings is not None and strings.length is None
             return np.asarray((opened.asstr("utf-8", "replace") if is_text else opened)[selection])
-        except _ERRORS as error:
-            raise Unread(
-                _why_undecoded(dataset),
-                f"HDF5 cannot read the values of {escape(path)}: {_error_text(error)}.",
-            ) from error
 
     def close(self) -> None:
         self._datasets.clear()
@@ -362,8 +349,12 @@ def _require_own_values(path: str, plist: h5p.PropDCID) -> None:
         raise Unread("expression", f"The values of {escape(path)} are in other files.")
 
 
+def _damaged(error: BaseException) -> UnreadReason:
+    return "damaged"
+
+
 def _why_undecoded(dataset: h5d.DatasetID) -> UnreadReason:
-    """Say whether values are not read because a filter is not installed."""
+    """Return whether values are not read because a filter is not installed."""
     plist = dataset.get_create_plist()
     codes = (plist.get_filter(number)[0] for number in range(plist.get_nfilters()))
     return "damaged" if all(map(h5z.filter_avail, codes)) else "library"
@@ -386,9 +377,3 @@ def _first(value: Any) -> bytes:
 
 def _text(name: bytes) -> str:
     return name.decode("utf-8", "surrogateescape")
-
-
-def _error_text(error: BaseException) -> str:
-    """Return the first line of an error of h5py, without a full stop."""
-    text = str(error.args[0]) if error.args else type(error).__name__
-    return escape(text.strip().partition("\n")[0].rstrip("."), 300)

@@ -21,6 +21,7 @@ from refexplorer.formats.datafiles.data_file import (
     FileObject,
     SizedDataFile,
     Unread,
+    as_unread,
 )
 
 if TYPE_CHECKING:
@@ -55,10 +56,9 @@ class NetCdf3File(SizedDataFile):
 
     def __init__(self, file: SeekableBytes) -> None:
         self._file, self.size = file, file.size
-        try:
+        errors = ValueError, LookupError, OverflowError
+        with as_unread("The NetCDF3 header cannot be read", errors):
             self._read(_Header(file))
-        except (ValueError, LookupError, OverflowError) as error:
-            raise Unread("damaged", f"The NetCDF3 header cannot be read: {error}.") from error
 
     def _read(self, header: _Header) -> None:
         records = header.number(_STREAMING[header.width])

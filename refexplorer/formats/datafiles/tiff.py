@@ -22,8 +22,7 @@ from refexplorer.formats.datafiles.data_file import (
     FileFilter,
     FileObject,
     Unread,
-    error_text,
-    why_of,
+    as_unread,
 )
 
 PAGES = 100_000
@@ -63,15 +62,11 @@ class TiffFile(DataFile):
 
     def __init__(self, file: IO[bytes]) -> None:
         self._chunks: dict[str, FileChunks] = {}
-        try:
+        with as_unread("tifffile cannot open the file"):
             self._file = tifffile.TiffFile(file, name="target.tif", _multifile=False)
             len(self._file.pages)  # first: else tifffile does not end with pages in a circle
             self._levels = dict(_named(self._file.series))
             self._places = set(_directories(file))
-        except Exception as error:  # tifffile raises what it meets in broken tags
-            raise Unread(
-                why_of(error), f"tifffile cannot open the file: {error_text(error)}."
-            ) from error
         if not self._levels:
             raise Unread("damaged", "tifffile finds no image in the file.")
         self._of_levels = {
@@ -118,10 +113,8 @@ class TiffFile(DataFile):
                 "Some of its pages are in other files, which are not opened: tifffile's "
                 "`aszarr().write_fsspec` makes references to all of them.",
             )
-        try:
+        with as_unread(f"tifffile cannot read {name}", _ERRORS):
             return self._described(name, series)
-        except _ERRORS as error:
-            raise Unread("damaged", f"tifffile cannot read {name}: {error_text(error)}.") from error
 
     def _described(self, name: str, series: Any) -> FileArray:
         page = series.keyframe
@@ -155,12 +148,10 @@ class TiffFile(DataFile):
 
     def chunks(self, name: str) -> FileChunks:
         array = self.array(name)
-        try:
+        with as_unread(f"tifffile cannot read {name}", _ERRORS):
             if array.name not in self._chunks:
                 self._chunks[array.name] = _located(array, self._levels[array.name])
             return self._chunks[array.name]
-        except _ERRORS as error:
-            raise Unread("damaged", f"tifffile cannot read {name}: {error_text(error)}.") from error
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
         import zarr
@@ -168,14 +159,12 @@ class TiffFile(DataFile):
         array = self.array(name)
         first, _, level = array.name.rpartition("/")
         series = self._file.series[int(first or 0)]
-        try:
-            with series.aszarr(level=int(level)) as store:
-                opened: Any = zarr.open_array(store, mode="r")
-                return np.asarray(opened[selection])
-        except Exception as error:  # codecs raise what they like
-            raise Unread(
-                why_of(error), f"tifffile cannot read the values of {name}: {error_text(error)}."
-            ) from error
+        with (
+            as_unread(f"tifffile cannot read the values of {name}"),
+            series.aszarr(level=int(level)) as store,
+        ):
+            opened: Any = zarr.open_array(store, mode="r")
+            return np.asarray(opened[selection])
 
     def close(self) -> None:
         self._file.close()
@@ -255,7 +244,7 @@ def _chunks(shape: tuple[int, ...], page: Any) -> tuple[int, ...]:
         grid = _grid(shape, found)
         if math.prod(grid) == pages * per_page and math.prod(found) == math.prod(own):
             return found
-    raise Unread("expression", "Its tiles or strips are no regular grid.")
+    raise Unread("expression", "Its tiles or strips do not form a regular grid.")
 
 
 def _segments(series: Any) -> Iterator[tuple[int, int, int]]:

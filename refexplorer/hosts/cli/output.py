@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import chain, islice
 from typing import Any, TypeVar
 
-from refexplorer.core.errors import FormWarning, LeftOutWarning, RefexplorerError, SecretsWarning
+from refexplorer.core.errors import LeftOutWarning, RefexplorerError, SecretsWarning
 from refexplorer.core.text import KEYS, escape, masked, masked_text
 
 _ALLOWING = re.compile(r'refs\.allowing\(((?:"[^"]*"(?:, )?)+)\)(?: or allow=\["[^"]*"\])?')
@@ -34,7 +34,7 @@ class WrittenError(RefexplorerError):
 
 
 def is_terminal() -> bool:
-    """Tell whether a person reads stdout."""
+    """Return whether a person reads stdout."""
     return sys.stdout.isatty()
 
 
@@ -69,7 +69,7 @@ def options_text(text: str) -> str:
 def print_warnings() -> Iterator[None]:
     """Print each warning as one line, without the place in code."""
     with warnings.catch_warnings(record=True) as caught:
-        for category in (LeftOutWarning, FormWarning, SecretsWarning):
+        for category in (LeftOutWarning, SecretsWarning):
             warnings.simplefilter("always", category)
         try:
             yield

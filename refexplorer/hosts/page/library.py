@@ -89,7 +89,7 @@ class VisitedVersions:
             self._opening = partial(open_references, storage_options=options, limits=limits)
 
     def listing(self, limit: int, is_wanted: Callable[[], bool]) -> RepositoryListing:
-        """Return the first so many branches, tags and snapshots."""
+        """Return the first branches, tags and snapshots, up to a number."""
         question = partial(ask_history, self._history, "listing", limit)
         watch = OpeningWatch(is_wanted=is_wanted)
         listing: RepositoryListing = self._openings.open(self._name, question, watch)
@@ -126,7 +126,7 @@ def _shared() -> Openings:
 
 
 def is_local(source: str) -> bool:
-    """Tell whether a source is a path of this machine."""
+    """Return whether a source is a path of this machine."""
     return protocol_of(source) in (None, "file")
 
 
@@ -184,7 +184,7 @@ class Library:
         }
 
     def needs_consent(self, source: str) -> bool:
-        """Tell whether a source is a path of this machine that was not allowed yet."""
+        """Return whether a source is a path of this machine that was not allowed yet."""
         if source in self.offers or not is_local(source):
             return False
         try:

@@ -270,7 +270,7 @@ class Address:
 
 
 def is_shareable(source: str) -> bool:
-    """Tell whether an address may name a source: not if it carries a password or a signature."""
+    """Return whether an address may name a source: not if it carries a password or a signature."""
     return masked_text(source) == source
 
 
@@ -361,7 +361,7 @@ class ServedPage:
         )
 
     def _explore(self, references: ReferenceSet) -> None:
-        """Make the explorer anew; the other views stay as they are."""
+        """Make the explorer again; the other views stay as they are."""
         library = self._library
         explorer: ExplorerView = ExplorerView(
             references,

@@ -127,7 +127,7 @@ class CompareController:
 
     @job("compare.summary", in_turn=True)
     def summary(self, report: JobReport) -> ComparisonSummary:
-        """Tell what the set is compared with, and what differs."""
+        """Return what the set is compared with, and what differs."""
         sets = self._comparison.sets
         offered = (
             ()

@@ -157,7 +157,7 @@ def read_exercise(path: Path) -> Exercise:
                 fields[name] = fields[name].strip() + "\n"
         found = msgspec.convert({"name": path.stem} | fields, Exercise)
     except (OSError, ValueError) as error:
-        raise RefexplorerError(f"{path.name} is no exercise: {error}.") from None
+        raise RefexplorerError(f"{path.name} is not an exercise: {error}.") from None
     for rule in found.rules:
         if rule not in RULES:
             said = f"{path.name} is no exercise: there is no rule `{rule}`. {suggest(rule, RULES)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -16,8 +17,8 @@ from refexplorer.core.files import Progress
 from refexplorer.core.text import counted, masked, masked_text, may_have_secrets
 from refexplorer.io.access import AccessPolicy, StorageOptions, allowed_names
 from refexplorer.io.fetch.targets import Targets
+from refexplorer.refset.generated import Generated
 from refexplorer.refset.opened_set import internals, watched
-from refexplorer.refset.segments import Generated
 from refexplorer.spec.references import Kind
 from refexplorer.views.code.cells import code
 from refexplorer.views.editor.specification import CodePage, code_page
@@ -69,6 +70,8 @@ _DATA = frozenset({
 """Members of messages that are asked for again as they are, or that are data of the set."""
 
 
+_SIGNS = re.compile(rb"[?@&#=]|Bearer ")
+"""Without one of these a message has no secret, as most answers."""
 _AT_ONCE = 0.3
 """Seconds that the first screen waits for counts."""
 
@@ -319,7 +322,7 @@ class ExplorerController:
 
     @request("notes.code")
     def explain_code(self, code: str) -> NoteExplained:
-        """Tell what there is to know about the code of a note."""
+        """Return what there is to know about the code of a note."""
         return NoteExplained(code_page(code))
 
     @request("source.show")
@@ -351,8 +354,10 @@ class ExplorerController:
 
 def _without_secrets(message: Message) -> Message:
     """Return a message as people may see it."""
-    is_plain = not may_have_secrets(msgspec.json.encode(message).decode())
-    return message if is_plain else cast("Message", masked(message, _DATA))
+    text = msgspec.json.encode(message)
+    if _SIGNS.search(text) is None or not may_have_secrets(text.decode()):
+        return message
+    return cast("Message", masked(message, _DATA))
 
 
 def _generated(refs: ReferenceSet) -> int:

@@ -108,7 +108,7 @@ def missing_cost(refs: ReferenceSet, found: Georeference, chunks: DecodedChunks)
         if size > MOST:
             raise LimitError(
                 f"There is no map: {side.path} has {size:,} values, more than the {MOST:,} that "
-                "are read to place an array."
+                "are read to locate an array."
             )
         keys += [
             side.chunk_key(index)
@@ -144,7 +144,7 @@ def _numbers(side: ArrayMeta, chunks: DecodedChunks, report: JobReport) -> np.nd
     if found.count(ChunkState.FILL):
         raise RefexplorerError(
             f"There is no map: chunks of {side.path} have no reference, and a fill value is no "
-            "place."
+            "location."
         )
     numbers = physical(side, found, Decoding(times=False)).numbers
     if numbers is None:
@@ -162,7 +162,7 @@ def land(detail: Detail) -> bytes:
     path = _FOLDER / f"land-{detail}.json"
     if not path.is_file():
         raise RefexplorerError(
-            f"{path.name} is not there: the front end was not built; run `python hatch_build.py`."
+            f"{path.name} is missing: the front end was not built; run `python hatch_build.py`."
         )
     return path.read_bytes()
 
@@ -254,7 +254,7 @@ class MapController:
         window: tuple[tuple[int, int], tuple[int, int]] | None = None,
         read: bool = False,  # Whether coordinates may be fetched that are not here
     ) -> tuple[EarthShown, Buffers]:
-        """Say where on earth an array is."""
+        """Return where on earth an array is."""
         path = next(iter(self.listed), None) if array is None else array
         if path is None:
             sentence = "This set has no georeferenced arrays."

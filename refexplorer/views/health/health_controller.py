@@ -283,7 +283,7 @@ def _by_value(values: Sequence[int | None], descending: bool) -> list[int]:
 
 
 def _trouble(columns: HealthColumns, place: int) -> tuple[int, ...]:
-    """Say how much is wrong with an array: what is surely wrong counts before what may be."""
+    """Return how much is wrong with an array: what is surely wrong counts before what may be."""
     counts = columns.states.counts[place]
     errors, warnings = (0 if each is None else each[place] for each in _noted(columns))
     lost = columns.failed[place] + (counts.rejected or 0) + (columns.differing[place] or 0)

@@ -117,7 +117,7 @@ class KeyDetails:
     def edit(self, path: str) -> None:
         """Show in the editor where a key comes from."""
         if self._edit is None:
-            raise RefexplorerError("There is no editor beside this explorer.")
+            raise RefexplorerError("This explorer has no editor.")
         self._edit(self._key(path))
 
     @job("key.explain")

@@ -213,7 +213,7 @@ def _thinned_reading(
 
 
 def _thinned(array: ArrayMeta, places: Region) -> str | None:
-    """Say which values are left out."""
+    """Return which values are left out."""
     sides = zip(places, names_of(array), strict=True)
     along = [f"1 of {part.step} along {name}" for part, name in sides if part.step > 1]
     return f"Shown: {', '.join(along)}." if along else None
@@ -308,7 +308,7 @@ class PreviewReader:
         # Whether the part is on screen, although it was not read: the front end had it
         shown: bool = False,
     ) -> Planned:
-        """Say what reading a part takes; without slices and index, of what is shown first."""
+        """Return what reading a part takes; without slices and index, of what is shown first."""
         meta = self._array(array)
         if index is None and slices is None:
             places = first_look(self._refs, meta, budget)
@@ -506,7 +506,7 @@ class PreviewReader:
         array: str,
         index: tuple[int, ...],  # A place for each dimension
     ) -> ValuePlace:
-        """Say where the bytes of a value are."""
+        """Return where the bytes of a value are."""
         meta = self._array(array)
         key = meta.chunk_key(self._chunk_of(meta, index))
         found = self._refs.get(key)
@@ -532,7 +532,7 @@ class PreviewReader:
         array: str,
         index: tuple[int, ...],  # The place of the value, one number for each dimension
     ) -> ValueTraced:
-        """Tell why a value of an array is what it is; its chunk is read."""
+        """Return why a value of an array is what it is; its chunk is read."""
         load_xarray()
         found = trace_value(self._refs, self._array(array).path, index, self._targets)
         steps = tuple(

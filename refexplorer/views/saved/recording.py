@@ -172,7 +172,7 @@ def record(
     for name in (name for part in PARTS for name in part.recorded):
         recorder.keep_all(name, refs.arrays()[:_GRIDS])
     recording.health = _record_health(recorder)  # counts chunks: rows have strips then
-    # A set of so many keys has more rows, of groups and arrays.
+    # A set of that many keys has more rows, of groups and arrays.
     most, of_level = (sys.maxsize,) * 2 if refs.count <= keys else (keys, _share(refs, keys))
     recording.tree = record_tree(recorder, most, of_level)
     recorder.ask("tree.only", what="trouble")
@@ -340,7 +340,7 @@ def _record_grid_of_map(recorder: Recorder, path: str, axes: tuple[int, ...]) ->
 
 
 def _record_costs(recorder: Recorder, refs: ReferenceSet) -> None:
-    """Tell what reading costs, of the first arrays; the page computes times of other places."""
+    """Return what reading costs, of the first arrays; the page computes times of other places."""
     for path in (None, *refs.arrays()[:_COSTS]):
         found, _ = recorder.keep("cost.show", array=path)
         array = found.get("array")

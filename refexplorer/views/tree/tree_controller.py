@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from refexplorer.core.errors import LimitError, RefexplorerError
-from refexplorer.core.text import counted, shorten
+from refexplorer.core.text import counted
 from refexplorer.formats.columns.references import text_column
 from refexplorer.refset.conventions import finer_levels
 from refexplorer.refset.opened_set import internals, watched
@@ -464,6 +464,9 @@ class TreeController:
         return ChangedKeys(found)
 
 
+_LABEL = 200  # characters of a long name in a row
+
+
 def label_of(array: ArrayMeta) -> str | None:
     """Return the long name of an array and its units, or what of them it has."""
     attributes = array.attributes
@@ -472,7 +475,8 @@ def label_of(array: ArrayMeta) -> str | None:
     units = attributes.get("units")
     has_units = isinstance(units, str) and units not in ("", "1") and " since " not in units
     parts = [name.replace("_", " "), f"({units})" if has_units else ""]
-    return shorten(" ".join(filter(None, parts))) or None
+    label = " ".join(filter(None, parts))
+    return f"{label[:_LABEL]}…" if len(label) > _LABEL else label or None
 
 
 def known_path(refs: ReferenceSet, path: str) -> str:

@@ -164,7 +164,7 @@ class RepositoryVersions(Protocol):
     """Reads the versions of one repository, as whoever looks at them may."""
 
     def listing(self, most: int, is_wanted: Callable[[], bool], /) -> RepositoryListing:
-        """Return the first so many branches, tags and snapshots."""
+        """Return the first branches, tags and snapshots, up to a number."""
 
     def changes(self, before: str, after: str, is_wanted: Callable[[], bool], /) -> tuple[str, ...]:
         """Return what the transaction logs tell, as `RepositoryHistory.changes`."""

@@ -199,7 +199,7 @@ def sentence(error: Exception) -> str:
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 OWN = ("self", "report", "number")
-"""Parameters that are no fields of a request."""
+"""Parameters that are not fields of a request."""
 
 
 @dataclass(frozen=True)
@@ -306,7 +306,7 @@ def read(
 def answer(
     known: Bound, message: object, jobs: Jobs | None = None
 ) -> list[tuple[Message, Buffers]]:
-    """Answer a message, or let a job do so later; what is no message is ignored."""
+    """Answer a message, or let a job do so later; what is not a message is ignored."""
     if not isinstance(message, dict):
         return []
     number = message.get("id")

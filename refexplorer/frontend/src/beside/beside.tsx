@@ -1,5 +1,6 @@
 /** Two parts of arrays side by side, with linked windows and slices, and their difference. */
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { ExplorerSession } from "../explorer/session.ts";
@@ -36,9 +37,10 @@ export function Beside({ session }: { session: ExplorerSession }) {
   const isCompared = compared?.sets != null;
   useEffect(() => {
     // What a person, or an address, chose stays when another array is selected.
-    if (wanted !== null && !beside.isChosen && sides?.[1].array !== wanted)
+    const [left, right] = sides ?? [];
+    if (wanted !== null && !beside.isChosen && (right?.array !== wanted || left?.other !== isCompared))
       beside.show(firstOf(session, wanted, isCompared));
-  }, [wanted]);
+  }, [wanted, isCompared]);
   if (sides === null) return <p class="quiet">Select an array in the tree to see two parts of it side by side.</p>;
   const asks = read && [read.left, read.right].find(({ state }) => state === "ask");
   const isOld =
@@ -192,23 +194,52 @@ interface Drawn {
 
 function Pictures({ session, read }: { session: ExplorerSession; read: BesideRead }) {
   const { beside } = session;
-  const { values, integers, window } = useStore(beside);
+  const { values, integers, window, swipes } = useStore(beside);
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
   const [cursor, setCursor] = useState<number[] | null>(null);
   const drawn = useMemo(() => picturesOf(read, values, integers), [read, values]);
+  const canSwipe = values[0] != null && values[1] != null && drawn.slice(0, 2).every(({ axes }) => axes.length === 2);
+  const isSwiped = canSwipe && swipes;
+  const apart = isSwiped ? drawn.slice(2) : drawn;
   const columns = Math.max(1, Math.min(drawn.length, Math.floor(width / LEAST)));
   const each = Math.floor((width - GAP * (columns - 1)) / columns);
   const isFlat = drawn.some(({ axes }) => axes.length === 2);
   const zoom = (factor: number) => beside.set({ window: zoomed(window, factor, [0.5, 0.5]) as Shares });
+  const linked = (picture: Drawn, wide: number) => (
+    <Linked
+      picture={picture}
+      width={wide}
+      window={window}
+      setWindow={(next) => beside.set({ window: next })}
+      point={setCursor}
+    />
+  );
   return (
     <div ref={box}>
+      {canSwipe && (
+        <span class="zoom forms" role="group" aria-label="Both parts as">
+          {["Side by side", "Swipe"].map((name, i) => (
+            <Button
+              text={name}
+              key={name}
+              aria-pressed={swipes === (i === 1)}
+              onClick={() => beside.set({ swipes: i === 1 })}
+            />
+          ))}
+        </span>
+      )}{" "}
       {isFlat && (
         <span class="zoom" role="group" aria-label="Window of all pictures">
           <Button text="+" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoom(ZOOM)} />
           <Button text="−" aria-label="Zoom out" title="Zoom out (-)" onClick={() => zoom(1 / ZOOM)} />
           <Button text="Whole part" title="All that was read (0)" onClick={() => beside.set({ window: ALL })} />
         </span>
+      )}
+      {isSwiped && width > 0 && (
+        <Swipe titles={drawn.slice(0, 2).map(titleOf)}>
+          {drawn.slice(0, 2).map((picture) => linked(picture, width))}
+        </Swipe>
       )}
       <div
         class="beside-pictures"
@@ -218,22 +249,10 @@ function Pictures({ session, read }: { session: ExplorerSession; read: BesideRea
           values[i] ? null : <Absent key={NAMES[i]} name={NAMES[i]!} reading={reading} />,
         )}
         {width > 0 &&
-          drawn.map((picture) => (
+          apart.map((picture) => (
             <div key={picture.title}>
-              <div class="side-head">
-                <b>{picture.title}</b> <span class="quiet">{picture.caption}</span>
-              </div>
-              {picture.axes.length === 0 ? (
-                <p class="mono">{amount(picture, 0)}</p>
-              ) : (
-                <Linked
-                  picture={picture}
-                  width={each}
-                  window={window}
-                  setWindow={(next) => beside.set({ window: next })}
-                  point={setCursor}
-                />
-              )}
+              <div class="side-head">{titleOf(picture)}</div>
+              {picture.axes.length === 0 ? <p class="mono">{amount(picture, 0)}</p> : linked(picture, each)}
             </div>
           ))}
       </div>
@@ -245,6 +264,43 @@ function Pictures({ session, read }: { session: ExplorerSession; read: BesideRea
       <p class="caption">
         <Sentence text={read.said} />
       </p>
+    </div>
+  );
+}
+
+function titleOf({ title, caption }: Drawn) {
+  return (
+    <>
+      <b>{title}</b> <span class="quiet">{caption}</span>
+    </>
+  );
+}
+
+/** Two pictures over each other: the right part is seen right of a line. */
+function Swipe({ titles, children }: { titles: ComponentChildren[]; children: ComponentChildren[] }) {
+  const [at, setAt] = useState(50);
+  return (
+    <div class="swipe" style={{ "--share": at / 100 }}>
+      <div class="swipe-titles">
+        {titles.map((title, i) => (
+          <span key={NAMES[i]}>{title}</span>
+        ))}
+      </div>
+      <input
+        type="range"
+        class="scrubber-range"
+        aria-label="Line between both parts"
+        aria-valuetext={`left part up to ${at} %`}
+        value={at}
+        onInput={(event) => setAt(Number(event.currentTarget.value))}
+      />
+      <div class="swipe-box">
+        {children[0]}
+        <div class="swipe-over" inert>
+          {children[1]}
+        </div>
+        <span class="swipe-line" />
+      </div>
     </div>
   );
 }

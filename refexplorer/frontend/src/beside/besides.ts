@@ -35,6 +35,8 @@ export interface BesideState {
   window: Shares;
   /** Whether a change on one side is made on the other, too. */
   linked: boolean;
+  /** Whether both parts are one picture, with a line between them that a person moves. */
+  swipes: boolean;
 }
 
 const BLANK: BesideState = {
@@ -46,6 +48,7 @@ const BLANK: BesideState = {
   error: null,
   window: ALL,
   linked: true,
+  swipes: false,
 };
 
 export class Besides extends Store<BesideState> {
@@ -123,11 +126,18 @@ export class Besides extends Store<BesideState> {
       this.set({ planned: message, sides: written, error: null });
       // What was read before, or takes no request, is shown without a word.
       const free = Number(message.left.estimate.requests) + Number(message.right.estimate.requests) === 0;
-      if (free && this.state.read !== null) void this.read();
+      const isFirst = this.state.read === null && sides.some(({ other }) => other);
+      if (free ? this.state.read !== null || isFirst : isFirst && isWithin(message)) void this.read();
     } catch (error) {
       if (this.state.sides === sides) this.set({ planned: null, error: (error as Error).message });
     }
   }
+}
+
+/** Whether both parts may be read without a question, as a first picture is. */
+function isWithin({ left, right }: BesidePlanned): boolean {
+  const bytes = [left, right].map(({ estimate, grant }) => (grant === null ? Number(estimate.bytes ?? NaN) : NaN));
+  return bytes[0]! + bytes[1]! <= Number(left.budget);
 }
 
 const INDEX = /^\d+$/;

@@ -8,7 +8,7 @@ import { useStore } from "../shared/store.ts";
 export function ComparisonBanner({ session }: { session: ExplorerSession }) {
   const { comparing } = session;
   const { compared } = useStore(comparing);
-  const { look } = useStore(session);
+  const { look, item } = useStore(session);
   const sets = compared?.sets ?? null;
   if (sets === null) return null;
   const differing = sets.kinds.filter(({ name }) => name !== "same");
@@ -29,6 +29,9 @@ export function ComparisonBanner({ session }: { session: ExplorerSession }) {
         aria-pressed={look === "compare"}
         onClick={() => session.show(look === "compare" ? "data" : "compare")}
       />
+      {item?.array != null && (
+        <Button text="Both pictures" aria-pressed={look === "beside"} onClick={() => session.show("beside")} />
+      )}
       <Button text="Stop comparing" onClick={() => void comparing.compare("")} />
     </section>
   );

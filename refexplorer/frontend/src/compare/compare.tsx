@@ -29,7 +29,7 @@ export function Compare({ session }: PartProps) {
       {compared?.comparable && <Choose session={session} />}
       <Waited waiting={comparing.waiting} />
       {error !== null && <Failure sentence={error} />}
-      {compared === null && error === null && <p class="quiet">Asking what this set is compared with …</p>}
+      {compared === null && error === null && <p class="quiet">Loading the comparison …</p>}
       {compared !== null && sets === null && error === null && <Nothing comparable={compared.comparable} />}
       {sets !== null && <Sets sets={sets} session={session} />}
     </div>

@@ -157,11 +157,11 @@ function Pictures({ answer, values, integers }: PicturesProps) {
               <Head side={side} title={title} />
             ) : (
               <div class="side-head">
-                <b>{title}</b> <span class="quiet">after less before</span>
+                <b>{title}</b> <span class="quiet">after minus before</span>
               </div>
             )}
             {missing(answer, i) ? (
-              i === 2 && <p class="quiet">Nothing was fetched on both sides.</p>
+              i === 2 && <p class="quiet">No values were fetched on both sides.</p>
             ) : drawn.length === 0 ? (
               <p class="mono">{amounts(answer, parts, digits, 0)[i]}</p>
             ) : (

@@ -176,7 +176,7 @@ export class EditorSession extends Store<EditorState> {
         link === null || link.text === null || isLarge ? reply : { ...reply, document: link.text, linked: true },
       );
       if (link !== null && isLarge)
-        throw new Error("The link is not opened in place of a large document: open it in a new tab.");
+        throw new Error("Open the link in a new tab: here it would replace a large document.");
     } catch (error) {
       if (this.begun === null) this.start(hello);
       this.set({ origin: { leads: null, sentence: (error as Error).message } });

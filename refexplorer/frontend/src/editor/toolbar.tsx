@@ -72,7 +72,7 @@ export function Export({ session, isTask, isOnPage }: ExportProps) {
       <span class="quiet" role="status">
         {said !== null && <Sentence text={said} />}
       </span>
-      {asked !== null && <Button text={`${asked} all the same`} onClick={() => take(asked, true)} />}
+      {asked !== null && <Button text={`${asked} anyway`} onClick={() => take(asked, true)} />}
       <Menu
         label="Export"
         choices={[
@@ -82,7 +82,7 @@ export function Export({ session, isTask, isOnPage }: ExportProps) {
           ...(isOnPage && isTask ? [{ name: "Save answers", act: () => save("answers.json", session.answers()) }] : []),
           { name: "Copy V0", act: () => void take("Copy V0") },
           { name: "Save V0", act: () => void take("Save V0") },
-          { name: "Save text", act: () => save("references.v1.json", session.document) },
+          { name: "Save text", act: () => saveText(session.document) },
         ]}
       />
     </span>
@@ -152,6 +152,10 @@ async function deliver(way: Way, text: string): Promise<string> {
     return "";
   }
   return (await toClipboard(text)) ? "Copied." : "The browser refused to copy the text; save it instead.";
+}
+
+export function saveText(text: string | null): void {
+  if (text !== null) save("references.v1.json", text);
 }
 
 function save(name: string, text: string): void {

@@ -63,7 +63,11 @@ export function Centre({ session, hello }: Props) {
 /** Another version of Python may name a look that is not here. */
 function Look({ name, ...props }: Props & { name: string }) {
   const Shown = PARTS[name];
-  return Shown ? <Shown {...props} alone={false} /> : <Blank sentence={`This front end has no view \`${name}\`.`} />;
+  return Shown ? (
+    <Shown {...props} alone={false} />
+  ) : (
+    <Blank sentence={`This version of refexplorer has no view \`${name}\`.`} />
+  );
 }
 
 function titleOfSet({ facts }: Hello): string {

@@ -7,7 +7,7 @@ import type { ViewProps } from "../shared/mount.tsx";
 import { Blank, Button, Copy } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Hello } from "../shared/wire.ts";
-import { CopyCell } from "../key/copycell.tsx";
+import { CopyCell, seenCode } from "../key/copycell.tsx";
 import { ComparisonBanner } from "../compare/banner.tsx";
 import { Centre } from "./centre.tsx";
 import { Details } from "./details.tsx";
@@ -36,7 +36,9 @@ interface ShownProps {
 }
 
 function Whole({ host, session, hello }: ShownProps & { host: Host }) {
-  const { code, isAside } = useStore(session);
+  const { isAside } = useStore(session);
+  useStore(session.preview);
+  const code = seenCode(session);
   const { shares, move } = useShares();
   const [help, setHelp] = useState(false);
   const section = useRef<HTMLElement>(null);
@@ -89,7 +91,7 @@ function Alone({ session, hello }: ShownProps) {
   const shown = Shown ? (
     <Shown session={session} hello={hello} alone />
   ) : (
-    <Blank sentence={`This front end has no view \`${part}\`.`} />
+    <Blank sentence={`This version of refexplorer has no view \`${part}\`.`} />
   );
   return (
     <section class={`view part ${part}`} aria-label={`${session.titleOf(part)} of ${hello.title}`}>

@@ -167,7 +167,7 @@ function Line({ mark, tone, text, at, session, show = () => session!.showTrouble
       <span class={`verdict-mark ${tone}`} aria-hidden="true">
         {mark}
       </span>{" "}
-      <b>{text}</b> {at !== undefined && <span class="quiet">Compared {clock(at)}.</span>}
+      <b>{text}</b> {at !== undefined && <span class="quiet">Compared {clock(at)}.</span>}{" "}
       {session && <Button text="Show" onClick={() => session.run(show())} />}{" "}
       {session && isRepairable && <Button text="Repair …" onClick={() => session.repair()} />}
     </>

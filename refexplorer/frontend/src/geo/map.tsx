@@ -6,6 +6,10 @@ import type { ExplorerSession } from "../explorer/session.ts";
 import { Choice } from "../maps/mapparts.tsx";
 import type { GridPicture } from "../maps/maps.ts";
 import { Failure, Question, Waited, Working } from "../shared/asking.tsx";
+import { seenSlices } from "../key/copycell.tsx";
+import { Places } from "../preview/data.tsx";
+import { Steps } from "../preview/scrubber.tsx";
+import { layout } from "../preview/slices.ts";
 import { count } from "../shared/format.ts";
 import { Blank, Button } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
@@ -71,7 +75,7 @@ export function EarthPart({ session }: { session: ExplorerSession }) {
 function Shown({ session, earth, mesh }: ShownProps) {
   const { grid } = useStore(session.maps);
   const { item, steps } = useStore(session);
-  const { job, plan, planError } = useStore(session.preview);
+  const { job, plan, planError, wanted } = useStore(session.preview);
   const { footprints, isCoarse } = useStore(session.earth);
   const axes = earth.axes!;
   const isDrawn = grid?.array === earth.array && grid.axes.join() === axes.join();
@@ -148,13 +152,22 @@ function Shown({ session, earth, mesh }: ShownProps) {
         grid={isDrawn ? grid : null}
         by={by}
       />
+      {drawn && reading && <Steps session={session} reading={reading} axes={layout(reading, [...axes]).stepped} />}
+      {plan?.array === earth.array && (
+        <Places
+          session={session}
+          plan={plan}
+          wanted={wanted ?? plan.slices}
+          want={(slices) => session.preview.want(earth.array, slices)}
+        />
+      )}
       <p class="caption">
         {earth.source} {hasRim && saidOfRim(mesh)}
         {isCoarse && "Coastlines have a scale of 1:110 million; finer coastlines are not included. "}
         {drawn &&
           by !== "state" &&
           by !== "file" &&
-          `Drawn: ${reading!.array}[${reading!.slices.join(", ")}], each pixel is the ${reading!.reduced ? "block" : "value"} at its centre. `}
+          `Drawn: ${reading!.array}[${seenSlices(session, reading!).join(", ")}], each pixel is the ${reading!.reduced ? "block" : "value"} at its centre. `}
         {isDrawn && grid && saidOfChunks(grid, by)}
       </p>
     </>

@@ -16,8 +16,8 @@ export const STATE_NAMES: Record<ChunkState, string> = {
   rejected: "rejected",
   failed: "failed",
   unread: "not read",
-  differing: "unlike their file",
-  overlapping: "sharing bytes with another reference",
+  differing: "different from their file",
+  overlapping: "that share bytes with another reference",
 };
 
 /** Rows that the table begins with, and how many more it shows at a time. */

@@ -165,7 +165,7 @@ function Part({ session, plan, wanted, want, isRead }: PartProps & { isRead: boo
 const AHEAD = 8;
 
 /** A scrubber for each dimension of which one place is read. */
-function Places({ session, plan, wanted, want }: PartProps) {
+export function Places({ session, plan, wanted, want }: PartProps) {
   const { job, bound } = useStore(session.preview);
   const strips = useStore(session.strips);
   useEffect(() => session.strips.look(plan.array), [plan.array]);

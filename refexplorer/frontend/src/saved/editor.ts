@@ -11,16 +11,16 @@ export interface EditorContent extends SavedContent {
   rows: Record<string, SavedRows>;
 }
 
-const PYTHON = "which needs Python. This is a saved page: open the text in refexplorer's template editor.";
+const PYTHON = "Open the text in refexplorer's template editor, which needs Python.";
 const ABSENT: Record<string, string> = {
-  edit: `This saved page cannot evaluate edits, ${PYTHON}`,
-  try: `With other values the text is read again, ${PYTHON}`,
-  explain: `This key was not explained when the page was saved; it is traced, ${PYTHON}`,
-  explore: `The explorer is opened, ${PYTHON}`,
-  shorten: `A shorter text is searched for, ${PYTHON}`,
-  format: `The text is reformatted, ${PYTHON}`,
+  edit: `This saved page cannot evaluate edits. ${PYTHON}`,
+  try: `This saved page cannot try other values. ${PYTHON}`,
+  explain: `The derivation of this key was not saved with the page. ${PYTHON}`,
+  explore: `This saved page cannot open the explorer. ${PYTHON}`,
+  shorten: `This saved page cannot find a shorter text. ${PYTHON}`,
+  format: `This saved page cannot format the text. ${PYTHON}`,
 };
-const OTHERS = `This was not recorded when the page was saved, ${PYTHON}`;
+const OTHERS = `This was not saved with the page. ${PYTHON}`;
 
 export class EditorReplay {
   private readonly content: EditorContent;
@@ -50,9 +50,7 @@ export class EditorReplay {
     const { rows } = this.content.rows[""]!;
     const found = rows.findIndex(({ key }) => key === text);
     const index = found < 0 && /^\d+$/.test(text) ? Number(text) : found;
-    return 0 <= index && index < rows.length
-      ? { index }
-      : { error: `\`${text}\` is not among the keys that are here.` };
+    return 0 <= index && index < rows.length ? { index } : { error: `\`${text}\` is not among the keys of this page.` };
   }
 }
 

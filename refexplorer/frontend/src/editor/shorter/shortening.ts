@@ -49,15 +49,17 @@ export class Shortening extends Store<ShorteningState> {
     if (job !== null) this.wire.cancel(job);
   }
 
-  /** Puts the shorter text into the editor, or the one that was there before it. */
-  async put(taken: boolean): Promise<void> {
+  /** Puts the shorter text into the editor, or the one that was there before it; returns it. */
+  async put(taken: boolean): Promise<string | null> {
     try {
       const { document } = await this.wire.request("shorten.put", { back: !taken });
       // Python holds it already; a notebook has it in a trait.
       this.host.set("document", document);
       this.set({ taken, trouble: null });
+      return document;
     } catch (error) {
       this.set({ trouble: (error as Error).message });
+      return null;
     }
   }
 

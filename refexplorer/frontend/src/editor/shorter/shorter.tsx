@@ -7,6 +7,7 @@ import { Blank, Button } from "../../shared/parts.tsx";
 import { useStore } from "../../shared/store.ts";
 import { measured } from "../../shared/waiting.ts";
 import type { Shorter } from "../../shared/wire.ts";
+import { saveText } from "../toolbar.tsx";
 import type { Shortening } from "./shortening.ts";
 
 export function ShorterPanel({ shortening }: { shortening: Shortening }) {
@@ -34,7 +35,10 @@ export function ShorterPanel({ shortening }: { shortening: Shortening }) {
               <span role="status">Replaced by a shorter text with the same references.</span>
             </>
           ) : (
-            <Button text="Replace the text" class="button main-button" onClick={() => shortening.put(true)} />
+            <>
+              <Button text="Replace the text" class="button main-button" onClick={() => shortening.put(true)} />
+              <Button text="Replace and save" onClick={() => shortening.put(true).then(saveText)} />
+            </>
           )}
         </p>
       )}

@@ -268,7 +268,7 @@ class ChunkReferences:
     @cached_property
     def chunks(self) -> ChunkColumns:
         """The chunks inside the grid that have a reference."""
-        return self._all.select(self._is_inside)
+        return self._all if self._is_inside.all() else self._all.select(self._is_inside)
 
     def blocks(self) -> Iterator[ChunkColumns]:
         """Yield `chunks`, in their order, a block at a time; none is kept.

@@ -9,6 +9,8 @@ import math
 import pickle
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import attrgetter
@@ -45,6 +47,24 @@ if TYPE_CHECKING:
     from refexplorer.refset.summary import ArrayStates, Summary
     from refexplorer.refset.targets import TargetIndex
     from refexplorer.spec.zarr_metadata import ArrayMeta
+
+_watching: ContextVar[Progress | None] = ContextVar("watching", default=None)
+"""Is called with the parts that a question has read, and all; it may raise to end the question."""
+
+
+def _unwatched(done: int, of: int) -> None:
+    """Go on."""
+
+
+@contextmanager
+def watched(progress: Progress) -> Iterator[None]:
+    """Watch questions of this thread that read every reference."""
+    token = _watching.set(progress)
+    try:
+        yield
+    finally:
+        _watching.reset(token)
+
 
 _KEPT = 20_000_000
 """References of a set that are kept once they were read; of a larger one those of one array."""
@@ -96,13 +116,20 @@ class OpenedSet:
     def columns(self) -> Iterator[tuple[Segment, Columns]]:
         """Yield the segments that hold their references in columns; record files are read."""
         yield self.table, self.table.columns
-        is_kept = self.stored <= _KEPT
+        is_kept, progress = self.stored <= _KEPT, _watching.get() or _unwatched
+        read, of = 0, sum(len(part.parts) for part in self.segments if isinstance(part, Records))
         for part in self.segments:
             if isinstance(part, Records):
                 fresh = [] if is_kept else [each for each in part.parts if not each.is_read]
-                columns = part.columns
-                for each in fresh:
-                    each.release()
+                try:
+                    for each in part.parts:
+                        progress(read, of)
+                        each.columns  # noqa: B018  reading is what takes long
+                        read += 1
+                    columns = part.columns
+                finally:
+                    for each in fresh:
+                        each.release()
                 yield part, columns
                 del columns
 
@@ -399,7 +426,7 @@ class Internals:
         """All references by their targets; of very large gen items only the first ones."""
         from refexplorer.refset.targets import TargetIndex
 
-        return TargetIndex(self.opened)
+        return TargetIndex(self.opened, progress=_watching.get())
 
     @cached_property
     def example_urls(self) -> tuple[str | None, ...]:

@@ -121,9 +121,10 @@ _VERSIONS = (
 
 def _where(load: float, runs: int) -> str:
     versions = ", ".join(f"{name} {found}" for name in _VERSIONS if (found := _version(name)))
+    how = "one fresh process each" if runs == 1 else f"medians of {runs} fresh processes in turn"
     return (
-        f"Measured {date.today()} on {os.cpu_count()} cores at load {load:.1f}, medians of {runs} "
-        f"fresh processes in turn. Python {platform.python_version()}, {versions}."
+        f"Measured {date.today()} on {os.cpu_count()} cores at load {load:.1f}, {how}.\n"
+        f"Python {platform.python_version()}, {versions}."
     )
 
 

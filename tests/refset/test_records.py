@@ -15,7 +15,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.refset.numbered_segment import Records
-from refexplorer.refset.opened_set import internals
+from refexplorer.refset.opened_set import internals, watched
 
 ROWS = 4
 ARRAY = {
@@ -263,3 +263,28 @@ def test_an_array_without_records_is_as_one_without_references(
         each.unlink()
     found = rx.open_references(store).diagnostics
     assert [each.code for each in found if each.severity != "info"] == codes
+
+
+@pytest.mark.parametrize(
+    "question", [lambda refs: refs.diagnostics, lambda refs: internals(refs).target_index]
+)
+def test_a_question_about_every_reference_can_be_watched_and_stopped(
+    store: Path, question: Callable[[rx.ReferenceSet], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("refexplorer.refset.opened_set._KEPT", 0)
+    seen: list[tuple[int, int]] = []
+
+    def stop(done: int, of: int) -> None:
+        seen.append((done, of))
+        if done == 2:
+            raise rx.RefexplorerError("stopped")
+
+    refs = rx.open_references(store)
+    with watched(stop), pytest.raises(rx.RefexplorerError, match="stopped"):
+        question(refs)
+    assert seen[-1] in ((2, 3), (2, 4))
+    (records,) = internals(refs).opened.segments
+    assert isinstance(records, Records)
+    assert not any(part.is_read for part in records.parts)
+    question(refs)
+    assert errors(refs) == errors(rx.open_references(store))

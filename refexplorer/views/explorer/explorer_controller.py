@@ -18,7 +18,7 @@ from refexplorer.core.text import counted, masked, masked_text, may_have_secrets
 from refexplorer.io.access import AccessPolicy, StorageOptions, allowed_names
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.refset.generated import Generated
-from refexplorer.refset.opened_set import internals
+from refexplorer.refset.opened_set import internals, watched
 from refexplorer.spec.references import Kind
 from refexplorer.views.code.cells import code
 from refexplorer.views.editor.specification import CodePage, code_page
@@ -40,7 +40,7 @@ from refexplorer.views.wire.context import (
     known,
     notes,
 )
-from refexplorer.views.wire.jobs import JobReport, Jobs, go_on
+from refexplorer.views.wire.jobs import JobReport, Jobs, steps_of
 from refexplorer.views.wire.requests import (
     Buffers,
     Count,
@@ -303,11 +303,7 @@ class ExplorerController:
     @job("facts")
     def facts(self, report: JobReport) -> SetFacts:
         """Count the references of a large set by kind, and its targets."""
-
-        def progress(done: int, of: int) -> None:
-            go_on(report, done, of, f"Counting {counted(of, 'file')} of references")
-
-        return self._facts(math.inf, progress)
+        return self._facts(math.inf, steps_of(report, "Counting references"))
 
     def _noted(self) -> Notes:
         counts = Counter[str]()
@@ -321,8 +317,8 @@ class ExplorerController:
     def notes(self, report: JobReport) -> Notes:
         """Check the references of the set."""
         references = counted(self.references.count, "reference")
-        report(None, None, f"Checking {references}")
-        return self._noted()
+        with watched(steps_of(report, f"Checking {references}")):
+            return self._noted()
 
     @request("notes.code")
     def explain_code(self, code: str) -> NoteExplained:

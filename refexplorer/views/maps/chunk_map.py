@@ -16,11 +16,11 @@ from refexplorer.core.text import counted
 from refexplorer.io.decode.sizes import Index
 from refexplorer.refset.chunk_grid import STATES, ChunkReferences, GridView, reduce
 from refexplorer.refset.moves import CHANGES
-from refexplorer.refset.opened_set import internals
+from refexplorer.refset.opened_set import internals, watched
 from refexplorer.verbs.differing import MARKS, Difference
 from refexplorer.views.health.health import unreadable
 from refexplorer.views.wire.context import ExplorerPart, FailureLog, ViewContext
-from refexplorer.views.wire.jobs import JobReport, go_on
+from refexplorer.views.wire.jobs import JobReport, go_on, steps_of
 from refexplorer.views.wire.requests import Buffers, Count, floats, job
 
 if TYPE_CHECKING:
@@ -218,7 +218,8 @@ class ChunkMap:
         grid = self._grid(path)
         present = counted(grid.array.chunk_count, "chunk")
         go_on(report, 1, _STEPS, f"Looking up {present}")
-        internals(self._refs).target_index  # noqa: B018  files are numbered by it
+        with watched(steps_of(report, "Numbering files")):
+            internals(self._refs).target_index  # noqa: B018  files are numbered by it
         outside = len(grid.outside)
         go_on(report, 2, _STEPS, f"Counting {present}")
         view = grid.view(axes, window, CELLS)

@@ -16,14 +16,14 @@ from refexplorer.checks.terms import CheckTerms
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import counted, masked_url
 from refexplorer.formats.columns.references import numbers_of, text_column
-from refexplorer.refset.opened_set import internals
+from refexplorer.refset.opened_set import internals, watched
 from refexplorer.refset.target_layout import TargetLayout, TargetRange
 from refexplorer.views.code.cells import code_of_check
 from refexplorer.views.health.health_controller import WORKERS, reading_of
 from refexplorer.views.maps.target_dates import TargetDates
 from refexplorer.views.maps.target_listing import Known, TargetListing, TargetQuery, TargetRow
 from refexplorer.views.wire.context import ExplorerPart, ViewContext
-from refexplorer.views.wire.jobs import JobReport, go_on
+from refexplorer.views.wire.jobs import JobReport, steps_of
 from refexplorer.views.wire.requests import Buffers, Count, floats, job
 
 if TYPE_CHECKING:
@@ -268,9 +268,8 @@ class TargetMapView:
     def _sort(self, report: JobReport) -> None:
         """Put all references in the order of their targets, if that was not done before."""
         references = counted(self._refs.count, "reference")
-        go_on(report, 0, 2, f"Sorting {references} by their files")
-        internals(self._refs).target_index  # noqa: B018  sorted when first asked for
-        go_on(report, 1, 2, "Sorted")
+        with watched(steps_of(report, f"Sorting {references} by their files")):
+            internals(self._refs).target_index  # noqa: B018  sorted when first asked for
 
     @job(
         "target.show",

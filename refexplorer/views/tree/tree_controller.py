@@ -18,7 +18,7 @@ from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.core.text import counted
 from refexplorer.formats.columns.references import text_column
 from refexplorer.refset.conventions import finer_levels
-from refexplorer.refset.opened_set import internals
+from refexplorer.refset.opened_set import internals, watched
 from refexplorer.refset.search import GLOB_MARKS, Matcher
 from refexplorer.refset.tree import Node
 from refexplorer.spec.codes import Severity
@@ -49,7 +49,7 @@ from refexplorer.views.tree.rows import (
     row,
 )
 from refexplorer.views.wire.context import ExplorerPart, ViewContext, held_axes, known
-from refexplorer.views.wire.jobs import JobReport, go_on
+from refexplorer.views.wire.jobs import JobReport, go_on, steps_of
 from refexplorer.views.wire.requests import Count, job, request
 
 if TYPE_CHECKING:
@@ -422,9 +422,9 @@ class TreeController:
     ) -> KeysFound:
         """Have the keys that refer to a target as rows, as the results of a search."""
         references = counted(self._refs.count, "reference")
-        go_on(report, None, None, f"Sorting {references} by their files")
-        try:
+        with watched(steps_of(report, f"Sorting {references} by their files")):
             index = internals(self._refs).target_index
+        try:
             found = TargetKeys(index, index.named(url))
         except KeyError:
             raise RefexplorerError(f"No reference points to {url!r}.") from None

@@ -12,6 +12,8 @@ from functools import partial
 from msgspec import Struct
 
 from refexplorer.core.errors import RefexplorerError
+from refexplorer.core.files import Progress
+from refexplorer.core.text import counted
 from refexplorer.io.fetch.background import stoppable
 from refexplorer.views.wire.requests import (
     Buffers,
@@ -49,6 +51,16 @@ def go_on(report: JobReport, done: int | None, of: int | None, label: str) -> No
     """Report the next step of work that cannot be left in the middle of one."""
     if not report(done, of, label):
         raise RefexplorerError(STOPPED)
+
+
+def steps_of(report: JobReport, label: str) -> Progress:
+    """Return what reports how many of all parts were read so far."""
+    go_on(report, None, None, label)
+
+    def read(done: int, of: int) -> None:
+        go_on(report, done, of, f"{label}: {done:,} of {counted(of, 'part')} so far")
+
+    return read
 
 
 @dataclass(eq=False)

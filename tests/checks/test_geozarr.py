@@ -57,7 +57,7 @@ def test_sound_sets_have_no_finding() -> None:
             "malformed-convention",
             "`spatial:transform` in `v/.zattrs",
         ),
-        ({"spatial_bbox": [2, 0, 1, 1]}, "malformed-convention", "the least x and y"),
+        ({"spatial_bbox": [2, 0, 1, 1]}, "malformed-convention", "the smallest x and y"),
         ({"spatial_registration": "cell"}, "malformed-convention", '"pixel" or "node"'),
         ({"proj_code": "4326"}, "malformed-convention", '"EPSG:4326"'),
         ({"proj_code": "EPSG:1"}, "crs-unusable", "The CRS EPSG:1 cannot be used"),

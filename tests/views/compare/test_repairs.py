@@ -56,7 +56,7 @@ def test_a_file_that_exists_is_kept(source: Path) -> None:
 
 def test_nothing_is_written_unseen(source: Path, tmp_path: Path) -> None:
     failed, _ = later(Host(source), "repair.write", output=str(tmp_path / "new.json"))
-    assert "is shown first" in failed["error"]
+    assert "first to see what would change" in failed["error"]
     assert not (tmp_path / "new.json").exists()
 
 

@@ -161,7 +161,7 @@ def test_a_point_is_named_by_place_labels_or_index(text: str, index: list[int]) 
         ("level=3", "no dimension level: it has time, lat, lon"),
         ("[1, 2]", "3 dimensions, not 2"),
         ("[9, 0, 0]", "time"),
-        ("somewhere", "no place"),
+        ("somewhere", "not a place"),
     ],
 )
 def test_a_point_that_is_none_is_told(text: str, said: str) -> None:

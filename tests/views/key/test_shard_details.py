@@ -101,7 +101,7 @@ def test_what_there_is_not(path: str, fields: Any, said: str, tmp_path: Path) ->
 
 def test_a_chunk_that_is_no_shard() -> None:
     answer, _ = ask(Host(DEMO / "sst.v1.json"), "key.shard", path="sst/0.0.0")
-    assert "are no shards" in answer["error"]
+    assert "are not shards" in answer["error"]
 
 
 def test_the_inspector_counts_both(tmp_path: Path) -> None:

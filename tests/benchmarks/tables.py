@@ -28,9 +28,9 @@ class Table(NamedTuple):
 
 
 _NAMES: Mapping[str, str] = {
-    "fsspec": "fsspec", "tuned": "fsspec, 128 at a time", "six": "fsspec, 128 at a time",
-    "virtualizarr": "VirtualiZarr", "obstore": "obstore", "alone": "codecs alone",
-    "jinja": "fsspec", "pyarrow": "pyarrow",
+    "virtualizarr_": "VirtualiZarr, 128 at a time", "virtualizarr": "VirtualiZarr",
+    "_tuned": "fsspec, 128 at a time", "_six": "fsspec, 128 at a time", "obstore": "obstore",
+    "alone": "codecs alone", "fsspec": "fsspec",
 }  # fmt: skip
 """What tables call the peers, by a word of their functions' names."""
 _CPU = (

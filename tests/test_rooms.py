@@ -17,6 +17,10 @@ from tests.helpers.measuring import least
 from tests.helpers.sources import PACKAGE, imported, modules
 
 TESTS = Path(__file__).parent
+JOINED = {"__init__", "registry", "static_html"}
+"""Modules of views that are no view."""
+OF_ONE_FILE = {path.stem for path in (PACKAGE / "views").glob("*.py")} - JOINED
+"""Views of one module, which nothing but the registry imports, or what stands right of them."""
 ROOMS: dict[str, tuple[set[str], ...]] = {
     "": (
         {"core"},
@@ -33,11 +37,11 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
     "views": (
         {"code"},
         {"wire"},
-        {"cost", "preview", "text"},
+        {"preview", "text"},
         {"health"},
         {"geo", "maps"},
         {"editor"},
-        {"exercises", "key", "overview", "versions"},
+        {"exercises", "key", *OF_ONE_FILE},
         {"compare"},
         {"tree"},
         {"static_html"},

@@ -292,7 +292,7 @@ class ReportBuilder:
             self._ledger.leave_out(path, sum(counts.get(state, 0) for state in left))
 
     def _finish_objects(self, is_joined: Callable[[str], bool] | None = None) -> None:
-        """Tell what the set lacks from what it has of another file."""
+        """Return what the set lacks from what it has of another file."""
         for (name, path), numbers in self._lacking_objects.items():
             states = self._ledger.counts(path) if path in self._arrays else {}
             is_whole = bool(states) and all(
@@ -360,7 +360,7 @@ class ReportBuilder:
                 group.file_count = joined.files
 
     def _has_misplaced(self, path: str) -> bool:
-        """Tell whether a range is wrong, so that it is not known what its file fills."""
+        """Return whether a range is wrong, so that it is not known what its file fills."""
         return LedgerState.WRONG_RANGE in self._ledger.counts(path)
 
     def _odd(self) -> Iterator[Finding]:

@@ -117,7 +117,7 @@ def _severities_text(findings: Sequence[Finding]) -> str:
 
 
 def reaches(severity: Severity, threshold: Severity) -> bool:
-    """Tell whether a finding is at least as grave as a threshold."""
+    """Return whether a finding is at least as grave as a threshold."""
     return _GRAVEST_FIRST.index(severity) <= _GRAVEST_FIRST.index(threshold)
 
 

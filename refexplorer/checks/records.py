@@ -219,7 +219,7 @@ _OF_ZARRAY = {
     "dtype", "byte-order", "rank", "shape", "ragged", "chunk-shape", "order", "filters",
     "fill_value", "lacking-object",
 }  # fmt: skip
-"""What stands in ``.zarray``; the rest in ``.zattrs``."""
+"""What is in ``.zarray``; the rest in ``.zattrs``."""
 
 
 class CauseKey(NamedTuple):
@@ -276,7 +276,7 @@ class FindingGroups:
         return group
 
     def has(self, code: str, path: str) -> bool:
-        """Say whether there is a finding of a code and an array."""
+        """Return whether there is a finding of a code and an array."""
         return any(key[:2] == (code, path) for key in self._groups)
 
     def findings(

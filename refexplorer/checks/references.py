@@ -198,7 +198,7 @@ class Unlisted:
     _n_more_files: int = 0
 
     def takes(self, part: Generated) -> bool:
-        """Say whether the keys of a gen item are too many to be listed."""
+        """Return whether the keys of a gen item are too many to be listed."""
         if self.most is None or part.count <= self.most:
             self.most = None if self.most is None else self.most - part.count
             return False
@@ -232,7 +232,7 @@ def blocks(
     stores: dict[int, ParquetStore] = {}
     for part in opened.parts:
         if isinstance(part, ParquetRecords):
-            # read apart from the set, which would keep it and note what is odd once more
+            # read apart from the set, which would keep it and note what is odd again
             apart = replace(part.store, findings=Findings())
             store = stores.setdefault(id(part.store), apart)
             yield from _of_records(opened, part, store, lost, has_keys)

@@ -113,7 +113,7 @@ class Waiver(NamedTuple):
         return self.code if self.array is None else f"{self.code} of {array_text(self.array)}"
 
     def has(self, finding: Finding) -> bool:
-        """Tell whether a finding is accepted."""
+        """Return whether a finding is accepted."""
         return finding.code == self.code and self.array in (None, array_of(finding))
 
 

@@ -40,7 +40,7 @@ class Readable(Protocol):
     """A source of bytes."""
 
     def read(self, size: int = -1, /) -> bytes:
-        """Return at most so many bytes, none at the end."""
+        """Return at most that many bytes, none at the end."""
 
 
 def read_within(stream: Readable, most: int) -> bytes:
@@ -129,7 +129,7 @@ class PlainStream(io.RawIOBase):
 class Files(Protocol):
     """How the files of a source are found and opened."""
 
-    guarded: bool  # Whether somebody else than who runs this process chose the source
+    guarded: bool  # Whether somebody else than the user of this process chose the source
 
     def place(self, name: str) -> Path:
         """Return the path that a name means; AccessError if it may not be opened."""
@@ -149,7 +149,7 @@ class Files(Protocol):
 
 
 class OwnFiles:
-    """The files of who runs this process: whatever the system lets them open."""
+    """The files of the user of this process: whatever the system lets them open."""
 
     guarded = False
 

@@ -51,7 +51,7 @@ class LostError(Exception):
     status: int | None = None  # Its exit status, negative for a signal; None if it is not known
 
     def ending_text(self) -> str:
-        """Say how it ended, as a clause without its subject."""
+        """Return how it ended, as a clause without its subject."""
         if self.status == _NO_MEMORY:
             return "took too much memory"
         if self.status is None or self.status >= 0:
@@ -261,12 +261,12 @@ class Answering:
 
 
 def is_child() -> bool:
-    """Say whether this process is a child itself."""
+    """Return whether this process is a child itself."""
     return _serving
 
 
 def has_processes() -> bool:
-    """Say whether this platform can start a child: a browser cannot, nor an embedded Python."""
+    """Return whether this platform can start a child: a browser cannot, nor an embedded Python."""
     return sys.platform not in ("emscripten", "wasi") and bool(sys.executable)
 
 

@@ -37,7 +37,7 @@ References = dict[str, Any]
 FileContents = dict[str, bytes]
 
 
-class Lesson(NamedTuple):
+class SetLesson(NamedTuple):
     """A lesson: its title, its steps in order, and the function that puts the fault into a set."""
 
     title: str
@@ -118,12 +118,12 @@ STEPS = {
 """The fields of a text in `lessons.toml`, and what they are called on the page."""
 
 
-def _lessons() -> dict[str, Lesson]:
+def _lessons() -> dict[str, SetLesson]:
     texts = tomllib.loads((FOLDER / "lessons.toml").read_text(encoding="utf-8"))
     lessons = {}
     for number, (name, spoil) in enumerate(_SPOILERS.items(), 1):
         steps = {title: texts[name][field].strip() for field, title in STEPS.items()}
-        lessons[name] = Lesson(f"Lesson {number}: {texts[name]['title']}", steps, spoil)
+        lessons[name] = SetLesson(f"Lesson {number}: {texts[name]['title']}", steps, spoil)
     return lessons
 
 

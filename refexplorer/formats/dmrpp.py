@@ -320,7 +320,7 @@ def _chunk_shape(storage: Element, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _is_filled(part: Element) -> bool:
-    """Say whether a chunk is nowhere in the file, and has the fill value alone."""
+    """Return whether a chunk is nowhere in the file, and has the fill value alone."""
     return "fillValue" in part.attrib and "offset" not in part.attrib
 
 

@@ -183,7 +183,7 @@ def _check_depth(text: str, limits: Limits) -> None:
 
 
 def is_deep(values: Iterable[object], levels: int) -> bool:
-    """Say whether a value is nested deeper than some levels."""
+    """Return whether a value is nested deeper than some levels."""
     level = [value for value in values if isinstance(value, dict | list)]
     for _ in range(levels):
         inner = (one.values() if isinstance(one, dict) else one for one in level)

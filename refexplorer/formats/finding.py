@@ -183,7 +183,7 @@ def _of_url_folder(
 
 
 def _parts_of(url: str) -> tuple[str, str]:
-    """Return the folder of a URL, and the name in it; a signature is no part of a name."""
+    """Return the folder of a URL, and the name in it; a signature is not a part of a name."""
     path, mark, query = url.partition("?") if is_web(url) else (url, "", "")
     parent, _, name = path.rstrip("/").rpartition("/")
     return parent if "://" in parent else parent + "/", masked_url(f"{name}{mark}{query}")
@@ -198,7 +198,7 @@ def locating(url: str, terms: OpeningTerms) -> Locate:
 
 _PART = re.compile(r"(.+)#([0-9]{1,6})")
 _MARK = "\ufeff"
-"""Tells the order of bytes at the start of a text, and is no part of it."""
+"""Tells the order of bytes at the start of a text, and is not a part of it."""
 _NAME_LENGTH = 4096
 """Characters that the path of a file has at most."""
 _TEXT_STARTS = ("{", "[", '"', "<", "'")
@@ -218,7 +218,7 @@ def read_source(
     progress: Progress | None = None,
     is_path: bool = False,
 ) -> Source:
-    """Find and read a source; one that is a path is no text, however it looks."""
+    """Find and read a source; one that is a path is not a text, however it looks."""
     with _terms(limits, files, progress, storage_options or {}, locate) as terms:
         return _of_path(str(source), terms) if is_path else _of_any(source, terms)
 
@@ -291,7 +291,7 @@ def _is_text(source: str) -> bool:
 
 
 def _names_files(source: str) -> bool:
-    """Say whether what begins like a text is the name of a file, or a pattern that fits some."""
+    """Return whether what begins like a text is the name of a file, or a pattern that fits some."""
     if len(source) > _NAME_LENGTH:
         return False
     with suppress(OSError, ValueError):
@@ -347,7 +347,7 @@ def _of_version(name: str, path: Path | None, terms: OpeningTerms) -> Source | N
 
 
 def _nowhere(name: str, path: Path, terms: OpeningTerms) -> SourceError:
-    """Say where a file was looked for, and which one was meant; a visitor learns neither."""
+    """Return where a file was looked for, and which one was meant; a visitor learns neither."""
     if terms.files.guarded:
         return SourceError(f"There is no file {_shown(name)}.")
     folder = path.absolute().parent
@@ -430,7 +430,7 @@ def _of_folder(name: str, path: Path, terms: OpeningTerms) -> Source:
 
 
 def _inside(path: Path, terms: OpeningTerms) -> str:
-    """Say which file of a folder to open; a visitor does not learn their names."""
+    """Return which file of a folder to open; a visitor does not learn their names."""
     names: list[str] = []
     with suppress(OSError):
         if not terms.files.guarded:

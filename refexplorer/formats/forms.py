@@ -156,7 +156,7 @@ def _left_out(name: str, why: Unread) -> LeftOut:
 
 
 class DmrppForm(SourceForm):
-    """References to the file that a DMR++ document describes, which lies beside it."""
+    """References to the file that a DMR++ document describes, which is beside it."""
 
     name = "DMR++"
 

@@ -145,7 +145,7 @@ class Source:
 
     @property
     def text(self) -> str | None:
-        """The JSON text, read anew each time it is asked for; None where there is none."""
+        """The JSON text, read again each time it is asked for; None where there is none."""
         if self.content is None:
             return None
         with self.content() as stream:
@@ -187,7 +187,7 @@ class Source:
 
 
 def _is_heavy(value: Mapping[str, Any] | None) -> bool:
-    """Say whether a parsed document is too large to travel, or holds what cannot."""
+    """Return whether a parsed document is too large to travel, or holds what cannot."""
     if value is None:
         return False
     sections = [value, *(each for each in value.values() if isinstance(each, Mapping))]
@@ -221,7 +221,7 @@ LONG = 2**16  # bytes from which a document is read in blocks
 class OpeningTerms:
     """How a source is opened."""
 
-    limits: Limits  # What it may cost
+    limits: Limits  # Resource limits
     # Who opens files of this machine: what it refuses is not to be opened in another way
     files: Files
     # Takes the bytes that were read so far and those of the whole, while much is read; what it
@@ -304,7 +304,7 @@ class SourceFolder:
         return cls(path.name, str(full.parent), str(full), path, version, files.filesystem)
 
     def has(self, name: str) -> bool:
-        """Say whether a file is in it; of a URL this asks the server."""
+        """Return whether a file is in it; of a URL this asks the server."""
         if self.local is not None:
             return (self.local / name).is_file()
         return bool(self.filesystem().exists(f"{self.path}/{name}"))

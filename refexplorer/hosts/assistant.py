@@ -168,7 +168,7 @@ class Assistant:
         }
 
     def diff(self, before: str, after: str) -> ToolAnswer:
-        """Tell what differs between two sets, by key."""
+        """Return what differs between two sets, by key."""
         one, other = self._set(before), self._set(after)
         difference = one.diff(other)
         rows = difference.rows(0, _ITEMS)

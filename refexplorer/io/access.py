@@ -53,7 +53,7 @@ class Place:
     is_hidden: bool = field(default=False, compare=False)
 
     def holds(self, other: Place) -> bool:
-        """Whether `other` is this place or lies inside it."""
+        """Whether `other` is this place or is inside it."""
         if (self.protocol, self.authority) != (other.protocol, other.authority):
             return False
         root = self.path.rstrip("/") + "/"
@@ -329,7 +329,7 @@ class Options:
         return f"; the storage_options without a place were sent to {where} only"
 
     def _is_elsewhere(self, place: Place) -> bool:
-        """Say whether the reference file came from another server of the same protocol."""
+        """Return whether the reference file came from another server of the same protocol."""
         home = self._home
         return (
             home is not None
@@ -461,7 +461,7 @@ class AccessPolicy:
         self._add(name)
 
     def resolve(self, url: str) -> str:
-        """Say where a target leads, allowed or not."""
+        """Return where a target leads, allowed or not."""
         return resolve(url, self.location)
 
     def place(self, url: str) -> Place:
@@ -558,7 +558,7 @@ class InternetPolicy(AccessPolicy):
 
 
 def _not_opened(path: str) -> AccessError:
-    """Refuse a file without a word on where a link in its path leads, or whether it is there."""
+    """Refuse a file silently on where a link in its path leads, or whether it is there."""
     return AccessError(
         f"{escape(path, _NAME_SHOWN)} is not opened on this page: start it with "
         f"`refexplorer serve` and this path, or with `--allow` and its folder.",

@@ -56,7 +56,7 @@ _METRES = {"m": 1.0, "metre": 1.0, "meter": 1.0, "metres": 1.0, "meters": 1.0, "
 
 
 def is_installed() -> bool:
-    """Say whether pyproj is."""
+    """Return whether pyproj is."""
     return importlib.util.find_spec("pyproj") is not None
 
 
@@ -114,7 +114,7 @@ def _crs_name(mapping: Mapping[str, Any]) -> str:
 
 
 def crs_problem(mapping: Mapping[str, Any]) -> str:
-    """Say why a CRS cannot be used; empty if it can, or if pyproj is not installed."""
+    """Return why a CRS cannot be used; empty if it can, or if pyproj is not installed."""
     try:
         if is_installed():
             _crs(mapping)
@@ -341,7 +341,7 @@ class GridPlaces(EarthPlaces):
         return next((place for place in near if self._holds(place, point)), None)
 
     def _holds(self, place: tuple[int, int], point: Floats) -> bool:
-        """Say whether a point is in a cell, seen in the plane that touches the earth there."""
+        """Return whether a point is in a cell, seen in the plane that touches the earth there."""
         i, j = place
         corners = self._corner(np.array([i, i, i + 1, i + 1]), np.array([j, j + 1, j + 1, j]))
         heights = corners @ point

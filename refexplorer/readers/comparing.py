@@ -92,7 +92,7 @@ def _specification(source: Source, contents: Contents) -> Verdict:
 
 
 def _refusal_of_form(reader: str, source: Source) -> str | None:
-    """Say why a reader reads nothing of such a form; None if it may."""
+    """Return why a reader reads nothing of such a form; None if it may."""
     if reader in ICECHUNK_BASES or source.form in (*DOCUMENTS, "parquet"):
         return None
     if reader == VIRTUALIZARR and source.form in ("DMR++", "VirtualiZarr", "data file", "Zarr"):

@@ -138,13 +138,13 @@ def _may_pad(template: str) -> bool:
 
 
 def _is_short(number: Number, dimensions: Mapping[str, Dimension]) -> bool:
-    """Say whether a number may have fewer digits than others: no key of a chunk is padded."""
+    """Return whether a number may have fewer digits than others: no key of a chunk is padded."""
     low, _ = _bounds(number, dimensions)
     return low < int(10 ** (number.width - 1))
 
 
 def _is_inside(number: Number, size: int, dimensions: Mapping[str, Dimension]) -> bool:
-    """Say whether a number of a key is between 0 and a size, whatever the dimensions are."""
+    """Return whether a number of a key is between 0 and a size, whatever the dimensions are."""
     low, high = _bounds(number, dimensions)
     return low >= 0 and high < size
 
@@ -176,7 +176,7 @@ def _count_between(dimension: Dimension, low: int, high: int) -> int:
 
 
 def has_plain_names(array: ArrayMeta) -> bool:
-    """Say whether all chunks are directly in the folder of the array."""
+    """Return whether all chunks are directly in the folder of the array."""
     return "/" not in array.prefix + array.separator
 
 

@@ -294,7 +294,7 @@ class ChunkReferences:
 
     @cached_property
     def outside(self) -> ChunkColumns:
-        """References of chunks that lie outside the grid: no reader looks at them."""
+        """References of chunks that are outside the grid: no reader looks at them."""
         return self._all.select(~self._is_inside)
 
     @cached_property
@@ -380,7 +380,7 @@ class ChunkReferences:
         ----------
         axes
             Up to two dimensions, for rows and columns; by default the two with most chunks. What
-            lies along the others is counted together.
+            is along the others is counted together.
         window
             ``(start, stop)`` for each dimension, in chunks; by default all.
         cells
@@ -532,7 +532,7 @@ def chunk_counts(opened: OpenedSet, array: ArrayMeta) -> StateCounts:
 
 
 def rejects(segment: Segment) -> bool | None:
-    """Say whether a segment rejects keys; None if it has too many to know."""
+    """Return whether a segment rejects keys; None if it has too many to know."""
     if isinstance(segment, Records):
         return len(segment.rejected_numbers()) > 0
     if not isinstance(segment, Generated):

@@ -43,7 +43,7 @@ class PyramidLevel(NamedTuple):
 
 
 def is_list_of(kind: Any, size: int, value: object) -> bool:
-    """Say whether a value is a list of so many finite numbers, or of so many texts."""
+    """Return whether a value is a list of so many finite numbers, or of so many texts."""
     if not isinstance(value, list) or len(value) != size:
         return False
     is_kind = all(isinstance(each, kind) and not isinstance(each, bool) for each in value)
@@ -51,7 +51,7 @@ def is_list_of(kind: Any, size: int, value: object) -> bool:
 
 
 def has_conventions(table: Table) -> bool:
-    """Say whether any attribute may be one of a convention: most sets have none."""
+    """Return whether any attribute may be one of a convention: most sets have none."""
     texts = filter(None, map(table.text, table.metadata))
     return any('"spatial:' in text or '"proj:' in text or '"layout"' in text for text in texts)
 
@@ -181,7 +181,7 @@ def _resolution(opened: OpenedSet, array: ArrayMeta) -> tuple[float, float] | No
 
 
 def _arrays_at(opened: OpenedSet, asset: str) -> Iterator[ArrayMeta]:
-    """Yield the array that a level names, or those of the group; coordinates are no levels."""
+    """Yield the array that a level names, or those of the group; coordinates are not levels."""
     array = opened.arrays.get(asset)
     folder = opened.tree.folder(asset)
     if array is not None:

@@ -92,7 +92,7 @@ def field_changes(key: str, before: object, after: object, at: str = "") -> Iter
 
 
 def _are_alike(before: object, after: object) -> bool:
-    """Say whether two lists hold as many objects each, such as codecs."""
+    """Return whether two lists hold as many objects each, such as codecs."""
     lists = isinstance(before, list) and isinstance(after, list) and len(before) == len(after)
     return lists and all(isinstance(part, dict) for part in [*before, *after])  # type: ignore[misc]
 
@@ -363,7 +363,7 @@ def _parsed(reference: Reference | None) -> object:
 
 
 def _are_near(segment: Segment, array: ArrayMeta) -> bool:
-    """Say whether a segment may have chunks of an array."""
+    """Return whether a segment may have chunks of an array."""
     folder = array.folder.rstrip("/")
     return is_within(folder, segment.folder) or is_within(segment.folder, folder)
 
@@ -470,7 +470,7 @@ def _made_by(part: Segment, twin: Segment | None, numbers: np.ndarray) -> np.nda
 
 
 def _may_have(after: OpenedSet, keys: list[str], twin: Segment | None) -> np.ndarray:
-    """Say which keys are worth being looked up in what is there beside the twin."""
+    """Return which keys are worth being looked up in what is there beside the twin."""
     column = text_column(keys)
     found = flags_of(pc.is_in(column, value_set=after.table.keys))
     for segment in after.segments:
@@ -487,7 +487,7 @@ def _has(after: OpenedSet, key: str) -> bool:
 
 
 def _is_twin(one: Segment, other: Segment) -> bool:
-    """Say whether two gen items write their keys in the same way."""
+    """Return whether two gen items write their keys in the same way."""
     if not (isinstance(one, Generated) and isinstance(other, Generated)):
         return False
     a, b = one.item, other.item

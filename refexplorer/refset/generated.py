@@ -206,7 +206,7 @@ def apply_overrides(
 
 
 def may_generate(made: Generated, keys: pa.LargeStringArray) -> np.ndarray:
-    """Say which keys look as if an item could make them, shape ``(n,)`` bool."""
+    """Return which keys look as if an item could make them, shape ``(n,)`` bool."""
     inverter = made.item.inverter
     if inverter is not None:
         return flags_of(pc.match_substring_regex(keys, f"(?s)^(?:{inverter.pattern})$"))
@@ -214,7 +214,7 @@ def may_generate(made: Generated, keys: pa.LargeStringArray) -> np.ndarray:
 
 
 def is_within(path: str, folder: str) -> bool:
-    """Say whether a path is a folder or inside it."""
+    """Return whether a path is a folder or inside it."""
     return prefix(path).startswith(prefix(folder))
 
 

@@ -119,14 +119,14 @@ def _out_of_order(one: _Sorted, two: _Sorted) -> np.ndarray:
 
 
 def _overlap(one: _Sorted, two: _Sorted) -> np.ndarray:
-    """Say which share bytes without being the same range."""
+    """Return which share bytes without being the same range."""
     shared = one.lengths > two.offsets - one.offsets
     differ = (one.offsets != two.offsets) | (one.lengths != two.lengths)
     return (one.targets == two.targets) & shared & differ
 
 
 def _look_like_ends(one: _Sorted, two: _Sorted) -> np.ndarray:
-    """Say where a length is the offset of the next range, as an end would be."""
+    """Return where a length is the offset of the next range, as an end would be."""
     found: np.ndarray = (one.targets == two.targets) & (one.lengths == two.offsets)
     return found & (one.offsets > 0)
 
@@ -277,7 +277,7 @@ def _texts(column: pa.Array) -> list[str]:
 
 
 def _is_one_letter(one: str, other: str) -> bool:
-    """Say whether texts differ by one letter: another, one more, one less, or two exchanged."""
+    """Return whether texts differ by one letter: another, one more, one less, or two exchanged."""
     while one and other and one[0] == other[0]:
         one, other = one[1:], other[1:]
     while one and other and one[-1] == other[-1]:

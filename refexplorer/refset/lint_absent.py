@@ -135,7 +135,7 @@ def _lint_array(array: ArrayMeta, missing: int | None, notes: KeyFindings) -> No
 
 
 def _reads_as(array: ArrayMeta) -> str:
-    """Say what a chunk without a reference reads as."""
+    """Return what a chunk without a reference reads as."""
     if array.fill_value is None:
         return "as the fill value is null, Zarr reads zeros"
     return f"Zarr reads the fill value {array.fill_value!r}"
@@ -221,7 +221,7 @@ def _is_coordinate(array: ArrayMeta, name: str) -> bool:
 
 
 def _has_files(chunks: ChunkReferences, along: np.ndarray) -> bool:
-    """Say whether references along an axis lead to different files, each with several places.
+    """Return whether references along an axis lead to different files, each with several places.
 
     In a store of Zarr, where each chunk is a file of its own, one that was never written is none.
     """
@@ -239,7 +239,7 @@ def _has_files(chunks: ChunkReferences, along: np.ndarray) -> bool:
 
 
 def _is_store(chunks: ChunkReferences) -> bool:
-    """Say whether targets are named as chunks of Zarr are."""
+    """Return whether targets are named as chunks of Zarr are."""
     urls = [url for url in chunks.urls[:2] if url]
     index = chunks.chunks.indices[0].tolist()
     names = {chunks.array.separator.join(map(str, index)), ".".join(map(str, index))}

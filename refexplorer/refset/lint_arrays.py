@@ -50,7 +50,7 @@ from refexplorer.spec.zarr_metadata import METADATA_NAMES, ArrayMeta, parse_meta
 
 
 class _Outside(NamedTuple):
-    """How many keys lie outside the grid of an array, and one of them."""
+    """How many keys are outside the grid of an array, and one of them."""
 
     array: ArrayMeta
     keys: int
@@ -151,7 +151,7 @@ def _are_in_one_folder(segment: Generated) -> bool:
 
 
 def _misplaced(opened: OpenedSet, folder: str, key: str) -> LintFinding | None:
-    """Say why a key that looks like a chunk is one of no array."""
+    """Return why a key that looks like a chunk is one of no array."""
     for path in folders_above(key):
         if (array := opened.arrays.get(path)) is not None:
             index = array.chunk_index(key)
@@ -269,7 +269,7 @@ def _is_zarr(opened: OpenedSet) -> bool:
 
 
 def _outside_arrays(opened: OpenedSet) -> list[Folder]:
-    """Return the folders that are no array and in none."""
+    """Return the folders that are not array and in none."""
     outside: dict[int, Folder] = {}
     for folder in opened.tree.folders:
         is_free = folder.parent is None or folder.parent.number in outside
@@ -457,7 +457,7 @@ def _exchanged(files: np.ndarray, columns: Columns, rows: np.ndarray) -> tuple[i
 
 
 def _are_alike(files: np.ndarray) -> bool:
-    """Say whether each file holds as many of the chunks."""
+    """Return whether each file holds as many of the chunks."""
     counts = np.unique(files, return_counts=True)[1]
     return bool(counts.min() == counts.max())
 
@@ -581,7 +581,7 @@ def _lint_dimensions(opened: OpenedSet, notes: KeyFindings) -> None:
 
 
 def _lint_copies(table: Table, key: str, notes: KeyFindings) -> None:
-    """Note what consolidated metadata say otherwise than the keys they are copies of."""
+    """Note what consolidated metadata say differently from the keys they are copies of."""
     folder, _, name = key.rpartition("/")
     if name not in (_CONSOLIDATED, "zarr.json"):
         return
@@ -621,7 +621,7 @@ def _copies(document: Mapping[str, object], name: str, folder: str) -> Iterator[
 
 
 def _is_copy(key: str, other: str) -> bool:
-    """Say whether a key holds consolidated metadata itself, or is of another Zarr version."""
+    """Return whether a key holds consolidated metadata itself, or is of another Zarr version."""
     name = key.rpartition("/")[2]
     return (
         name == _CONSOLIDATED

@@ -300,7 +300,7 @@ class Records(PickledByFields):
 
     @property
     def columns(self) -> Columns:
-        """All rows, `FAILED` ones too; put together anew each time."""
+        """All rows, `FAILED` ones too; put together again each time."""
         return joined_columns([part.columns for part in self.parts])
 
     @property
@@ -421,7 +421,7 @@ class Records(PickledByFields):
         return None if found is None else self._starts[found[0]] + found[1]
 
     def holds(self, key: str) -> bool:
-        """Say whether there is such a key; one record file is read."""
+        """Return whether there is such a key; one record file is read."""
         return self._find(key) is not None
 
     def get(self, key: str) -> Reference | None:

@@ -124,7 +124,7 @@ class OpenedSet:
         return None
 
     def holds(self, key: str) -> bool:
-        """Say whether there is such a key, also one whose template fails."""
+        """Return whether there is such a key, also one whose template fails."""
         return any(key.startswith(part.folder) and part.holds(key) for part in self.parts)
 
     def lookup(self, key: str) -> tuple[Segment, Reference] | None:

@@ -38,7 +38,7 @@ from refexplorer.spec.references import Inline, read_inline
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 CODES = {"offset": "bad-offset", "size": "bad-length"}
-"""What is found where a number of a column is no count of bytes."""
+"""What is found where a number of a column is not a count of bytes."""
 NO_COUNT = "not an integer number of bytes from 0 to 2**62 - 1"
 _BOTH = "has both `raw` and `path`; `raw` is used"
 _WHOLE = "has an offset but size 0, which means the whole file"
@@ -70,7 +70,7 @@ def read_rows(
 def note_bad_numbers(
     read: RecordColumns, stop: int, file: str, findings: Findings
 ) -> dict[str, np.ndarray]:
-    """Note offsets and sizes of byte ranges that are no whole numbers of bytes, or floats."""
+    """Note offsets and sizes of byte ranges that are not whole numbers of bytes, or floats."""
     ranged = ((read.codes >= 0) & (read.raw_codes < 0))[:stop]
     bad: dict[str, np.ndarray] = {}
     for name, numbers in (("offset", read.offsets), ("size", read.sizes)):

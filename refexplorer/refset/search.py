@@ -45,11 +45,11 @@ class Matcher:
         self._check(text)
 
     def may_be_in(self, folder: str) -> bool:
-        """Say whether a key in a folder or below it may match."""
+        """Return whether a key in a folder or below it may match."""
         return folder.startswith(self.start) or self.start.startswith(folder)
 
     def matches(self, keys: pa.Array) -> np.ndarray:
-        """Say which keys match, shape ``(n,)`` bool."""
+        """Return which keys match, shape ``(n,)`` bool."""
         if self._literal is not None:
             return flags_of(pc.match_substring(keys, self._literal))
         return flags_of(pc.match_substring_regex(keys, self._pattern))

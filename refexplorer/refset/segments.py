@@ -83,7 +83,7 @@ class Rejected(PickledByFields):
         return reason.finding(self.base + pointer(key), key)
 
     def touches(self, path: str) -> bool:
-        """Say whether keys below a path may be among them."""
+        """Return whether keys below a path may be among them."""
         return path in self._folders or any(_may_make(item, path) for item in self.items)
 
     def is_uncounted(self, path: str) -> bool:
@@ -109,7 +109,7 @@ NONE_REJECTED = Rejected()
 
 
 def _may_make(item: GenItem, path: str) -> bool:
-    """Say whether a gen item may make keys below a path."""
+    """Return whether a gen item may make keys below a path."""
     folder = f"{path}/" if path else ""
     return item.folder.startswith(folder) or folder.startswith(item.folder)
 
@@ -217,7 +217,7 @@ def _ranges(entries: Entries, document: Document, urls: UrlReader, errors: _Erro
 
 
 def _is_any_rendered(texts: pa.LargeStringArray) -> bool:
-    """Say whether rendering may change any of many texts; jinja2 changes line ends, too."""
+    """Return whether rendering may change any of many texts; jinja2 changes line ends, too."""
     blocks = spans_of(texts).blocks()
     return any(np.any(block == letter) for block in blocks for letter in b"{\r\n")
 
@@ -258,7 +258,7 @@ def _note_bad_url(bad: BadReference, position: int, entries: Entries, document: 
 def _values(
     entries: Entries, document: Document, urls: UrlReader, errors: _Errors
 ) -> tuple[np.ndarray, Columns]:
-    """Read the values that are no plain byte range; return their rows and references."""
+    """Read the values that are not plain byte range; return their rows and references."""
     builder = ColumnsBuilder()
     rows: list[int] = []
     for row, value in entries.values.items():
@@ -320,7 +320,7 @@ class Segment(Protocol):
         """Return the number of a key, or None."""
 
     def holds(self, key: str) -> bool:
-        """Say whether there is such a key; cheaper than its number where that is counted."""
+        """Return whether there is such a key; cheaper than its number where that is counted."""
 
     def get(self, key: str) -> Reference | None:
         """Return the reference of a key; None if there is none, or if it fails."""
@@ -330,7 +330,7 @@ class Segment(Protocol):
 
 
 def warn_of_failing(part: Segment, count: int) -> None:
-    """Warn that so many keys were not written, which nobody was told of when the set opened."""
+    """Warn that that many keys were not written, which nobody was told of when the set opened."""
     if count:
         warn(
             f"{count:,} of the {part.count:,} keys of {part.origin} are rejected and not "

@@ -503,7 +503,7 @@ class TargetIndex:
         return [self._pieces[part].key_at(row) for part, row in positions]
 
     def is_key(self, key: str, parts: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Say which rows of pieces are the one of a key, shape ``(n,)`` bool."""
+        """Return which rows of pieces are the one of a key, shape ``(n,)`` bool."""
         places = {part: self._pieces[part].row_of(key) for part in distinct(parts).tolist()}
         positions = zip(parts.tolist(), rows.tolist(), strict=True)
         return np.array([places[part] == row for part, row in positions], np.bool_)

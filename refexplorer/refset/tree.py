@@ -172,7 +172,7 @@ class Tree:
         return self._order[self._starts[folder.number] : self._starts[folder.number + 1]]
 
     def is_exact(self, folder: Folder) -> bool:
-        """Say whether `rows_in` has nothing of folders so deep that they were not made."""
+        """Return whether `rows_in` has nothing of folders so deep that they were not made."""
         return folder.path.count("/") < MAX_DEPTH - 1
 
     def rows_below(self, folder: Folder) -> np.ndarray:
@@ -232,7 +232,7 @@ class Tree:
         return int(self._bytes_before[folder.end] - self._bytes_before[folder.number])
 
     def type_of(self, folder: Folder) -> NodeType:
-        """Say whether a folder is an array, a group, or neither."""
+        """Return whether a folder is an array, a group, or neither."""
         key = prefix(folder.path)
         if self.table.find(key + ".zarray") is not None:
             return NodeType.ARRAY

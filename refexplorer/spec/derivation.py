@@ -25,7 +25,7 @@ SHOWN = 400  # characters of a name or text: a file may hold any
 @masks_repr
 @dataclass(frozen=True, slots=True)
 class Substitution:
-    """One ``{{ … }}`` of a template: where it stands in its text, and what came of it."""
+    """One ``{{ … }}`` of a template: where it is in its text, and what came of it."""
 
     start: int
     end: int

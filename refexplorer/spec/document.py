@@ -313,7 +313,7 @@ def _read_template(name: str, value: object, findings: Findings) -> Template | N
 
 
 def _unusable(name: object) -> str:
-    """Say why nothing can be called so; a dict may hold names that are no text."""
+    """Return why nothing can be called so; a dict may hold names that are not text."""
     if not isinstance(name, str):
         return f"A template name must be a string, not {_json_type(name)}."
     return f"jinja2 reserves the name `{name}`." if name in RESERVED else ""

@@ -22,7 +22,7 @@ _KEPT_PER_CODE = 50_000
 TOGETHER = 4
 """Diagnostics of one code that people are shown as one group, from this number on."""
 _READABLE_COLUMN = 200
-"""Beyond it a column of the first line is no help: kerchunk writes a whole set as one line."""
+"""Beyond it a column of the first line does not help: kerchunk writes a whole set as one line."""
 
 Hint = str | Callable[[], str]
 """What to do, or what finds it out when it is to be shown."""
@@ -295,7 +295,7 @@ def parts_of(pointer: str) -> list[str]:
 
 COMPARED = 100
 """Names that are compared at most: a file may hold any number of them."""
-_LONGEST = 40  # characters; a longer name is no slip of the pen, and costs too much to compare
+_LONGEST = 40  # characters; a longer name is not a slip of the pen, and costs too much to compare
 
 
 def suggest(name: str, known: Iterable[str], most: int = COMPARED) -> str:

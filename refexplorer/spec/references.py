@@ -40,7 +40,7 @@ class NodeType(StrEnum):
 
 
 def is_speakable(name: str) -> bool:
-    """Say whether a name can be written in an expression."""
+    """Return whether a name can be written in an expression."""
     return name.isidentifier() and name not in _KEYWORDS
 
 
@@ -86,7 +86,7 @@ _BLANK_ENDS = re.compile(r"(?:^|/) | (?:/|$)|[^/.]\.(?:/|$)")
 
 
 def unportable_key(key: str) -> str:
-    """Say why not every store takes a key; an empty text if each does."""
+    """Return why not every store takes a key; an empty text if each does."""
     if not key.isascii():
         return "The key is not ASCII: Zarr v2 allows no such key, and stores differ in its form."
     if len(key) > _LONGEST_KEY:
@@ -105,7 +105,7 @@ def unportable_key(key: str) -> str:
 
 
 def unportable_url(url: str) -> str:
-    """Say what readers do not all make alike of a URL; an empty text if there is nothing."""
+    """Return what readers do not all make alike of a URL; an empty text if there is nothing."""
     match = _PROTOCOL.match(url)
     written = match[1] if match else ""
     protocol = written.lower()
@@ -179,7 +179,7 @@ def odd_json(text: str) -> str:
 
 
 def _may_repeat(text: str) -> bool:
-    """Say whether a name may stand twice in an object."""
+    """Return whether a name may stand twice in an object."""
     names = re.findall(r'"([^"\\]*)"\s*:', text)
     return len(names) > len(set(names))
 
@@ -404,7 +404,7 @@ def _read_text(value: str, note: TakeNote) -> Reference:
 
 
 def is_encoded(value: bytes) -> bool:
-    """Say whether bytes in a set would be taken for base64 text."""
+    """Return whether bytes in a set would be taken for base64 text."""
     return value.startswith(BASE64_PREFIX.encode())
 
 

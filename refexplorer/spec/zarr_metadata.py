@@ -98,7 +98,7 @@ _HEX = re.compile(r"0x[0-9a-fA-F]+")
 
 
 def wrong_fill_value(dtype: np.dtype[np.generic], value: object, zarr_format: int) -> str:
-    """Say what a fill value must be instead, as the end of a sentence; ``""`` if it is one."""
+    """Return what a fill value must be instead, as the end of a sentence; ``""`` if it is one."""
     if value is None:
         return ""
     kind, is_number = dtype.kind, isinstance(value, int) and not isinstance(value, bool)
@@ -148,7 +148,7 @@ METADATA_NAMES = frozenset({".zarray", ".zgroup", ".zattrs", ".zmetadata", "zarr
 
 
 def is_metadata(key: str) -> bool:
-    """Say whether a key holds Zarr metadata, which is JSON."""
+    """Return whether a key holds Zarr metadata, which is JSON."""
     return key.rpartition("/")[2] in METADATA_NAMES
 
 
@@ -173,7 +173,7 @@ _ADDED = {
     "crc32c": 4,
     "adler32": 4,
 }
-"""Codecs that add so many bytes to what they are given, whatever it is."""
+"""Codecs that add that many bytes to what they are given, whatever it is."""
 _RANK = 64
 """Dimensions that NumPy's arrays have at most."""
 

@@ -509,7 +509,7 @@ class _Converter:
         return concatenated(list(self._changed_blocks("Reading")))
 
     def _same_blocks(self) -> Iterator[Table]:
-        """Yield the same once more; what was read is not read again."""
+        """Yield the same again; what was read is not read again."""
         changes = [] if self._inlining is None else [self._inlining.again]
         if self._outline is None:
             return self._blocks("Checking", changes, None)

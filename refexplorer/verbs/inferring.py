@@ -136,7 +136,7 @@ def infer(references: object, *, progress: Progress | None = None) -> Inference:
 
 
 def _is_complete(refs: ReferenceSet) -> bool:
-    """Say whether the document as given stands for the set: no template came at open time."""
+    """Return whether the document as given stands for the set: no template came at open time."""
     written = json.loads(b"".join(_source_blocks(refs.source))).get("templates")
     texts = {name: template.text for name, template in refs.templates.items()}
     return refs.source.form == "V0" or texts == (written or {})

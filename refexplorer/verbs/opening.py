@@ -88,7 +88,7 @@ def guarded_history(
 
 @contextmanager
 def owned_history(place: str, options: Mapping[str, Any]) -> Iterator[RepositoryHistory]:
-    """Lend the history of a repository that who runs this process opened."""
+    """Lend the history of a repository that the user of this process opened."""
     yield history(place, storage_options=options)
 
 
@@ -274,8 +274,8 @@ def _grouped(sets: Sequence[ReferenceSet], limits: Limits) -> ReferenceSet:
     findings = [each for refs in sets for each in refs.diagnostics if each.severity == "error"]
     if findings:
         warn(
-            f"{counted(len(findings), 'error')} of these sets are not in the set as a whole, such "
-            f"as: {findings[0]}",
+            f"{counted(len(findings), 'error')} of these sets are not listed in the joined set, "
+            f"such as: {findings[0]}",
             LeftOutWarning,
         )
     left_out = tuple(

@@ -283,7 +283,7 @@ class _JoinTerms:
                 yield from (((path, what), _text(value)) for what, value in joined_terms(meta))
 
     def ends_inside_a_chunk(self, dimension: str | None) -> bool:
-        """Tell whether nothing can follow: a chunk at its end is not full."""
+        """Return whether nothing can follow: a chunk at its end is not full."""
         for path, meta in self.arrays.items():
             names = meta.dimensions or ()
             if dimension in names and names != (path.rpartition("/")[2],):
@@ -310,7 +310,7 @@ def _dimension(files: Sequence[_JoinTerms]) -> str | None:
 def _barriers(
     rules: Sequence[Mapping[tuple[str, str], str]], names: Sequence[str]
 ) -> Iterator[Barrier]:
-    """Yield what some files have otherwise than most; a variable that is not there only once."""
+    """Yield what some files have differently from most; a variable that is not there only once."""
     keys = dict.fromkeys(key for each in rules for key in each)
     for variable, what in keys:
         values = [each.get((variable, what)) for each in rules]

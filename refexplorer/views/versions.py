@@ -10,7 +10,7 @@ from msgspec import Struct
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.verbs.differing import diff
 from refexplorer.verbs.opening import history, open_references
-from refexplorer.views.wire.context import RepositoryVersions, ViewContext
+from refexplorer.views.wire.context import ExplorerPart, RepositoryVersions, ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.requests import job
 
@@ -48,12 +48,12 @@ class VersionChanges(Struct, frozen=True):
     title: str  # The difference in one line
     # What `refexplorer.diff` found in the references: counts, rules, the first keys
     lines: tuple[str, ...]
-    # What Icechunk's transaction logs say; empty where one is no ancestor of the other
+    # What Icechunk's transaction logs say; empty where one is not an ancestor of the other
     logged: tuple[str, ...]
 
 
 class OwnVersions:
-    """The versions of a repository, for who runs this process."""
+    """The versions of a repository, for the user of this process."""
 
     def __init__(self, references: ReferenceSet) -> None:
         self._refs = references
@@ -63,7 +63,7 @@ class OwnVersions:
         return self._history().listing(most)
 
     def changes(self, before: str, after: str, is_wanted: Callable[[], bool]) -> tuple[str, ...]:
-        """Say what changed."""
+        """Return what changed."""
         return self._history().changes(before, after)
 
     def open(self, version: str, is_wanted: Callable[[], bool]) -> ReferenceSet:
@@ -79,7 +79,7 @@ class OwnVersions:
 def own_versions(references: ReferenceSet) -> RepositoryVersions | None:
     """Return who reads the versions of the repository of a set; None if it has none, or no place.
 
-    For who runs this process, and for nobody else.
+    For the user of this process, and for nobody else.
     """
     source = references.source
     is_known = source.repository is not None and source.place is not None
@@ -172,3 +172,9 @@ class VersionPicker:
 
 def _wanted(report: JobReport, label: str) -> Callable[[], bool]:
     return lambda: report(None, None, label)
+
+
+PART = ExplorerPart(
+    "versions", "Versions", "Versions", (VersionPicker,), look=False, alone=False,
+    recorded=("versions.list",),
+)  # fmt: skip

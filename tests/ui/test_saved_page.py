@@ -62,7 +62,7 @@ def opened(page: Page, path: Path, address: str = "") -> None:
 def test_tree_key_values_and_maps_are_there(saved: Path, page: Page) -> None:
     opened(page, saved)
     expect(page).to_have_title("sst.v1.json \N{MIDDLE DOT} refexplorer")
-    expect(page.get_by_text("All 60 keys are here.")).to_be_visible()
+    expect(page.get_by_text("All 60 keys are on this page.")).to_be_visible()
     frame = looked_at(page, "Values").get_by_title("The dataset as xarray shows it").content_frame
     expect(frame.get_by_text("xarray.Dataset", exact=True)).to_be_visible()
     page.get_by_role("treegrid").get_by_role("row").filter(has_text="sst").first.click()
@@ -299,7 +299,7 @@ def test_the_editor_is_one_file_too(page: Page, tmp_path: Path) -> None:
     rx.TemplateEditor(text).to_html(path, name=HOSTILE)
     page.goto(path.as_uri())
     editor = page.get_by_role("region", name="Template editor", exact=True)
-    expect(page.get_by_text("All 3 keys are here.")).to_be_visible()
+    expect(page.get_by_text("All 3 keys are on this page.")).to_be_visible()
     rows = editor.get_by_role("grid", name="V0 keys")
     expect(rows).to_contain_text("onerror=alert(1)>/2.nc")
     rows.get_by_role("row").filter(has_text="x/1").click()

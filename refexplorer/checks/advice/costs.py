@@ -112,7 +112,7 @@ def _places_of_chunks(places: range, axis: ChunkAxis, numbers: np.ndarray) -> np
 
 
 def is_countable(array: ArrayMeta) -> bool:
-    """Say whether the values of an array's chunks can be counted in columns."""
+    """Return whether the values of an array's chunks can be counted in columns."""
     return max(array.shape, default=0) < _COUNTED and math.prod(array.chunks) < _COUNTED
 
 
@@ -222,7 +222,7 @@ class ArrayCosts:
         """Whether all chunks with a reference are byte ranges of uncompressed, whole chunks."""
         grid = ChunkReferences(opened, array)
         if not is_countable(array):
-            why = "the array or a chunk has more values than are counted"
+            why = "the array or a chunk has too many values to count"
             self.costs = [_unknown_cost(name, part, why) for name, part in parts]
         elif not grid.complete:
             length = _length_by_arithmetic(opened, array)
@@ -257,7 +257,7 @@ class ArrayCosts:
         return [each.cost(name) for each, (name, _) in zip(running, parts, strict=True)]
 
     def _is_alike(self, chunks: ChunkColumns) -> bool:
-        """Say whether some chunks are byte ranges of uncompressed, whole chunks."""
+        """Return whether some chunks are byte ranges of uncompressed, whole chunks."""
         if (size := self.array.encoded_size) is None:
             return False
         return bool((chunks.offsets >= 0).all()) and bool((chunks.lengths == size).all())
@@ -503,5 +503,5 @@ def metadata_elsewhere(opened: OpenedSet) -> int:
 
 
 def has_consolidated(opened: OpenedSet, group: str) -> bool:
-    """Say whether a group of Zarr v2 has consolidated metadata."""
+    """Return whether a group of Zarr v2 has consolidated metadata."""
     return f"{prefix(group)}.zmetadata" in opened.table.metadata

@@ -165,7 +165,7 @@ class Reads:
 
 
 def _begins(column: np.ndarray) -> np.ndarray:
-    """Say where another value begins than the one before, shape ``(n,)`` bool."""
+    """Return where another value begins than the one before, shape ``(n,)`` bool."""
     is_new = np.ones(len(column), np.bool_)
     is_new[1:] = column[1:] != column[:-1]
     return is_new
@@ -308,7 +308,7 @@ class RunningReads:
 
 
 def _last_request(columns: tuple[np.ndarray, ...]) -> np.ndarray:
-    """Say which ranges of one file the last request has; all where it cannot be cut off."""
+    """Return which ranges of one file the last request has; all where it cannot be cut off."""
     _, offsets, lengths = columns
     starts, _ = Reads(*columns).requests(OURS)
     if len(starts) and not (offsets < 0).any():

@@ -165,7 +165,7 @@ def inline_coordinates(
 
 
 def _inlining_text(arrays: Sequence[ArrayMeta], coordinates: Sequence[str]) -> str:
-    """Say how others bring coordinates into a set; kerchunk's function is for Zarr v2 alone."""
+    """Return how others bring coordinates into a set; kerchunk's function is for Zarr v2 alone."""
     names = [path.rpartition("/")[2] for path in coordinates]
     dotted = [path.replace("/", ".") for path in coordinates]
     loaded = f"VirtualiZarr, when the set is made: loadable_variables={names!r}"
@@ -200,7 +200,7 @@ def subchunk(
 
 
 def asked_apart(cost: AccessCost) -> Iterator[AdviceFinding]:
-    """Find ranges that lie next to each other in their file and are asked for one by one."""
+    """Find ranges that are next to each other in their file and are asked for one by one."""
     now, merged = cost.reader(ZARR), cost.reader(OURS)
     if not now.requests or not now.seconds or not merged.requests or not merged.seconds:
         return
@@ -279,7 +279,7 @@ def _copy_code_text(cost: AccessCost) -> str:
 
 
 def _copy_text(full: AccessCost, place: Connection) -> str:
-    """Say what a copy of an array takes, or nothing where that is not known."""
+    """Return what a copy of an array takes, or nothing where that is not known."""
     seconds = copy_seconds(full, place)
     return "" if seconds is None else f" Writing a copy takes about {seconds:.2g} s."
 

@@ -86,7 +86,7 @@ def told(mine: SetArray, held: InlineArray, name: str) -> np.ndarray | None:
 
 
 def is_same(ours: Any, theirs: float) -> Any:
-    """Say whether values of coordinates are the same."""
+    """Return whether values of coordinates are the same."""
     return np.abs(ours - theirs) <= 1e-6 * max(abs(theirs), 1)
 
 

@@ -1,4 +1,4 @@
-"""Where the arrays of a file lie in those of the set, and what references to them should be."""
+"""Where the arrays of a file are in those of the set, and what references to them should be."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Origins:
         return found
 
     def knows_values(self, dimension: SetDimension) -> bool:
-        """Say whether the set holds a coordinate of which the file has a part."""
+        """Return whether the set holds a coordinate of which the file has a part."""
         sides = self._sides(dimension)
         if sides is None or sides[0].meta.dimensions != (dimension[1],):
             return False
@@ -124,7 +124,7 @@ class Origins:
         return starts[0] if len(starts) == 1 else None
 
     def _holds(self, dimension: SetDimension, start: int) -> bool:
-        """Say whether the coordinate that the set holds begins there as in the file."""
+        """Return whether the coordinate that the set holds begins there as in the file."""
         if (sides := self._sides(dimension)) is None:
             return False
         ours, held, native, filed = sides

@@ -235,7 +235,7 @@ def _of_array(
 
 
 def _tells(block: ManifestVersions) -> bool:
-    """Say whether any version was written down."""
+    """Return whether any version was written down."""
     return bool(block.modified.any() or pc.any(pc.not_equal(block.etags, "")).as_py())
 
 

@@ -1,7 +1,7 @@
 """The manifests of a snapshot, read when their chunks are asked for.
 
-Which manifests an array has, how many chunks each of them holds and where these lie in the grid
-stands in the snapshot itself.
+Which manifests an array has, how many chunks each of them holds and where these are in the grid
+is in the snapshot itself.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def readable_later(
 
 
 def _fits(file: ManifestFile, array: ArrayMeta) -> bool:
-    """Say whether the chunks of a manifest are counted, and inside the grid of its array."""
+    """Return whether the chunks of a manifest are counted, and inside the grid of its array."""
     return (
         file.chunks is not None
         and array.chunk_count <= INT64_MAX

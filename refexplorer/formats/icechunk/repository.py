@@ -210,7 +210,7 @@ def _kind_of(store: object) -> str:
 
 
 def is_repository(path: Path) -> bool:
-    """Say whether a folder looks like an Icechunk repository."""
+    """Return whether a folder looks like an Icechunk repository."""
     return (path / "snapshots").is_dir() and (path / "manifests").is_dir()
 
 
@@ -300,7 +300,7 @@ def open_version(
 
 
 def is_icechunk(given: object) -> bool:
-    """Say whether an object is one of the package icechunk that leads to a snapshot."""
+    """Return whether an object is one of the package icechunk that leads to a snapshot."""
     kind = type(given)
     kinds = ("Repository", "Session", "ForkSession", "IcechunkStore")
     return kind.__module__.partition(".")[0] == "icechunk" and kind.__name__ in kinds

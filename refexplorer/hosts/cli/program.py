@@ -182,7 +182,7 @@ def open_set(
 
 
 def fetched_text(fetched: ReadAmount) -> str:
-    """Say what was read of data files to make references."""
+    """Return what was read of data files to make references."""
     requests = counted(fetched.requests, "request")
     return f"{size_text(fetched.bytes)} of {size_text(fetched.size)} in {requests}"
 

@@ -230,7 +230,6 @@ class Exercises(TemplateEditor):
         solutions and its wrong answers, in any spacing, with all hints. Judging other texts
         needs Python; for those, the page says that they cannot be judged.
 
-
         Parameters
         ----------
         path

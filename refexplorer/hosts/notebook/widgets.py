@@ -22,7 +22,7 @@ from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.preview.values import cache_of
-from refexplorer.views.registry import EXPLORER, described, part_named
+from refexplorer.views.registry import EXPLORER, PARTS, described, part_named
 from refexplorer.views.static_html import explorer_html, explorer_text
 from refexplorer.views.wire.requests import SourceChanged, event, question
 
@@ -363,9 +363,11 @@ def explore(source: object, *, part: str = EXPLORER, **options: Any) -> Referenc
     kinds: tuple[type[ReferencesWidget], ...] = (Explorer, KeyTree, KeyInspector, ArrayPreview)
     kinds += (ChunkGrid, TargetMap, SetComparison)
     widgets = {each._part: each for each in kinds}
-    if part not in widgets:
-        raise RefexplorerError(f"There is no part {part!r}; use one of {', '.join(widgets)}.")
-    return widgets[part](source, **options)
+    names = [*widgets, *(each.name for each in PARTS if each.alone and each.name not in widgets)]
+    if part not in names:
+        raise RefexplorerError(f"There is no part {part!r}; use one of {', '.join(names)}.")
+    kind = widgets.get(part) or type("ViewWidget", (ReferencesWidget,), {}, part=part)
+    return kind(source, **options)
 
 
 def _open(name: str, source: object, options: dict[str, Any]) -> ReferenceSet:

@@ -126,7 +126,7 @@ def _shared() -> Openings:
 
 
 def is_local(source: str) -> bool:
-    """Tell whether a source is a path of this machine."""
+    """Return whether a source is a path of this machine."""
     return protocol_of(source) in (None, "file")
 
 
@@ -184,7 +184,7 @@ class Library:
         }
 
     def needs_consent(self, source: str) -> bool:
-        """Tell whether a source is a path of this machine that was not allowed yet."""
+        """Return whether a source is a path of this machine that was not allowed yet."""
         if source in self.offers or not is_local(source):
             return False
         try:

@@ -29,7 +29,15 @@ from refexplorer.hosts.page.openings import OpeningWatch
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.explorer.explorer_controller import ExplorerController
-from refexplorer.views.registry import EDITOR, EXPLORER, SCREENS, addressed, described, screens
+from refexplorer.views.registry import (
+    EDITOR,
+    EXPLORER,
+    PARTS,
+    SCREENS,
+    addressed,
+    described,
+    screens,
+)
 from refexplorer.views.wire.requests import (
     Buffers,
     Bytes,
@@ -238,8 +246,8 @@ class Frame(JSComponent):
 
 _NAMES = [
     "key", "slice", "part", "mode", "axes", "colours", "limits", "raw", "find", "kinds",
-    "list", "only", "notes", "by", "map", "earth", "beside", "files", "cost", "other", "changes",
-    "gone",
+    "list", "only", "notes", "by", "other", "changes", "gone",
+    *(name for part in PARTS for name in part.address),
 ]  # fmt: skip
 """What an address says of the explorer, which has the same names in ``shared/place.ts``."""
 
@@ -270,7 +278,7 @@ class Address:
 
 
 def is_shareable(source: str) -> bool:
-    """Tell whether an address may name a source: not if it carries a password or a signature."""
+    """Return whether an address may name a source: not if it carries a password or a signature."""
     return masked_text(source) == source
 
 
@@ -361,7 +369,7 @@ class ServedPage:
         )
 
     def _explore(self, references: ReferenceSet) -> None:
-        """Make the explorer anew; the other views stay as they are."""
+        """Make the explorer again; the other views stay as they are."""
         library = self._library
         explorer: ExplorerView = ExplorerView(
             references,

@@ -137,7 +137,7 @@ def _list(value: object) -> list[object]:
 
 
 def is_installed(name: str, zarr_format: int) -> bool:
-    """Say whether a codec of this name can be used."""
+    """Return whether a codec of this name can be used."""
     from numcodecs.registry import codec_registry, entries
 
     short = name.removeprefix("numcodecs.")

@@ -235,7 +235,7 @@ class ShardCodec:
         return [data[offset : offset + length] for offset, length in present]
 
     def is_index(self, data: bytes, start: int) -> bool:
-        """Say whether a part that was read is the index."""
+        """Return whether a part that was read is the index."""
         return self.leads and start == 0 and len(data) == self.size
 
     def read(self, data: bytes) -> tuple[np.ndarray, np.ndarray]:
@@ -397,7 +397,7 @@ class ChunkGuard:
         self._shards: dict[_ChunkKind, ShardCodec | None] = {}
 
     def is_free(self, array: ArrayMeta, data: bytes) -> bool:
-        """Say whether a chunk may be decoded as it is, as far as that is known at once."""
+        """Return whether a chunk may be decoded as it is, as far as that is known at once."""
         found = self._steps_of(array)
         return bool(found) and self._fits(found, data)
 
@@ -428,7 +428,7 @@ class ChunkGuard:
         return data
 
     def _fits(self, found: list[Step], data: bytes) -> bool:
-        """Say whether no step can make too much, before any is taken."""
+        """Return whether no step can make too much, before any is taken."""
         size, given = len(data), data if data else None
         for step in found:
             if step.stage.name == VALUES:

@@ -95,7 +95,7 @@ def check_start(head: bytes, place: Place) -> None:
 
 
 def is_text(data: bytes) -> bool:
-    """Say whether bytes may be from the middle of UTF-8 text without control characters."""
+    """Return whether bytes may be from the middle of UTF-8 text without control characters."""
     inside = data[:3].lstrip(bytes(range(0x80, 0xC0))) + data[3:]
     try:
         getincrementaldecoder("utf-8")().decode(inside)

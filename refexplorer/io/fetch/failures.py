@@ -184,7 +184,7 @@ def _tls(error: BaseException) -> str:
 
 
 def _advice(place: Place) -> str:
-    """Say which option would help, where there is one."""
+    """Return which option would help, where there is one."""
     options = _CREDENTIALS.get(place.protocol)
     if options is None:
         return ""
@@ -238,7 +238,7 @@ def as_internal_error(what: str) -> Iterator[None]:
 
 
 def internal_error(what: str, error: Exception) -> InternalError:
-    """Return what is said of an error that only a bug can raise."""
+    """Return the text about an error that only a bug can raise."""
     cause = f"{type(error).__name__}: {error}"
     return InternalError(
         f"Reading {what} failed inside refexplorer ({cause}); this is a bug, please report it."

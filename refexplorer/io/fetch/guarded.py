@@ -172,7 +172,7 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]
     ) -> bytes:
         """Return a byte range."""
         if versioned.is_s3(self._filesystem) and end is not None and not named:
-            # which notes each piece, so that a slow line is no stalled one
+            # which notes each piece, so that a slow line is not a stalled one
             work = versioned.read(self._filesystem, path, start or 0, end)
             return cast(bytes, self._in_time(path, work)[0])
         return cast(bytes, self._ask("cat_file", path, start=start, end=end, **named))
@@ -350,7 +350,7 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
             if head.size is not None and head.size <= PROBE:
                 return io.BytesIO(head.cut())
             if head.size is not None:
-                begun = head.cut()  # which is not read once more
+                begun = head.cut()  # which is not read again
         try:
             most = self._limit - len(begun)
             data = self._asked(place, self._reader.read(place, len(begun), None, most))

@@ -327,7 +327,7 @@ async def _retry(
     for attempt in range(ATTEMPTS - 1):
         try:
             return await ask(*asked, **named)
-        except TruncatedAnswer:  # asked for once more only: a cache that has it repeats it
+        except TruncatedAnswer:  # asked for again only: a cache that has it repeats it
             if was_truncated:
                 raise
             was_truncated = True
@@ -341,7 +341,7 @@ async def _retry(
 
 
 def _is_lasting(error: Exception) -> bool:
-    """Say whether a connection cannot be made, now or a moment later."""
+    """Return whether a connection cannot be made, now or a moment later."""
     if isinstance(error, aiohttp.ClientConnectorError) and not isinstance(error, _LASTING):
         return not isinstance(error.os_error, ConnectionResetError | TimeoutError)
     return isinstance(error, _LASTING)

@@ -164,7 +164,7 @@ class _FetchRun:
                     data = await self._targets.read(request.place, request.start, request.end)
                 except Exception as error:  # each protocol has errors of its own
                     self._fail(request, error)
-                else:  # an error of who is given it is no failure of the target
+                else:  # an error of who is given it is not a failure of the target
                     self._finish(request, data)
 
         async with asyncio.TaskGroup() as group:

@@ -264,7 +264,7 @@ async def in_thread(call: Callable[..., Answer], *given: Any, **named: Any) -> A
 
 
 def is_s3(filesystem: Any) -> bool:
-    """Say whether a filesystem reads S3."""
+    """Return whether a filesystem reads S3."""
     return hasattr(filesystem, "_call_s3")
 
 

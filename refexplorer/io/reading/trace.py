@@ -518,7 +518,7 @@ class Tracer:
 
 
 def place_text(reference: Reference) -> str:
-    """Say where the bytes of a reference are."""
+    """Return where the bytes of a reference are."""
     if isinstance(reference, Range):
         end = reference.offset + reference.length
         return f"Bytes {reference.offset:,} to {end:,} of {escape(reference.url or '', SHOWN)}."

@@ -200,7 +200,7 @@ def _blocks(
 
 
 def _same(wanted: Columns, found: Columns) -> bool:
-    """Say whether two columns hold the same references to targets, row by row."""
+    """Return whether two columns hold the same references to targets, row by row."""
     first, second = wanted.targets, found.targets
     if len(first) != len(second) or (first < 0).any() or (second < 0).any():
         return False
@@ -217,7 +217,7 @@ def _same(wanted: Columns, found: Columns) -> bool:
 
 
 def urls_read_back(texts: Iterable[str], urls: Iterable[str], templates: Mapping[str, str]) -> bool:
-    """Say whether each jinja-str is read as the URL that it stands for."""
+    """Return whether each jinja-str is read as the URL that it stands for."""
     reader = UrlReader(read_document({"version": 1, "templates": templates}))
     try:
         return all(reader.read(text) == url for text, url in zip(texts, urls, strict=True))
@@ -300,7 +300,7 @@ def find_templates(urls: Sequence[str], uses: Sequence[int], heads: Iterable[str
 
 
 def _saves(text: str, used: int) -> bool:
-    """Say whether a template of a name of two letters is shorter than the text in its places."""
+    """Return whether a template of a name of two letters is shorter than the text in its places."""
     return len(text) <= LONGEST and used * (len(text) - _BRACES - 2) > len(text) + _DEFINITION + 2
 
 

@@ -117,7 +117,7 @@ _ROW = np.dtype(
 
 
 class _Spooled(NamedTuple):
-    """Where rows stand in the file, and how many bytes of texts behind them."""
+    """Where rows are in the file, and how many bytes of texts behind them."""
 
     offset: int
     rows: int

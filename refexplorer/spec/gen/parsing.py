@@ -47,7 +47,7 @@ def extents_of(item: GenItem) -> Extents:
 
 
 def cannot_fail(item: GenItem) -> bool:
-    """Say whether all keys of an item are sure to be made; it has one at least."""
+    """Return whether all keys of an item are sure to be made; it has one at least."""
     known = extents_of(item)
     texts, sizes = (item.key, item.url), (item.offset, item.length)
     return all(map(known.makes_texts, texts)) and all(map(known.makes_sizes, sizes))
@@ -65,7 +65,7 @@ class Extents:
     texts: Mapping[str, int] = field(default_factory=dict)
 
     def makes_texts(self, template: Template) -> bool:
-        """Say whether a template is sure to make a text that a file can hold."""
+        """Return whether a template is sure to make a text that a file can hold."""
         if not self._is_bounded(template):
             return False
         try:
@@ -75,7 +75,7 @@ class Extents:
         return chars is not None and chars <= self.limits.template_chars
 
     def makes_sizes(self, template: Template | None) -> bool:
-        """Say whether a template is sure to make a whole number of bytes."""
+        """Return whether a template is sure to make a whole number of bytes."""
         if template is None:
             return True
         if len(template.parts) != 1 or not self._is_bounded(template):
@@ -132,7 +132,7 @@ class Extents:
         return inner._chars_of(template) if len(inner.texts) == len(arguments) else None
 
     def bounds(self, form: syntax.Form) -> IntegerBounds | None:
-        """Return the least and the greatest value; None if it may fail or is no whole number."""
+        """Return the least and the greatest value; None if it may fail or is not a whole number."""
         found = self._bounds(form)
         return found if found is not None and fit(found) else None
 

@@ -46,7 +46,7 @@ _WITHOUT = [LedgerState.EMPTY, LedgerState.UNTOUCHED]
 def is_replaceable(
     ledger: Ledger, path: str, numbers: np.ndarray, is_free: np.ndarray, is_moved: np.ndarray
 ) -> np.ndarray:
-    """Say which chunks may get another reference: what is not bad keeps its own."""
+    """Return which chunks may get another reference: what is not bad keeps its own."""
     states = ledger.at(path, numbers)
     # values that the set holds, and that differ from the file's, are the set's own choice
     is_bad = BAD_STATES[states] & (states != LedgerState.WRONG_VALUES)

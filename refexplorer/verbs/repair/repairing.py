@@ -155,8 +155,8 @@ class Repair:
     ) -> int:
         """Write the repaired set; return how many keys were written.
 
-        It is read back, compared with `references` and verified once more before it gets its name
-        as it was written. In V1, templates and gen items are inferred again: a repaired key is
+        Before it gets its name, it is read back, compared with `references`, and verified again.
+        In V1, templates and gen items are inferred again: a repaired key is
         explicit where no item makes it.
 
         Parameters
@@ -308,7 +308,7 @@ def repair(
         Pairs of old and new starts of URLs, for files that were moved; the first match is applied.
     values, allow, storage_options, watch
         As `ReferenceSet.verify` has them; the files are read once for each round, of which there
-        are at most five, and once more for what was written.
+        are at most five, and again for what was written.
     form, overwrite
         As `refexplorer.Conversion` has them.
 

@@ -11,7 +11,7 @@ from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import escape
 from refexplorer.views.compare.compare_controller import ChangeRow, change_row
 from refexplorer.views.health.health_controller import GRANTS, reading_of, watched
-from refexplorer.views.wire.context import ViewContext
+from refexplorer.views.wire.context import ExplorerPart, ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.requests import Count, job
 
@@ -84,7 +84,7 @@ class Repairing:
         )
 
     def _proposed(self) -> str:
-        """Return a path that does not exist, beside the set where that lies on this machine."""
+        """Return a path that does not exist, beside the set where that is on this machine."""
         location, name = self._refs.source.location, Path(self._refs.source.name)
         folder = Path(location) if location and Path(location).is_dir() else Path.cwd()
         suffix = name.suffix if name.suffix in _WRITTEN else ".json"
@@ -104,3 +104,6 @@ class Repairing:
         keys = self._found.write(path)
         self._did(f"rx.repair(refs, {str(path)!r})")
         return RepairWritten(str(path), keys)
+
+
+PART = ExplorerPart("repair", "Repair", "Repair", (Repairing,), look=False, alone=False)

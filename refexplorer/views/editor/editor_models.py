@@ -42,7 +42,7 @@ class Task(Struct, frozen=True):
     title: str
     topic: str
     level: int  # 1 to 3
-    task: str  # What to do; what is code stands in backquotes
+    task: str  # What to do; what is code is in backquotes
     given: str | None  # A text to read; null for none
     hints: tuple[str, ...]
     ask: str | None  # What `hint` shows next, as a question or a word; null where all is shown

@@ -135,7 +135,7 @@ class GivenAnswer:
         ]
 
     def _once(self, make: Callable[[], _Made], *asked: object) -> _Made:
-        """Return what was made for the same before: of a solution each answer asks it anew."""
+        """Return what was made for the same before: of a solution each answer asks it again."""
         name = json.dumps(asked)
         if name not in self._made:
             self._made[name] = make()
@@ -237,7 +237,7 @@ def _near(key: str, found: ReferenceSet, wanted: ReferenceSet) -> str | None:
 
 
 def _text_difference(found: str, right: str) -> str | None:
-    """Say which field of a JSON object differs; of other texts, that they differ."""
+    """Return which field of a JSON object differs; of other texts, that they differ."""
     if meaning(found) == meaning(right):
         return None
     try:

@@ -48,7 +48,7 @@ QUESTIONS = ("Is something wrong?", "Where?", "What?", "Hint", "Another hint")
 
 
 def told(fault: Fault, stage: TellingStage) -> str:
-    """Return what is said of a fault at a stage."""
+    """Return the text about a fault at a stage."""
     if stage is TellingStage.NOTHING:
         return "Not solved yet."
     if stage is TellingStage.THAT:
@@ -86,7 +86,7 @@ def notes_told(
 
 
 class Hinted(Struct, frozen=True):
-    """The task with one hint more, and what is said of the text now."""
+    """The task with one hint more, and the text about the text now."""
 
     task: Task
     result: Result
@@ -211,7 +211,7 @@ class ExercisesController(EditorController):
         self._expected = {one.code for one in self._right.refs.diagnostics}
 
     def _diagnostics(self) -> list[EditorDiagnostic]:
-        """Leave out what is said of the solution, too: a task is about a part of a set."""
+        """Leave out the text about the solution, too: a task is about a part of a set."""
         return [note for note in super()._diagnostics() if note.code not in self._expected]
 
     @property
@@ -293,7 +293,7 @@ class ExercisesController(EditorController):
         )
 
     def notes(self) -> Remarks:
-        """Say what is wrong or odd, as far as it may be told."""
+        """Return what is wrong or odd, as far as it may be told."""
         said = super().notes()
         hidden = len(super()._diagnostics()) - len(said.notes)
         said = replace(said, note_count=said.note_count - hidden)

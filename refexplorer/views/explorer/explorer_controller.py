@@ -326,7 +326,7 @@ class ExplorerController:
 
     @request("notes.code")
     def explain_code(self, code: str) -> NoteExplained:
-        """Tell what there is to know about the code of a note."""
+        """Return what there is to know about the code of a note."""
         return NoteExplained(code_page(code))
 
     @request("source.show")
@@ -337,7 +337,7 @@ class ExplorerController:
         """Show the source around a note."""
         return SourceLines(surroundings(self.references, pointer))
 
-    @request("allow")
+    @request("allow", unsaved="This saved page cannot read files")
     def allow(self, grant: str) -> None:
         """Allow reading from a place."""
         self.policy.grant(grant)

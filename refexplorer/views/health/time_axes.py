@@ -36,7 +36,7 @@ class TimeAxis:
     """The time coordinate of an array."""
 
     path: str  # Of the coordinate
-    # The dimension of the array that it lies along; None if it is one time for all values
+    # The dimension of the array that it is along; None if it is one time for all values
     axis: int | None
     # Microseconds since 1970, shape ``(n,)`` float64; NaN where a value or its chunk is missing
     times: np.ndarray
@@ -158,7 +158,7 @@ class TimeAxes:
 
 
 def _is_time(array: ArrayMeta) -> bool:
-    """Say whether values are times: by their units, or as numpy writes dates."""
+    """Return whether values are times: by their units, or as numpy writes dates."""
     return is_time(array.attributes.get("units")) or array.dtype[1:].startswith("M8[")
 
 

@@ -19,7 +19,7 @@ from refexplorer.refset.moves import CHANGES
 from refexplorer.refset.opened_set import internals
 from refexplorer.verbs.differing import MARKS, Difference
 from refexplorer.views.health.health import unreadable
-from refexplorer.views.wire.context import FailureLog, ViewContext
+from refexplorer.views.wire.context import ExplorerPart, FailureLog, ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.requests import Buffers, Count, floats, job
 
@@ -191,6 +191,7 @@ class ChunkMap:
 
     @job(
         "grid.show",
+        unsaved="This part of the map was not drawn when the page was saved",
         in_turn=True,
         buffers="float64 in C order: chunks of each state (states x rows x columns); then for each "
         "cell (rows x columns) the target of most chunks (place in `targets`, or -1), the least "
@@ -443,3 +444,9 @@ def changes_in_cells(
         [np.add.reduceat(np.add.reduceat(each, starts[0], 0), starts[1], 1) for each in counted],
         np.float64,
     )
+
+
+PART = ExplorerPart(
+    "chunks", "Chunks", "Chunks", (ChunkMap, ChangesOfChunks), place=4, paints="by",
+    address=("map",),
+)  # fmt: skip

@@ -68,7 +68,7 @@ class Labels:
 
 
 def is_label(text: str) -> bool:
-    """Say whether a text names places by a date, or by a number with a decimal point."""
+    """Return whether a text names places by a date, or by a number with a decimal point."""
     return _NEAREST.fullmatch(text) is not None or any(
         found is not None and bool(found[1] or found[3])
         for found in (_DATES.fullmatch(text), _NUMBERS.fullmatch(text))

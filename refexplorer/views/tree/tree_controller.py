@@ -48,7 +48,7 @@ from refexplorer.views.tree.rows import (
     node_of,
     row,
 )
-from refexplorer.views.wire.context import ViewContext, held_axes, known
+from refexplorer.views.wire.context import ExplorerPart, ViewContext, held_axes, known
 from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.requests import Count, job, request
 
@@ -401,7 +401,7 @@ class TreeController:
         self._did(code_of_search(text, mode, kinds, in_targets > 0))
         return KeysFound(len(found), capped, in_targets)
 
-    @job("tree.state", in_turn=True)
+    @job("tree.state", unsaved="These chunks were not listed when the page was saved", in_turn=True)
     def list_state(
         self,
         report: JobReport,
@@ -487,3 +487,6 @@ def known_path(refs: ReferenceSet, path: str) -> str:
         fails = "The template of this key fails" if path in refs else None
         raise RefexplorerError(f"{fails or 'The set has nothing'} at {path!r}.") from None
     return path
+
+
+PART = ExplorerPart("tree", "Keys", "Keys", (TreeController,), place=8, look=False)

@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { ExplorerSession } from "../explorer/session.ts";
+import type { ExplorerView } from "../explorer/view.ts";
 import { Choice } from "../maps/mapparts.tsx";
 import { placing } from "../preview/bars.ts";
 import { tableOf, type Scheme } from "../preview/colours.ts";
@@ -11,13 +12,15 @@ import { heatmap, legend, line, painted, type Figure, type Look } from "../previ
 import { cellWords, layout, placeOf, type Axis } from "../preview/slices.ts";
 import type { Integers } from "../preview/time/frames.ts";
 import { moved, zoomed, type Window } from "../preview/window.ts";
+import { ARROWS, stepped } from "../shared/arrows.ts";
 import { Failure, Question, Waited } from "../shared/asking.tsx";
 import { bytes, count, exact, grouped, moment, value } from "../shared/format.ts";
 import { Button, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import { useWidth } from "../shared/width.ts";
 import type { BesideRead, Plan, ReadingModel } from "../shared/wire.ts";
-import { ALL, type Part, type Shares, type Sides } from "./besides.ts";
+import style from "./beside.css";
+import { ALL, Besides, besideSides, besideText, type Part, type Shares, type Sides } from "./besides.ts";
 
 /** The least width of a picture, and what is between two; without room they stand below each other; px. */
 const [LEAST, GAP] = [240, 12];
@@ -27,8 +30,27 @@ const ZOOM = 1.5;
 const FIELD = 7;
 const NAMES = ["Left", "Right"] as const;
 
-export function Beside({ session }: { session: ExplorerSession }) {
-  const { beside, comparing } = session;
+export const VIEW: ExplorerView = {
+  name: "beside",
+  Shown: Beside,
+  style,
+  address: {
+    beside: {
+      text: (session) => (session.state.look === "beside" ? besideText(session.of(Besides).state) : ""),
+      show(session, text) {
+        const { sides, window } = besideSides(text) ?? {};
+        if (!sides || !window) return;
+        session.of(Besides).set({ window });
+        session.of(Besides).show(sides, true);
+      },
+      isLate: true,
+    },
+  },
+};
+
+function Beside({ session }: { session: ExplorerSession }) {
+  const { comparing } = session;
+  const beside = session.of(Besides);
   const { hello, item } = useStore(session);
   const { sides, planned, read, error, linked } = useStore(beside);
   const { compared } = useStore(comparing);
@@ -193,7 +215,7 @@ interface Drawn {
 }
 
 function Pictures({ session, read }: { session: ExplorerSession; read: BesideRead }) {
-  const { beside } = session;
+  const beside = session.of(Besides);
   const { values, integers, window, swipes } = useStore(beside);
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
@@ -208,6 +230,7 @@ function Pictures({ session, read }: { session: ExplorerSession; read: BesideRea
   const zoom = (factor: number) => beside.set({ window: zoomed(window, factor, [0.5, 0.5]) as Shares });
   const linked = (picture: Drawn, wide: number) => (
     <Linked
+      label={`${picture.title}: ${picture.caption}`}
       picture={picture}
       width={wide}
       window={window}
@@ -377,7 +400,9 @@ function picturesOf(read: BesideRead, values: (Float64Array | null)[], integers:
 }
 
 interface LinkedProps {
-  picture: Drawn;
+  /** What it is of, for those who do not see it. */
+  label: string;
+  picture: Pick<Drawn, "title" | "axes" | "values" | "domain" | "scheme" | "times">;
   width: number;
   window: Shares;
   setWindow(window: Shares): void;
@@ -386,7 +411,7 @@ interface LinkedProps {
 }
 
 /** A picture that zooms and moves with the others. */
-function Linked({ picture, width, window, setWindow, point }: LinkedProps) {
+export function Linked({ label, picture, width, window, setWindow, point }: LinkedProps) {
   const { axes, values, domain, scheme, times, title } = picture;
   const box = useRef<HTMLDivElement>(null);
   const bar = useRef<HTMLDivElement>(null);
@@ -423,16 +448,11 @@ function Linked({ picture, width, window, setWindow, point }: LinkedProps) {
     return [event.clientX - frame.left, event.clientY - frame.top];
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const move = MOVES[event.key];
-    if (move && event.shiftKey && pair) setWindow(moved(window, [move[0] / 4, move[1] / 4]) as Shares);
-    else if (move) {
-      const step = pair ? move : [move[1]];
-      go(
-        (at ?? axes.map(() => 0)).map((cell, i) =>
-          Math.max(0, Math.min(axes[i]!.size - 1, cell + (at === null ? 0 : step[i]!))),
-        ),
-      );
-    } else if (pair && (event.key === "+" || event.key === "=")) setWindow(zoomed(window, ZOOM, [0.5, 0.5]) as Shares);
+    const move = event.shiftKey && pair ? ARROWS[event.key] : undefined;
+    const next = stepped(at, event.key, axes);
+    if (move) setWindow(moved(window, [move[0] / 4, move[1] / 4]) as Shares);
+    else if (next) go(next);
+    else if (pair && (event.key === "+" || event.key === "=")) setWindow(zoomed(window, ZOOM, [0.5, 0.5]) as Shares);
     else if (pair && event.key === "-") setWindow(zoomed(window, 1 / ZOOM, [0.5, 0.5]) as Shares);
     else if (pair && event.key === "0") setWindow(ALL);
     else return;
@@ -446,7 +466,7 @@ function Linked({ picture, width, window, setWindow, point }: LinkedProps) {
         ref={box}
         role="application"
         tabIndex={0}
-        aria-label={`${title}: ${picture.caption}; arrow keys read single values${pair ? "; plus and minus zoom all pictures, Shift and arrow keys move them" : ""}`}
+        aria-label={`${label}; arrow keys read single values${pair ? "; plus and minus zoom all pictures, Shift and arrow keys move them" : ""}`}
         onPointerDown={(event) => {
           const [x, y] = place(event);
           drag.current = { x, y, window };
@@ -470,13 +490,6 @@ function Linked({ picture, width, window, setWindow, point }: LinkedProps) {
     </>
   );
 }
-
-const MOVES: Record<string, [number, number]> = {
-  ArrowLeft: [0, -1],
-  ArrowRight: [0, 1],
-  ArrowUp: [-1, 0],
-  ArrowDown: [1, 0],
-};
 
 /** The window in the cells of a picture. */
 function cellsOf(shares: Shares, axes: [Axis, Axis]): Window {

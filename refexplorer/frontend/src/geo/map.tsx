@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 
 import type { ExplorerSession } from "../explorer/session.ts";
+import type { ExplorerView } from "../explorer/view.ts";
 import { Choice } from "../maps/mapparts.tsx";
 import type { GridPicture } from "../maps/maps.ts";
 import { Failure, Question, Waited, Working } from "../shared/asking.tsx";
@@ -15,11 +16,26 @@ import { Blank, Button } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import { FOOTPRINTS, type Footprints } from "./colouring.ts";
 import { EarthPicture, type ShownProps } from "./picture.tsx";
+import style from "./geo.css";
+import { Earth } from "./earth.ts";
+import { earthState, earthText } from "./place.ts";
 import { coarsest, type EarthMesh } from "./raster.ts";
 import { indexAt, valuesOf } from "./values.ts";
 
-export function EarthPart({ session }: { session: ExplorerSession }) {
-  const { earth: store } = session;
+export const VIEW: ExplorerView = {
+  name: "map",
+  Shown: EarthPart,
+  style,
+  address: {
+    earth: {
+      text: (session) => earthText(session.of(Earth).state),
+      show: (session, text) => session.of(Earth).set(earthState(text)),
+    },
+  },
+};
+
+function EarthPart({ session }: { session: ExplorerSession }) {
+  const store = session.of(Earth);
   const { item } = useStore(session);
   const { earth, mesh, error } = useStore(store);
   const wanted = item?.array?.path ?? null;
@@ -76,7 +92,7 @@ function Shown({ session, earth, mesh }: ShownProps) {
   const { grid } = useStore(session.maps);
   const { item, steps } = useStore(session);
   const { job, plan, planError, wanted } = useStore(session.preview);
-  const { footprints, isCoarse } = useStore(session.earth);
+  const { footprints, isCoarse } = useStore(session.of(Earth));
   const axes = earth.axes!;
   const isDrawn = grid?.array === earth.array && grid.axes.join() === axes.join();
   useEffect(() => {
@@ -97,7 +113,7 @@ function Shown({ session, earth, mesh }: ShownProps) {
   const asks = job?.array === earth.array && job.reading?.state === "ask" ? job : null;
   const read = () => {
     // Who reads values wants to see them, not what the chunks are filled with.
-    if (by === "state" || by === "file") session.earth.set({ footprints: null });
+    if (by === "state" || by === "file") session.of(Earth).set({ footprints: null });
     void session.preview.read();
   };
   const isOffered =
@@ -112,7 +128,7 @@ function Shown({ session, earth, mesh }: ShownProps) {
           label="Chunks"
           value={by}
           options={Object.entries(FOOTPRINTS)}
-          choose={(next) => session.earth.set({ footprints: next as Footprints })}
+          choose={(next) => session.of(Earth).set({ footprints: next as Footprints })}
         />
         {isOffered && (
           <Button
@@ -204,15 +220,15 @@ function saidOfChunks(grid: GridPicture, by: Footprints): string {
 }
 
 function Find({ session, index }: { session: ExplorerSession; index: number[] }) {
-  const { found, findError, view } = useStore(session.earth);
+  const { found, findError, view } = useStore(session.of(Earth));
   const [text, setText] = useState("");
   const ask = async (event: Event) => {
     event.preventDefault();
     if (text.trim() === "") return;
-    const place = await session.earth.find(text, index);
+    const place = await session.of(Earth).find(text, index);
     if (place?.key == null) return;
     const { longitude, latitude } = place;
-    if (view && longitude !== null && latitude !== null) session.earth.look({ ...view, longitude, latitude });
+    if (view && longitude !== null && latitude !== null) session.of(Earth).look({ ...view, longitude, latitude });
     await session.pick(place.key);
   };
   return (

@@ -6,6 +6,7 @@ import { layout } from "../preview/slices.ts";
 import { toClipboard } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { ExplorerOperations, ReadingModel } from "../shared/wire.ts";
+import { Earth } from "../geo/earth.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 import { PLAIN } from "../explorer/state.ts";
 
@@ -109,7 +110,7 @@ function shownPart(
 /** The part that the middle shows of what was read, as Python writes it: along the scrubbers one index. */
 export function seenSlices(session: ExplorerSession, reading: ReadingModel): string[] {
   const { look, picture, steps } = session.state;
-  const { earth } = session.earth.state;
+  const { earth } = session.of(Earth).state;
   const mode = picture.array === reading.array ? picture.mode : PLAIN.mode;
   const isWhole = mode === "statistics" || reading.channels != null || reading.slices.length !== reading.shape.length;
   if (isWhole) return reading.slices;

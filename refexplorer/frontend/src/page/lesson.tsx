@@ -4,8 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 
 import type { Host } from "../shared/host.ts";
 import { Button, Copy } from "../shared/parts.tsx";
-import { useShared } from "./shared.ts";
-import { ask } from "./wire.ts";
+import { ask, useShared } from "./wire.ts";
 
 export function Lesson({ host, hidden }: { host: Host; hidden: boolean }) {
   const { title, steps, next } = useShared(host, "lesson");

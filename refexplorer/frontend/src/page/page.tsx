@@ -7,11 +7,9 @@ import type { ViewProps } from "../shared/mount.tsx";
 import { Button, Sentence } from "../shared/parts.tsx";
 import { ThemeButton } from "./themebutton.tsx";
 import { followAddress } from "./address.ts";
-import { useLost } from "./connection.ts";
 import { Lesson } from "./lesson.tsx";
-import { useShared } from "./shared.ts";
+import { ask, useLost, useShared } from "./wire.ts";
 import { Opening, Start } from "./start.tsx";
-import { ask } from "./wire.ts";
 
 export function Page({ host }: ViewProps) {
   const view = useShared(host, "view");

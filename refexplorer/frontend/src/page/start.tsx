@@ -6,8 +6,7 @@ import { bytes } from "../shared/format.ts";
 import type { Host } from "../shared/host.ts";
 import { Button, Sentence } from "../shared/parts.tsx";
 import { Drop } from "./drop.tsx";
-import { useShared, type OfferedSet } from "./shared.ts";
-import { ask } from "./wire.ts";
+import { ask, type OfferedSet, useShared } from "./wire.ts";
 
 export function Start({ host }: { host: Host }) {
   const title = useShared(host, "title");

@@ -12,15 +12,7 @@ export interface EditorContent extends SavedContent {
 }
 
 const PYTHON = "Open the text in refexplorer's template editor, which needs Python.";
-const ABSENT: Record<string, string> = {
-  edit: `This saved page cannot evaluate edits. ${PYTHON}`,
-  try: `This saved page cannot try other values. ${PYTHON}`,
-  explain: `The derivation of this key was not saved with the page. ${PYTHON}`,
-  explore: `This saved page cannot open the explorer. ${PYTHON}`,
-  shorten: `This saved page cannot find a shorter text. ${PYTHON}`,
-  format: `This saved page cannot format the text. ${PYTHON}`,
-};
-const OTHERS = `This was not saved with the page. ${PYTHON}`;
+const OTHERS = "This was not saved with the page";
 
 export class EditorReplay {
   private readonly content: EditorContent;
@@ -31,13 +23,13 @@ export class EditorReplay {
 
   /** The answer to a request; an error is one, too. */
   answer(asked: Message): Message {
-    const { answers, defaults } = this.content;
+    const { answers, defaults, unsaved } = this.content;
     const op = asked["op"] as string;
     if (op === "rows") return this.rows(asked);
     if (op === "hello") return { ...answers['{"op":"hello"}'], examples: [] };
     if (op === "seek" && asked["gen"] === undefined) return this.seek(asked["text"] as string);
     if (op === "edit" && asked["document"] === this.content.document) return answers['{"op":"hello"}']!;
-    return answers[nameOf(asked, defaults[op])] ?? { error: ABSENT[op] ?? OTHERS };
+    return answers[nameOf(asked, defaults[op])] ?? { error: `${unsaved[op] ?? OTHERS}. ${PYTHON}` };
   }
 
   private rows({ start, n, reader = "" }: Message): Message {

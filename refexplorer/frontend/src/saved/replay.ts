@@ -50,28 +50,6 @@ const NO_ITEM: Omit<PathItem, "path" | "name" | "type" | "code"> = {
   checked: null,
 };
 const KERNEL = "Open the set with refexplorer, which needs Python.";
-/** What is not here, by what asks for it. */
-const ABSENT: Record<string, string> = {
-  "slice.plan": `This part was not read when the page was saved. ${KERNEL}`,
-  "chunk.read": `These values were not read when the page was saved. ${KERNEL}`,
-  "chunk.ahead": `The next part was not read when the page was saved. ${KERNEL}`,
-  "value.place": `The place of this value was not saved with the page. ${KERNEL}`,
-  "earth.show": `The coordinates of this array were not read when the page was saved. ${KERNEL}`,
-  "earth.find": `This saved page cannot find the value at a place. ${KERNEL}`,
-  "earth.land": `Finer coastlines were not saved with the page. ${KERNEL}`,
-  "slice.save": `This saved page cannot write a file of values. ${KERNEL}`,
-  "value.read": `Single values of these cells were not read when the page was saved. ${KERNEL}`,
-  "value.why": `This saved page cannot explain this value. ${KERNEL}`,
-  "key.bytes": `These bytes were not read when the page was saved. ${KERNEL}`,
-  "key.trace": `This chunk was not decoded when the page was saved. ${KERNEL}`,
-  "targets.check": `This saved page cannot check the files. ${KERNEL}`,
-  "target.show": `This part of the file was not drawn when the page was saved. ${KERNEL}`,
-  "cost.show": `The cost of this access was not saved with the page. ${KERNEL}`,
-  "grid.show": `This part of the map was not drawn when the page was saved. ${KERNEL}`,
-  "changes.with": `This saved page cannot open another set. ${KERNEL}`,
-  "tree.state": `These chunks were not listed when the page was saved. ${KERNEL}`,
-  allow: `This saved page cannot read files. ${KERNEL}`,
-};
 const OTHERS = "This was not saved with the page. Open the set with refexplorer.";
 
 export class Replay {
@@ -123,6 +101,12 @@ export class Replay {
     }
   }
 
+  /** What is said where there is no answer to a request. */
+  private unsaved(op: string): string {
+    const text = this.saved.content.unsaved[op];
+    return text === undefined ? OTHERS : `${text}. ${KERNEL}`;
+  }
+
   /** The answer to a request; an error is one, too. */
   answer(asked: Message): Answer {
     try {
@@ -130,7 +114,7 @@ export class Replay {
       const recorded = asked["op"] === "slice.plan" ? null : this.recorded(asked);
       if (recorded !== null) return recorded;
       const found = this.operations[asked["op"] as string]?.(asked) ?? null;
-      if (found === null) return { message: { error: ABSENT[asked["op"] as string] ?? OTHERS }, buffers: [] };
+      if (found === null) return { message: { error: this.unsaved(asked["op"] as string) }, buffers: [] };
       return "buffers" in found && "message" in found ? (found as Answer) : { message: found as Message, buffers: [] };
     } catch (error) {
       return { message: { error: (error as Error).message }, buffers: [] };
@@ -416,7 +400,7 @@ export class Replay {
 
   /** One side: what is asked for, else the first of what was read. */
   private side({ array, slices, other }: BesidePart): ReadPart {
-    if (other) throw new Error(ABSENT["changes.with"]);
+    if (other) throw new Error(this.unsaved("compare.with"));
     const first = this.readingsOf(array)[0];
     const wanted = slices ?? (first === undefined ? null : firstOf(first.reading));
     const part = wanted && this.partOf(array, [...wanted]);

@@ -80,7 +80,7 @@ def naming_missing(refs: ReferenceSet, key: str | None = None) -> Iterator[None]
 
 
 def is_folder(refs: ReferenceSet, path: str) -> bool:
-    """Tell whether there are keys below a path."""
+    """Return whether there are keys below a path."""
     try:
         return refs.children(path, 0, 0).total > 0
     except KeyError:

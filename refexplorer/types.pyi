@@ -1,7 +1,7 @@
 """The classes of results and of widgets: `types.py` loads each when it is first used."""
 
+from .checks.advice.accesses import AccessCost as AccessCost
 from .checks.advice.advising import Advice as Advice
-from .checks.advice.costs import AccessCost as AccessCost
 from .checks.advice.requests import ReaderCost as ReaderCost
 from .checks.advice.rules import AdviceFinding as AdviceFinding
 from .checks.advice.rules import LayoutBound as LayoutBound

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from refexplorer.checks.advice.costs import parse_part
+from refexplorer.checks.advice.accesses import parse_part
 from refexplorer.core.errors import LimitError, MissingError, RefexplorerError
 from refexplorer.core.limits import DEFAULT_LIMITS
 from refexplorer.core.text import escape, size_text

@@ -15,8 +15,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from refexplorer.checks.advice.accesses import groups_of, opening_cost
 from refexplorer.checks.advice.advising import best_record_size
-from refexplorer.checks.advice.costs import groups_of, opening_cost
 from refexplorer.checks.advice.requests import DEFAULT_PLACE, connection_of
 from refexplorer.core.errors import HarmError, LeftOutWarning, RefexplorerError, SourceError, warn
 from refexplorer.core.files import OwnFiles, Progress, check_free, write_blocks, writing

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from refexplorer.core.errors import SourceError
 
 if TYPE_CHECKING:
+    from refexplorer.checks.advice.accesses import Access
     from refexplorer.checks.advice.advising import Advice
-    from refexplorer.checks.advice.costs import Access
     from refexplorer.checks.advice.requests import Connection
     from refexplorer.checks.engine import AuditWatch, PartsLook
     from refexplorer.checks.locks import Lock

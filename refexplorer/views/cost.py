@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 from msgspec import Struct
 
+from refexplorer.checks.advice.accesses import AccessCost, ArrayCosts, PartOfArray, part_of
 from refexplorer.checks.advice.advising import GIVEN, Advice, standard_accesses
-from refexplorer.checks.advice.costs import AccessCost, ArrayCosts, PartOfArray, part_of
 from refexplorer.checks.advice.requests import (
     DEFAULT_PLACE,
     PLACES,

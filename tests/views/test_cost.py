@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.checks.advice.costs import part_of
+from refexplorer.checks.advice.accesses import part_of
 from refexplorer.views.cost import CELLS, adjusted_connection, touches
 from tests.helpers.explorer import Host, later
 

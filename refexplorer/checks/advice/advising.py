@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from refexplorer.checks.advice.costs import (
+from refexplorer.checks.advice.accesses import (
     Access,
     AccessCost,
     ArrayCosts,

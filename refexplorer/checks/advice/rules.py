@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from refexplorer.checks.advice.costs import AccessCost, ArrayCosts, PartOfArray
+from refexplorer.checks.advice.accesses import AccessCost, ArrayCosts, PartOfArray
 from refexplorer.checks.advice.requests import OURS, ZARR, Connection
 from refexplorer.core.text import counted, masks_repr, size_text
 from refexplorer.refset.writing.rechunking import is_divisible

@@ -65,7 +65,7 @@ VERIFY_SIZES = PlanSizes(
 """Reading files takes far longer than sorting, so a seventh of what an audit holds is enough."""
 LENT_CHUNKS = 16
 """A coordinate of more chunks than this is not read from the file that the set refers to."""
-# another number here makes results of older versions start anew, since they hold other columns
+# another number here makes results of older versions start again, since they hold other columns
 _FORM = 6
 
 
@@ -467,7 +467,7 @@ class _FilesOfArrays:
         self._files: dict[str, set[str | None]] = {}
 
     def has(self, path: str) -> bool:
-        """Say whether the chunks of an array are in several files."""
+        """Return whether the chunks of an array are in several files."""
         return len(self._files.get(path, ())) > 1
 
     def look(self, block: AuditedBlock) -> None:

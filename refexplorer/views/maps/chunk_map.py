@@ -145,7 +145,7 @@ def _access_letters(
 ) -> list[str]:
     """Return how often an access reads the chunks of each part, by its name or as it is written."""
     from refexplorer.checks.advice import advising
-    from refexplorer.checks.advice.costs import part_of
+    from refexplorer.checks.advice.accesses import part_of
 
     standard = advising.standard_accesses(internals(refs).opened, array)
     if not standard:

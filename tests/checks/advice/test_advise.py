@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.checks.advice.costs import part_of
+from refexplorer.checks.advice.accesses import part_of
 from refexplorer.checks.advice.requests import OURS, Reads
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.io.fetch.targets import RangeOfKey, merged

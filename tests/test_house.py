@@ -10,7 +10,7 @@ from textwrap import dedent
 from tests.helpers.sources import PACKAGE, modules
 from tests.house import front_texts, logic_count, walks
 
-MODULES, LINES, TYPESCRIPT = 306, 79_000, 24_900
+MODULES, LINES, TYPESCRIPT = 300, 77_500, 24_900
 """The figures when this was written and 1 %; to be lowered with each that goes."""
 CHUNK, ROW = 16, 27
 """Modules that a chunk passes from its reference to its values, and the first row from opening."""

@@ -8,12 +8,14 @@ from pathlib import Path
 from textwrap import dedent
 
 from tests.helpers.sources import PACKAGE, modules
-from tests.house import front_texts, logic_count, walks
+from tests.house import front_texts, logic_count, view_files, walks
 
-MODULES, LINES, TYPESCRIPT = 300, 77_500, 24_900
+MODULES, LINES, TYPESCRIPT = 300, 77_800, 24_300
 """The figures when this was written and 1 %; to be lowered with each that goes."""
-CHUNK, ROW = 16, 27
+CHUNK, ROW = 15, 20
 """Modules that a chunk passes from its reference to its values, and the first row from opening."""
+VIEW_FILES = 4
+"""Files that name one view: its controller, component, store and style."""
 NAMED = re.compile(r"(?<![\w/.:-])((?:[\w.-]+/)*[\w-]+\.(?:pyi?|tsx?|css|mjs|toml|jsonc))\b")
 ALL_LINES = re.MULTILINE | re.DOTALL
 MADE = {"node_modules", "generated"}
@@ -30,6 +32,10 @@ def test_a_chunk_and_the_first_row_pass_few_modules() -> None:
     chunk, row = walks().values()
     assert chunk <= CHUNK
     assert row <= ROW
+
+
+def test_a_view_is_named_in_its_own_files_alone() -> None:
+    assert len([*view_files()]) <= VIEW_FILES
 
 
 def test_what_counts_as_logic() -> None:
@@ -68,7 +74,7 @@ def test_files_that_comments_and_docstrings_name_are_there() -> None:
     names = {f"/{path.relative_to(root).as_posix()}" for path in paths}
     ends = {name[place:] for name in names for place, sign in enumerate(name) if sign == "/"}
     # What a build makes, and what people write.
-    ends |= {"/protocol.ts", "/refexplorer.toml"}
+    ends |= {"/protocol.ts", "/generated/views.ts", "/refexplorer.toml"}
     lost = [
         f"{path.relative_to(root)}: {name}"
         for path in paths

@@ -17,6 +17,10 @@ from tests.helpers.measuring import least
 from tests.helpers.sources import PACKAGE, imported, modules
 
 TESTS = Path(__file__).parent
+JOINED = {"__init__", "registry", "static_html"}
+"""Modules of views that are no view."""
+OF_ONE_FILE = {path.stem for path in (PACKAGE / "views").glob("*.py")} - JOINED
+"""Views of one module, which nothing but the registry imports, or what stands right of them."""
 ROOMS: dict[str, tuple[set[str], ...]] = {
     "": (
         {"core"},
@@ -33,11 +37,11 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
     "views": (
         {"code"},
         {"wire"},
-        {"cost", "preview", "text"},
+        {"preview", "text"},
         {"health"},
         {"geo", "maps"},
         {"editor"},
-        {"exercises", "key", "overview", "versions"},
+        {"exercises", "key", *OF_ONE_FILE},
         {"compare"},
         {"tree"},
         {"static_html"},
@@ -61,6 +65,15 @@ DOORS = {"", "__main__", "errors", "types"}
 DEAREST = 4
 """Import against a bare start; 1.7 to 2.2 was measured, of which `typing` alone is 0.5."""
 HEAVY = {"ipywidgets", "panel", "xarray", "zarr", "pandas"}
+UNNEEDED = tuple(
+    f"refexplorer.{name}"
+    for name in (
+        "checks.ledger", "formats.datafiles", "formats.finding", "formats.forms",
+        "formats.icechunk", "io.access", "io.fetch", "readers.running", "refset.inference",
+        "refset.writing", "verbs.joining", "views",
+    )
+)  # fmt: skip
+"""Modules that the first print of a document does not use."""
 
 
 def room_of(module: str, package: str = "") -> str:
@@ -218,6 +231,19 @@ def test_the_engine_of_checks_loads_nothing_heavy() -> None:
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     assert not HEAVY & set(run.stdout.split())
+
+
+def test_opening_and_printing_a_document_load_only_what_they_need(tmp_path: Path) -> None:
+    """Half of their time was importing: forms that no document has, checks that no print makes."""
+    path = tmp_path / "set.json"
+    path.write_text('{".zgroup": "{\\"zarr_format\\": 2}", "x": ["s3://b/f", 0, 1]}')
+    code = f"import sys, refexplorer; str(refexplorer.open_references({str(path)!r}))"
+    command = [sys.executable, "-c", f"{code}; print(*sys.modules)"]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    loaded = set(run.stdout.split())
+    assert not loaded & {*HEAVY, "importlib.metadata", "subprocess", "tomllib"}
+    assert not [name for name in loaded if name.startswith(UNNEEDED)]
 
 
 def test_import_costs_little_beside_the_start_of_python() -> None:

@@ -164,7 +164,7 @@ class AxisValues:
 
     @cached_property
     def months(self) -> np.ndarray | None:
-        """The month of each value, counted from the year 0; None if they are no months apart."""
+        """The month of each value, counted from the year 0; None if they are not months apart."""
         steps = self.steps
         if (
             not self.is_time
@@ -250,7 +250,7 @@ class AxisValues:
         return stamp.removesuffix("T00:00:00").removesuffix(":00")
 
     def between(self, number: int) -> str:
-        """Say where a step is, by its number."""
+        """Return where a step is, by its number."""
         one, two = (self.text(float(each)) for each in self.kept[number : number + 2])
         at, after = self.index[number : number + 2].tolist()
         return f"between {one} and {two} (elements {at:,} and {after:,})"
@@ -413,7 +413,7 @@ def _gap_text(values: AxisValues, number: int, length: float) -> str:
 
 
 def _is_pattern(gaps: np.ndarray, lengths: np.ndarray) -> bool:
-    """Tell whether gaps are alike and come evenly, as nights do between hours of the day."""
+    """Return whether gaps are alike and come evenly, as nights do between hours of the day."""
     return len(gaps) > 2 and len(set(np.diff(gaps).tolist())) == 1 and not np.ptp(lengths)
 
 
@@ -451,7 +451,7 @@ _RULES: dict[str, Callable[[AxisValues], _OddPlace]] = {
 
 
 def is_axis(ours: SetArray) -> bool:
-    """Tell whether an array is the coordinate of a dimension, with numbers or dates."""
+    """Return whether an array is the coordinate of a dimension, with numbers or dates."""
     meta, dtype = ours.meta, ours.dtype
     is_one = len(meta.shape) == 1 and meta.dimensions == (ours.name,) and meta.shape[0] > 0
     return is_one and dtype is not None and dtype.kind in "iufM"

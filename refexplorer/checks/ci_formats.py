@@ -13,7 +13,7 @@ from xml.sax.saxutils import quoteattr
 
 from refexplorer.checks.headlines import reaches
 from refexplorer.checks.report import SCHEMA, Report
-from refexplorer.checks.waivers import array_of
+from refexplorer.checks.terms import array_of
 from refexplorer.core.text import KEYS, counted, escape, masked, masked_url
 from refexplorer.spec.codes import CODES, Severity
 from refexplorer.spec.findings import Finding

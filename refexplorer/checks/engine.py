@@ -20,14 +20,14 @@ from refexplorer.checks.parts import Doing, Part, do_parts, parts
 from refexplorer.checks.references import AuditedBlock, LostFiles, Unlisted, blocks
 from refexplorer.checks.report import Report
 from refexplorer.checks.results import EarlierPart, ResultStore, TargetVersion
-from refexplorer.checks.set_lint import (
-    left_out_findings,
+from refexplorer.checks.set_findings import (
     note_references,
     note_rejected,
     note_unreadable,
     orphan_findings,
     set_findings,
 )
+from refexplorer.checks.set_lint import left_out_findings
 from refexplorer.checks.sorting import PlanSizes, Sample, Sorter
 from refexplorer.checks.states import FileState, KeyState
 from refexplorer.checks.terms import CheckTerms, ReadTerms
@@ -50,7 +50,7 @@ class AuditProgress:
     listed
         References that were listed and sorted.
     audited
-        References of finished parts, those of an earlier run among them.
+        References of finished parts, including those of an earlier run.
     total
         All references; None while they are listed.
     """
@@ -151,16 +151,12 @@ class CheckRun:
             return len(shares)
         return int(np.isin(shares, [0, share.number, *self.earlier]).sum())
 
-    def counts(self, **counted_by_look: Any) -> Counts:
-        """Return counts with what all looks have in common."""
-        return Counts(
-            references=self.sorter.count,
-            unfinished=tuple(self.given_up),
-            stopped=not self.is_complete and not self.given_up,
-            lost=self.lost,
-            shares={number: when.isoformat() for number, when in sorted(self.earlier.items())},
-            **counted_by_look,
-        )
+    def note(self, counts: Counts) -> None:
+        """Add to counts what all looks have in common."""
+        counts.references, counts.lost = self.sorter.count, self.lost
+        counts.unfinished = tuple(self.given_up)
+        counts.stopped = not self.is_complete and not self.given_up
+        counts.shares = {n: when.isoformat() for n, when in sorted(self.earlier.items())}
 
     def _list(self) -> None:
         """Put all references in the order of their targets."""
@@ -250,11 +246,11 @@ def run(
     ledger.note_listed()
     is_full = all(ledger.listed[path] == ledger.total(path) for path in ledger.paths)
     of_look, counts = look.gather(mine)
-    if manner.against is not None:
-        of_lock, counts = _since(manner.against, mine, opened, reading, counts)
-        of_look = [*of_look, *of_lock]
+    mine.note(counts)
+    against = manner.against
     found = (
         *of_look,
+        *(() if against is None else _since(against, mine, opened, reading, counts)),
         *set_findings(opened, errors, reading.base, is_full),
         *left_out_findings(reading.left_out, reading.base),
         *orphan_findings(opened, ledger, reading.base),
@@ -271,7 +267,7 @@ def run(
 
 def _since(
     lock: Lock, run: CheckRun, opened: OpenedSet, reading: ReadTerms, counts: Counts
-) -> tuple[list[Finding], Counts]:
+) -> list[Finding]:
     """Return what is different since a lock was written; note files that changed."""
     since = SinceLock(lock)
     since.take(run.store)
@@ -284,9 +280,9 @@ def _since(
         if url not in counts.changed and state in (FileState.ASKED, FileState.READ):
             files[FileState(state)] -= 1
             files[FileState.CHANGED] += 1
-    unknown = (*counts.unknown, *since.unknown())
-    changed = {url: each.change for url, each in since.changed.items()} | dict(counts.changed)
-    return found, replace(counts, since=since.text(), unknown=unknown, changed=changed)
+    counts.since, counts.unknown = since.text(), (*counts.unknown, *since.unknown())
+    counts.changed = {url: each.change for url, each in since.changed.items()} | counts.changed
+    return found
 
 
 def check(
@@ -303,7 +299,7 @@ def check(
     metas = [meta for path in opened.arrays.paths if (meta := opened.arrays.get(path))]
     ledger = Ledger({meta.path: meta.grid for meta in metas})
     note_rejected(ledger, opened, findings, 0)
-    counts = Counts(opened.count, (), False, LostFiles())
+    counts = Counts(opened.count)
     terms = replace(CheckTerms.of_verb("check"), is_of_file=source.form == DATA_FILE)
     return Report(source.name, diagnostics, ledger, terms, counts, None).with_look(look)
 

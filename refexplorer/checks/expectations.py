@@ -82,7 +82,7 @@ class CheckedFacts:
     missing: Callable[[str], int]  # How many chunks of an array have no reference
     values_of: Callable[[str], ValueRange]  # Reads an array, as far as it may be read
     targets: Callable[[], Iterable[str]]  # All targets, as absolute paths and URLs
-    listing: Callable[[str], Sequence[str]]  # The files that fit a pattern, in the same form
+    listing: Callable[[str], Sequence[str]]  # The files that match a pattern, in the same form
 
 
 @dataclass
@@ -138,9 +138,9 @@ class Expectations:
     def _of_array(
         self, path: str, wanted: Mapping[str, Any], facts: CheckedFacts
     ) -> Iterator[tuple[str, str]]:
-        meta = facts.arrays.get(path)
+        meta, name = facts.arrays.get(path), array_text(path)
         if meta is None:
-            yield "expected-array", f"{array_text(path)} is not in the set"
+            yield "expected-array", f"{name} is not in the set"
             return
         found = {
             "dimensions": [*(meta.dimensions or ())],
@@ -149,56 +149,35 @@ class Expectations:
         }
         for key, value in found.items():
             if key in wanted and value != wanted[key]:
-                yield (
-                    "expected-array",
-                    (
-                        f"{array_text(path)} has {key} {_shown(value)}, "
-                        f"expected: {_shown(wanted[key])}"
-                    ),
-                )
-        if (limit := wanted.get("missing-chunks")) is not None and meta.chunk_count:
-            share = (n_missing := facts.missing(path)) / meta.chunk_count
-            if share > limit:
-                yield (
-                    "expected-share",
-                    (
-                        f"{array_text(path)}: {n_missing:,} of "
-                        f"{counted(meta.chunk_count, 'chunk')} ({share:.2%}) have no reference, "
-                        f"expected: at most {limit:.2%}"
-                    ),
-                )
-
+                said = f"{name} has {key} {_shown(value)}, expected: {_shown(wanted[key])}"
+                yield "expected-array", said
+        limit = wanted.get("missing-chunks")
+        n_missing = facts.missing(path) if limit is not None else 0
+        share = n_missing / max(meta.chunk_count, 1)
+        if limit is not None and share > limit:
+            of = f"{n_missing:,} of {counted(meta.chunk_count, 'chunk')} ({share:.2%})"
+            said = f"{name}: {of} have no reference, expected: at most {limit:.2%}"
+            yield "expected-share", said
         if _OF_VALUES & wanted.keys():
-            yield from self._of_data(path, wanted, facts.values_of(path))
+            yield from self._of_data(name, wanted, facts.values_of(path))
 
     def _of_data(
-        self, path: str, wanted: Mapping[str, Any], found: ValueRange
+        self, name: str, wanted: Mapping[str, Any], found: ValueRange
     ) -> Iterator[tuple[str, str]]:
         """Compare the values of an array; what was read may be wrong, though not all was."""
-        name = array_text(path)
         if found.unknown:
             self.unknown.append(f"whether the values of {name} are as expected ({found.unknown})")
         limit = wanted.get("missing-values")
         if limit is not None and found.size and (share := found.missing / found.size) > limit:
-            yield (
-                "expected-share",
-                (
-                    f"{name}: {found.missing:,} of {counted(found.size, 'value')} ({share:.2%}) "
-                    f"are missing, expected: at most {limit:.2%}"
-                ),
-            )
+            of = f"{found.missing:,} of {counted(found.size, 'value')} ({share:.2%})"
+            yield "expected-share", f"{name}: {of} are missing, expected: at most {limit:.2%}"
         ends = (
             ("min", found.least, found.least_at, lt), ("max", found.largest, found.largest_at, gt),
         )  # fmt: skip
         for key, value, place, is_beyond in ends:
             if key in wanted and value is not None and is_beyond(value, wanted[key]):
-                yield (
-                    "expected-values",
-                    (
-                        f"{name} has {value:g} at {list(place)}, beyond the expected {key} "
-                        f"{wanted[key]:g}"
-                    ),
-                )
+                said = f"{name} has {value:g} at {list(place)}, beyond the expected {key}"
+                yield "expected-values", f"{said} {wanted[key]:g}"
 
     def _of_axis(
         self, path: str, wanted: Mapping[str, Any], facts: CheckedFacts
@@ -229,21 +208,13 @@ class Expectations:
             elif (mine > end) if key == "from" else (mine < end):
                 code = "not-current" if key == "until" else "expected-axis"
                 word = "later" if key == "from" else "earlier"
-                yield (
-                    code,
-                    (
-                        f"{name} {verb} at {values.text(mine)}, {word} than expected: "
-                        f"{values.text(end)}"
-                    ),
-                )
-        for key, mine, is_beyond in (
-            ("min", float(kept.min()), float.__lt__), ("max", float(kept.max()), float.__gt__),
-        ):  # fmt: skip
-            if key in wanted and is_beyond(mine, float(wanted[key])):
-                yield (
-                    "expected-axis",
-                    (f"{name} has {values.text(mine)}, beyond the expected {key} {wanted[key]:g}"),
-                )
+                said = f"{name} {verb} at {values.text(mine)}, {word} than expected"
+                yield code, f"{said}: {values.text(end)}"
+        limits = ("min", float(kept.min()), lt), ("max", float(kept.max()), gt)
+        for key, mine, is_beyond in limits:
+            if key in wanted and is_beyond(mine, wanted[key]):
+                said = f"{name} has {values.text(mine)}, beyond the expected {key} {wanted[key]:g}"
+                yield "expected-axis", said
         if "step" in wanted:
             yield from _of_steps(name, wanted, values)
         elif wanted.get("gaps") is False and values.is_uneven:
@@ -277,7 +248,7 @@ class Expectations:
                 names = ", ".join(map(file_text, lacking[:_NAMED]))
                 more = ", …" if len(lacking) > _NAMED else ""
                 message = (
-                    f"{len(lacking):,} of {counted(len(files), 'file')} that fit "
+                    f"{len(lacking):,} of {counted(len(files), 'file')} that match "
                     f"{escape(pattern, 200)!r} are not in the set: {names}{more}"
                 )
                 code = "expected-file"
@@ -300,7 +271,7 @@ def _of_steps(
     else:
         steps = values.steps if (unit == "second") == values.is_time else None
     if steps is None:
-        yield "expected-axis", f"{name} has no steps of {text}: its units are other ones"
+        yield "expected-axis", f"{name} has no steps of {text}: its units are different"
         return
     ahead = steps * (np.sign(np.median(steps)) or 1) if len(steps) else steps
     parts = ahead / length
@@ -316,7 +287,7 @@ def _of_steps(
 
 
 def files_fitting(pattern: str, location: str | None, options: Mapping[str, Any]) -> Sequence[str]:
-    """Return the files that fit a pattern, as absolute paths or URLs.
+    """Return the files that match a pattern, as absolute paths or URLs.
 
     Raises
     ------
@@ -335,7 +306,7 @@ def files_fitting(pattern: str, location: str | None, options: Mapping[str, Any]
     except Exception as error:  # file systems raise what they like
         raise SourceError(f"{escape(pattern, 200)!r} cannot be listed: {cause(error)}.") from None
     if not found:
-        raise SourceError(f"No file fits {escape(pattern, 200)!r}.")
+        raise SourceError(f"No file matches {escape(pattern, 200)!r}.")
     return found
 
 

@@ -37,7 +37,7 @@ VERIFY_SIZES = PlanSizes(
 """Reading files takes far longer than sorting, so a seventh of what an audit holds is enough."""
 LENT_CHUNKS = 16
 """A coordinate of more chunks than this is not read from the file that the set refers to."""
-# another number here makes results of older versions start anew, since they hold other columns
+# another number here makes results of older versions start again, since they hold other columns
 _FORM = 6
 
 
@@ -96,19 +96,7 @@ class FilesLook:
         found = builder.finish(run.is_complete, is_joined)
         if run.is_complete and is_joined is None:
             run.ledger.followed = builder.followed
-        return found, run.counts(
-            forms=dict(builder.forms),
-            files={path: builder.file_count(path) for path in self._arrays},
-            reasons=builder.reasons.ordered,
-            unchecked=tuple((path, what, n) for (path, what), n in builder.unchecked.items()),
-            failures=builder.reasons.failures,
-            changed=builder.changed,
-            grants=tuple(builder.reasons.grants),
-            values=builder.values,
-            largest=None if builder.largest is None else builder.largest[0],
-            largest_at=None if builder.largest is None else builder.largest[1],
-            false_nan=builder.false_nan,
-        )
+        return found, builder.counts
 
 
 class SharedCoordinates:
@@ -165,7 +153,7 @@ class _FilesOfArrays:
         self._files: dict[str, set[str | None]] = {}
 
     def has(self, path: str) -> bool:
-        """Say whether the chunks of an array are in several files."""
+        """Return whether the chunks of an array are in several files."""
         return len(self._files.get(path, ())) > 1
 
     def look(self, block: AuditedBlock) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import add, lt
@@ -15,7 +14,7 @@ from refexplorer.checks.axes import AxisValues, FileAxis, axis_findings, is_axis
 from refexplorer.checks.compare.files import ZARR
 from refexplorer.checks.compare.inline import InlineValues
 from refexplorer.checks.compare.set_array import SetArray
-from refexplorer.checks.ledger import Ledger
+from refexplorer.checks.ledger import Counts, Ledger
 from refexplorer.checks.records import (
     DIFFERS,
     FAILED,
@@ -105,12 +104,9 @@ class ReportBuilder:
         urls: Sequence[str | None],
         base: str,
     ) -> None:
-        self.forms: Counter[str] = Counter()
-        self.reasons = Reasons()
-        self.unchecked: Counter[tuple[str, str]] = Counter()
-        self.values = self.false_nan = self.followed = 0
-        self.changed: dict[str, str] = {}
-        self.largest: tuple[float, str] | None = None
+        self.counts = Counts()
+        self.followed = 0
+        self._reasons = Reasons()
         self._arrays, self._held, self._ledger, self._base = arrays, held, ledger, base
         self._urls = urls
         metas = {path: each.meta for path, each in arrays.items()}
@@ -131,15 +127,6 @@ class ReportBuilder:
         for batch in results.to_batches(max_chunksize=4096):
             for row in batch.to_pylist():
                 self._add(row)
-
-    @property
-    def paths(self) -> list[str]:
-        """The arrays."""
-        return list(self._arrays)
-
-    def file_count(self, path: str) -> int:
-        """Return how many files an array was compared with."""
-        return self._joined[path].files
 
     def finish(
         self, is_complete: bool, is_joined: Callable[[str], bool] | None = None
@@ -162,7 +149,9 @@ class ReportBuilder:
         elif is_complete:
             self._leave_out()
         odd = [*(self._odd() if is_joined is None else ()), *self._undecodable()]
-        found = list(self._groups.findings(self.file_count, ("damaged-file", "unreachable")))
+        files = {path: joined.files for path, joined in self._joined.items()}
+        found = list(self._groups.findings(files.__getitem__, ("damaged-file", "unreachable")))
+        self.counts = replace(self.counts, files=files, **self._reasons.told())
         place = {path: number for number, path in enumerate(self._arrays)}
         both = sorted([*found, *odd], key=lambda f: (place.get(f.array, -1), _ORDER[f.code]))
         return tuple(both)
@@ -177,15 +166,15 @@ class ReportBuilder:
             if path is not None:
                 self._incomplete.add(path)  # where the set has values no file says where it ends
             if path not in self._held.arrays:
-                self.reasons.add(path, self._held.reasons.get(path, "Unknown."), row["references"])
+                self._reasons.add(path, self._held.reasons.get(path, "Unknown."), row["references"])
             return
         self._take_file(row)
         if state == FORBIDDEN:
-            self.reasons.forbid(path, row["grant"], row["message"], row["references"])
+            self._reasons.forbid(path, row["grant"], row["message"], row["references"])
         elif state == FAILED:
             self._fail(row)
         elif row["uncompared"] and row["message"]:
-            self.reasons.add(path, row["message"], row["uncompared"])
+            self._reasons.add(path, row["message"], row["uncompared"])
         elif row["message"] and path in self._held.arrays:
             self._held.reasons.setdefault(path, row["message"])
         if path is not None:
@@ -195,7 +184,7 @@ class ReportBuilder:
         if row["failed"] or row["uncompared"]:
             self._incomplete.add(path)
         for what in set(row["unchecked"] or ()):
-            self.unchecked[path, what] += 1
+            self._reasons.unchecked[path, what] += 1
         self._join(path, row)
         for found in row["findings"] or ():
             difference = FileDifference(**found)
@@ -208,10 +197,11 @@ class ReportBuilder:
         if row["is_filled_alike"] is not None and row["start"] is not None and row["form"] != ZARR:
             region = path, row["start"], row["shape"], row["is_filled_alike"]
             self._regions.append(region)
-        self.values += row["values"]
-        self.false_nan += row["false_nan"]
-        if row["largest"] is not None and (not self.largest or row["largest"] > self.largest[0]):
-            self.largest = row["largest"], row["largest_at"]
+        counts, largest = self.counts, row["largest"]
+        counts.values += row["values"]
+        counts.false_nan += row["false_nan"]
+        if largest is not None and (counts.largest is None or largest > counts.largest):
+            counts.largest, counts.largest_at = largest, row["largest_at"]
 
     def _take_file(self, row: dict[str, Any]) -> None:
         """Note the state of a file; its rows follow each other, in several parts perhaps."""
@@ -221,8 +211,8 @@ class ReportBuilder:
         if self._file is None or self._file.number != number:
             self._end_file()
             self._file = _OpenFile(number)
-            if row["form"]:
-                self.forms[row["form"]] += 1
+            if form := row["form"]:
+                self.counts.forms[form] = self.counts.forms.get(form, 0) + 1
         self._file.add(row)
 
     def _end_file(self) -> None:
@@ -232,7 +222,7 @@ class ReportBuilder:
             return
         self._ledger.files.counts[file.state] += 1
         if file.state is FileState.CHANGED:
-            self.changed[masked_url(self._urls[file.number] or "")] = file.change
+            self.counts.changed[masked_url(self._urls[file.number] or "")] = file.change
         self._ledger.objects.declared += file.objects.declared
         for name, state, why in file.objects.rows:
             if state is ObjectState.LACKING:
@@ -242,7 +232,7 @@ class ReportBuilder:
 
     def _fail(self, row: dict[str, Any]) -> None:
         message = row["message"] or ""
-        self.reasons.fail(row["target"], message)
+        self._reasons.fail(row["target"], message)
         if row["array"] is not None and row["file"] in _UNREAD_CAUSES:
             meta, chunks = self._arrays[row["array"]].meta, numbers_of(row["chunks"])
             cause = _UNREAD_CAUSES[row["file"]]
@@ -302,7 +292,7 @@ class ReportBuilder:
             self._ledger.leave_out(path, sum(counts.get(state, 0) for state in left))
 
     def _finish_objects(self, is_joined: Callable[[str], bool] | None = None) -> None:
-        """Tell what the set lacks from what it has of another file."""
+        """Return what the set lacks from what it has of another file."""
         for (name, path), numbers in self._lacking_objects.items():
             states = self._ledger.counts(path) if path in self._arrays else {}
             is_whole = bool(states) and all(
@@ -347,7 +337,7 @@ class ReportBuilder:
             found = states.reshape(-1)[known]
             told = self._held.reasons.get(path)
             if told is not None and (found == 0).any():
-                self.reasons.add(path, told, int(np.count_nonzero(found == 0)))
+                self._reasons.add(path, told, int(np.count_nonzero(found == 0)))
                 known, found = known[found != 0], found[found != 0]
             self._ledger.restate(path, known, word[found])
         for path, reasons in self._held.broken.items():
@@ -370,7 +360,7 @@ class ReportBuilder:
                 group.file_count = joined.files
 
     def _has_misplaced(self, path: str) -> bool:
-        """Tell whether a range is wrong, so that it is not known what its file fills."""
+        """Return whether a range is wrong, so that it is not known what its file fills."""
         return LedgerState.WRONG_RANGE in self._ledger.counts(path)
 
     def _odd(self) -> Iterator[Finding]:
@@ -387,7 +377,7 @@ class ReportBuilder:
                     files = tuple(self._urls[n] or "" for n in numbers[:NAMED_FILES])
                     yield replace(finding, files=files, file_count=len(files))
                 if axis.is_partial:
-                    self.unchecked[path, "the order of values"] += 1
+                    self._reasons.unchecked[path, "the order of values"] += 1
 
     def _undecodable(self) -> Iterator[Finding]:
         """Yield the chunks that the set holds and that no codec decodes."""

@@ -52,7 +52,7 @@ _RULES: dict[str, Rule] = {
         _is_transform,
         "a list of six numbers that do not put all cells on one line",
     ),
-    "spatial:bbox": (_is_box, "a list of four numbers: the least x and y, the largest x and y"),
+    "spatial:bbox": (_is_box, "a list of four numbers: the smallest x and y, the largest x and y"),
     "spatial:shape": (lambda value: is_list_of(int, 2, value), "a list of two integers"),
     "spatial:registration": (lambda value: value in ("pixel", "node"), '"pixel" or "node"'),
     "proj:code": (
@@ -125,7 +125,7 @@ def _levels(opened: OpenedSet, path: str, attributes: Attributes) -> Iterator[_R
         if isinstance(source, str) and source not in names:
             yield _Remark(
                 "level-missing", f"The level `{asset}` of `{path or '/'}` is derived from "
-                f"`{source}`, which is no level."
+                f"`{source}`, which is not a level."
             )  # fmt: skip
         if folder is None or not isinstance(source, str):
             continue

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any
 
 from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.states import (
@@ -19,8 +19,7 @@ from refexplorer.checks.states import (
     ObjectState,
     Rank,
 )
-from refexplorer.checks.terms import CheckLook, CheckTerms
-from refexplorer.checks.waivers import Excused, accepted_text
+from refexplorer.checks.terms import CheckLook, CheckTerms, Waiver, array_of
 from refexplorer.core.text import counted, escape
 from refexplorer.spec.codes import CODES, Severity
 from refexplorer.spec.findings import Finding
@@ -36,7 +35,7 @@ _GRAVEST_FIRST = list(Severity)
 
 
 class Claim(StrEnum):
-    """The headline that a run may give, the first that fits."""
+    """The possible headlines of a run; the first that applies is used."""
 
     UNBALANCED = "unbalanced"
     UNOPENABLE = "unopenable"
@@ -59,21 +58,9 @@ _GOOD_CLAIMS = frozenset(
 )
 
 
-class CodedFinding(Protocol):
-    """What of a finding a headline depends on."""
-
-    @property
-    def code(self) -> str:
-        """Its name."""
-
-    @property
-    def severity(self) -> Severity:
-        """How grave it is."""
-
-
 @dataclass(frozen=True)
 class Headline:
-    """What a run says in one line, and its exit status.
+    """The result of a run in one line, and its exit status.
 
     Attributes
     ----------
@@ -93,7 +80,7 @@ class Headline:
 
 def headline(
     ledger: Ledger,
-    findings: Sequence[CodedFinding],
+    findings: Sequence[Finding],
     terms: CheckTerms,
     accepted: Sequence[Finding] = (),
     more_unknown: Sequence[str] = (),
@@ -121,7 +108,7 @@ def headline(
     return Headline(kind, text, status)
 
 
-def _severities_text(findings: Sequence[CodedFinding]) -> str:
+def _severities_text(findings: Sequence[Finding]) -> str:
     """Return how many findings of each severity there are."""
     counts = Counter(each.severity for each in findings)
     words = {Severity.ERROR: ("error", "errors"), Severity.WARNING: ("warning", "warnings"),
@@ -130,7 +117,7 @@ def _severities_text(findings: Sequence[CodedFinding]) -> str:
 
 
 def reaches(severity: Severity, threshold: Severity) -> bool:
-    """Tell whether a finding is at least as grave as a threshold."""
+    """Return whether a finding is at least as grave as a threshold."""
     return _GRAVEST_FIRST.index(severity) <= _GRAVEST_FIRST.index(threshold)
 
 
@@ -140,7 +127,7 @@ def _is_of_files(code: str) -> bool:
 
 def _kind_and_text(
     ledger: Ledger,
-    findings: Sequence[CodedFinding],
+    findings: Sequence[Finding],
     terms: CheckTerms,
     unknown: Sequence[str],
     excused: Excused,
@@ -238,7 +225,7 @@ def _unknowns(ledger: Ledger, terms: CheckTerms) -> Iterator[str]:
     if not terms.asks(CheckLook.TARGETS):
         return
     words = {
-        FileState.NOT_ALLOWED: "may not be read yet",
+        FileState.NOT_ALLOWED: ("is not allowed yet", "are not allowed yet"),
         FileState.FORMAT_UNKNOWN: ("has a format that cannot be compared",
                                    "have formats that cannot be compared"),
         FileState.LIBRARY_MISSING: ("needs a package that is not installed",
@@ -292,6 +279,77 @@ def _audited_text(ledger: Ledger, counts: Counter[LedgerState], terms: CheckTerm
     if terms.asks(CheckLook.DECODE) and (inside or counts[LedgerState.DECODED]):
         text += f"; {counted(counts[LedgerState.DECODED], 'chunk decodes', 'chunks decode')}"
     return f"in share {terms.share} of it, {text}" if terms.share else text
+
+
+_CODES_OF_STATE = {
+    LedgerState.OTHER_FILL: {"fill_value"},
+    LedgerState.LACKING: {"no-reference", "lacking-object"},
+    LedgerState.WRONG_VALUES: {"values", "held-values", "same-coordinate"},
+    LedgerState.WRONG_RANGE: {"offset", "length", "other-array", "misplaced"},
+    LedgerState.UNDECODABLE: {"unreadable", "undecodable-inline"},
+    LedgerState.PAST_END: {"range-past-end"},
+    LedgerState.DAMAGED_FILE: {"damaged-file"},
+    LedgerState.UNREACHABLE: {"unreachable", "unreadable"},
+}
+"""The findings that say why chunks are in a bad state; of other states, any error of the array."""
+_CODE_OF_FILES = {
+    FileState.DAMAGED: "damaged-file",
+    FileState.UNREACHABLE: "unreachable",
+    FileState.CHANGED: "changed",
+}
+
+
+def split(
+    findings: Iterable[Finding], waivers: Sequence[Waiver]
+) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+    """Return the findings that count, and those that are accepted."""
+    live: list[Finding] = []
+    accepted: list[Finding] = []
+    for each in findings:
+        (accepted if any(waiver.has(each) for waiver in waivers) else live).append(each)
+    return tuple(live), tuple(accepted)
+
+
+class Excused:
+    """What of a ledger counts as wrong once findings are accepted."""
+
+    def __init__(self, ledger: Ledger, accepted: Iterable[Finding]) -> None:
+        self.files: Counter[FileState] = Counter()
+        self.chunks: Counter[LedgerState] = ledger.all_counts()
+        codes: dict[str, set[str]] = {}
+        for each in accepted:
+            codes.setdefault(array_of(each), set()).add(each.code)
+        self.codes = set[str]().union(*codes.values())
+        for state, count in ledger.files.counts.items():
+            known = FileState(state)
+            if _CODE_OF_FILES.get(known) not in self.codes:
+                self.files[known] = count
+        for path, seen in codes.items():
+            if path not in ledger.paths:
+                continue
+            has_error = any(CODES[code].severity is Severity.ERROR for code in seen)
+            for chunk_state, count in ledger.counts(path).items():
+                reasons = _CODES_OF_STATE.get(chunk_state)
+                is_excused = has_error if reasons is None else bool(reasons & seen)
+                if CHUNK_TERMS[chunk_state].rank is Rank.BAD and is_excused:
+                    self.chunks[chunk_state] -= count
+        self.chunks = +self.chunks
+
+    @property
+    def has_faults(self) -> bool:
+        """Whether a chunk or a file is in a bad state that nobody accepted."""
+        return any(CHUNK_TERMS[state].rank is Rank.BAD for state in self.chunks) or any(
+            FILE_RANKS[state] is Rank.BAD for state, count in self.files.items() if count
+        )
+
+
+def accepted_text(accepted: Iterable[Finding]) -> str:
+    """Return what was accepted, each code with its arrays: ``"axis-gap of `time`"``."""
+    names: dict[Waiver, None] = {}
+    for each in accepted:
+        names[Waiver(each.code, array_of(each) or None)] = None
+    found = [str(each) for each in names]
+    return ", ".join(found[:3]) + (f" and {len(found) - 3:,} more" if len(found) > 3 else "")
 
 
 def coverage(ledger: Ledger, terms: CheckTerms) -> dict[str, dict[str, int]]:

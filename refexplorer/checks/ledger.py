@@ -39,7 +39,7 @@ RANKS = np.array([CHUNK_TERMS[state].rank for state in LedgerState], np.int8)
 
 
 class Ledger:
-    """A state for every chunk of every grid, and the books of keys, objects and files.
+    """The state of every chunk, and of keys, objects and files.
 
     Parameters
     ----------
@@ -51,13 +51,13 @@ class Ledger:
     keys, files
         Their states; see `Book`.
     followed
-        References to chunks that parts of the run followed; None where none was to be followed.
+        References to chunks that were followed; None if none had to be.
     decoded_inline
-        Chunks that the set holds among those in the state of decoded chunks, which are in no file.
+        Inline chunks among the decoded ones.
     objects
         Those of all files; see `ObjectBook`.
     listed
-        Chunks that have a reference, or that the set holds, by array.
+        Numbers of chunks with a reference or inline data, by array.
     """
 
     def __init__(self, grids: Mapping[str, tuple[int, ...]]) -> None:
@@ -90,7 +90,7 @@ class Ledger:
         return prod(self._grids[path])
 
     def mark(self, path: str, chunks: np.ndarray, states: np.ndarray | LedgerState) -> None:
-        """Note the states of chunks; of two states of one chunk the larger is kept.
+        """Set the states of chunks; if a chunk has a state already, the larger is kept.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class Ledger:
             self._sparse[path].add(chunks, given)
 
     def restate(self, path: str, chunks: np.ndarray, states: np.ndarray) -> None:
-        """Replace the states of chunks that the set holds, once all files were compared."""
+        """Replace the states of inline chunks, once all files were compared."""
         self._counted.pop(path, None)
         if path in self._dense:
             self._dense[path][chunks] = np.where(
@@ -119,7 +119,7 @@ class Ledger:
             self.mark(path, chunks, states)
 
     def mark_free(self, path: str, chunks: np.ndarray, state: LedgerState) -> np.ndarray:
-        """Note the state of those of some chunks that nothing was noted of, and return these."""
+        """Set the state of those chunks that have none yet, and return these."""
         free: np.ndarray = chunks[self.at(path, chunks) == LedgerState.UNTOUCHED]
         self.mark(path, free, state)
         return free
@@ -133,7 +133,7 @@ class Ledger:
     def mark_region(
         self, path: str, start: Sequence[int], stop: Sequence[int], state: LedgerState
     ) -> None:
-        """Note the state of the untouched chunks of a box of the grid.
+        """Set the state of the chunks in a box of the grid that have none yet.
 
         Of an array that has too many chunks for a byte each nothing is noted: what arithmetic does
         not tell stays untouched.
@@ -151,7 +151,7 @@ class Ledger:
     def mark_untouched(
         self, path: str, state: LedgerState, before: LedgerState = LedgerState.UNTOUCHED
     ) -> None:
-        """Note the state of all chunks of an array that nothing, or only `before`, was noted of."""
+        """Set the state of all chunks of an array that have none yet, or have `before`."""
         self._counted.pop(path, None)
         if path in self._dense:
             book = self._dense[path]
@@ -162,7 +162,7 @@ class Ledger:
             self._sparse[path].rest = state
 
     def note_listed(self) -> None:
-        """Keep how many chunks have a reference or are held, before anything else is noted."""
+        """Store how many chunks have a reference or are inline, before any state is set."""
         for path in self._grids:
             if path in self._dense:
                 self.listed[path] = int(np.count_nonzero(self._dense[path]))
@@ -172,11 +172,11 @@ class Ledger:
                 )
 
     def leave_out(self, path: str, count: int) -> None:
-        """Note that so many untouched chunks do not belong to the share that was asked for."""
+        """Exclude chunks that are outside the requested share."""
         self._unchosen[path] += count
 
     def counts(self, path: str) -> dict[LedgerState, int]:
-        """Return how many chunks of an array are in each state; states of none are left out."""
+        """Return how many chunks of an array are in each state, without empty states."""
         if path not in self._counted:
             self._counted[path] = self._count(path)
         return self._counted[path]
@@ -201,11 +201,11 @@ class Ledger:
         return found
 
     def unchosen(self, path: str) -> int:
-        """Return how many untouched chunks are outside the share that was asked for."""
+        """Return how many chunks are outside the requested share."""
         return self._unchosen[path]
 
     def states(self, path: str) -> np.ndarray:
-        """Return the states of an array, the shape of its grid, uint8; they cannot be written.
+        """Return the states of an array, in the shape of its grid, uint8, read-only.
 
         Raises
         ------
@@ -236,7 +236,7 @@ class Ledger:
         return np.concatenate(parts)
 
     def faults(self) -> list[str]:
-        """Return a sentence for each law that is broken, none if the books are in balance."""
+        """Return a sentence for each count that does not add up."""
         found = []
         for path in self._grids:
             counts = self.counts(path)
@@ -386,11 +386,11 @@ class CheckedArray:
     path
         Where it is.
     chunks
-        How many chunks its grid has.
+        The number of chunks in its grid.
     files
-        How many files it was compared with.
+        The number of files it was compared with.
     states
-        Chunks by their state in the ledger; states of none are left out.
+        Numbers of chunks by state, without states that no chunk has.
     """
 
     path: str
@@ -400,46 +400,47 @@ class CheckedArray:
 
     @property
     def name(self) -> str:
-        """What to call it."""
+        """The name in reports."""
         return self.path or "(the root array)"
 
     @property
     def n_different(self) -> int:
-        """How many chunks differ from what their file has."""
+        """The number of chunks that differ from their file."""
         return sum(n for state, n in self.states.items() if state in DIFFERENT)
 
     @property
     def n_compared(self) -> int:
-        """How many chunks were found to differ, or not to."""
+        """The number of chunks that were compared."""
         good = (n for s, n in self.states.items() if CHUNK_TERMS[s].rank is Rank.GOOD)
         return self.n_different + sum(good)
 
     @property
     def states_text(self) -> str:
-        """How many chunks are in each state."""
+        """The number of chunks in each state, as text."""
         found = (f"{n:,} {CHUNK_TERMS[state].name}" for state, n in sorted(self.states.items()))
         return ", ".join(found) or "no chunks"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Counts:
     """What was counted besides the ledger."""
 
-    references: int  # All of the set
-    unfinished: tuple[str, ...]  # A sentence for each part that was given up
-    stopped: bool  # Whether it was stopped before the end
-    lost: LostFiles  # Record files of a parquet store that are missing or cannot be read
-    forms: Mapping[str, int] = field(default_factory=dict)  # Files by format
+    references: int = 0  # All of the set
+    unfinished: tuple[str, ...] = ()  # A sentence for each part that was given up
+    stopped: bool = False  # Whether it was stopped before the end
+    # Record files of a parquet store that are missing or cannot be read
+    lost: LostFiles = field(default_factory=LostFiles)
+    forms: dict[str, int] = field(default_factory=dict)  # Files by format
     # How many files each array was compared with, by path
-    files: Mapping[str, int] = field(default_factory=dict)
+    files: dict[str, int] = field(default_factory=dict)
     # Why references were not looked at: array, reason, how many
     reasons: tuple[tuple[str | None, str, int], ...] = ()
     # What of the metadata was not compared: array, what, in how many files
     unchecked: tuple[tuple[str, str, int], ...] = ()
     # The first files that could not be read, and why
-    failures: Mapping[str, str] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
     # What is different of targets that changed, by their URLs as people may see them
-    changed: Mapping[str, str] = field(default_factory=dict)
+    changed: dict[str, str] = field(default_factory=dict)
     grants: tuple[str, ...] = ()  # What `allow` needs for what was not asked
     at: float = field(default_factory=time.time)  # When, in seconds since 1970
     # values, largest, largest_at, false_nan: Values that were compared, the largest difference and
@@ -451,5 +452,5 @@ class Counts:
     axes: tuple[CheckedAxis, ...] = ()  # The coordinates that were looked at
     since: str = ""  # What was compared with a lock
     # The shares whose results are of earlier runs, and when the oldest of each were written
-    shares: Mapping[int, str] = field(default_factory=dict)
+    shares: dict[int, str] = field(default_factory=dict)
     unknown: tuple[str, ...] = ()  # What else was asked for and is not known

@@ -106,7 +106,7 @@ class Lock:
         Raises
         ------
         SourceError
-            If there is no such file, or it is no lock.
+            If there is no such file, or it is not a lock.
         LimitError
             If it is larger than a document may be.
         """
@@ -135,7 +135,7 @@ class Lock:
             raise SourceError(f"The lock {shown} cannot be read: {said}.") from None
         except (pa.ArrowException, KeyError, ValueError, TypeError, AttributeError):
             raise SourceError(
-                f"{shown} is no lock; `refexplorer lock SET -o FILE` writes one."
+                f"{shown} is not a lock; `refexplorer lock SET -o FILE` writes one."
             ) from None
 
     def write(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
@@ -172,7 +172,7 @@ class Lock:
         return f"{escape(self.name, 100)} of {self.made:%Y-%m-%d %H:%M} UTC"
 
     def text(self) -> str:
-        """Say what it has, and how old that is."""
+        """Return what it has, and how old that is."""
         states = self.targets["state"].to_pylist()
         answered = sum(state in _ANSWERED for state in states)
         told = pc.or_(pc.is_valid(self.targets["etag"]), pc.is_valid(self.targets["modified"]))
@@ -335,7 +335,7 @@ class SinceLock:
         return [f"whether {counted(group.count, 'file')} changed (no version to compare)"]
 
     def text(self) -> str:
-        """Say what was compared."""
+        """Return what was compared."""
         counts = {kind: group.count for kind, group in self._groups.items()}
         words = {"changed": "changed", "gone": "gone", "back": "back", "added": "new",
                  "unknown": "not known"}  # fmt: skip

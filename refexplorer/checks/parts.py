@@ -85,7 +85,7 @@ def _summed_up(ranges: np.ndarray) -> np.ndarray:
 
 
 def _shared(starts: np.ndarray, ends: np.ndarray, is_new: np.ndarray) -> np.ndarray:
-    """Say which distinct ranges share bytes with another one of their target."""
+    """Return which distinct ranges share bytes with another one of their target."""
     is_behind = ends[1:] < ends[:-1]
     has_longer = (is_behind & ~is_new[1:]).any()  # else each ends the furthest so far
     reach = _reach(ends, np.cumsum(is_new) - 1) if has_longer else ends
@@ -105,7 +105,7 @@ def _reach(ends: np.ndarray, group: np.ndarray) -> np.ndarray:
 
 DECODING_COST = 100
 """As so many references counts a chunk to be decoded."""
-# another number here makes results of older versions start anew, since they hold other columns
+# another number here makes results of older versions start again, since they hold other columns
 _FORM = 4
 _PACKING = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", 1))
 

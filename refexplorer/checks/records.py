@@ -219,7 +219,7 @@ _OF_ZARRAY = {
     "dtype", "byte-order", "rank", "shape", "ragged", "chunk-shape", "order", "filters",
     "fill_value", "lacking-object",
 }  # fmt: skip
-"""What stands in ``.zarray``; the rest in ``.zattrs``."""
+"""What is in ``.zarray``; the rest in ``.zattrs``."""
 
 
 class CauseKey(NamedTuple):
@@ -276,7 +276,7 @@ class FindingGroups:
         return group
 
     def has(self, code: str, path: str) -> bool:
-        """Say whether there is a finding of a code and an array."""
+        """Return whether there is a finding of a code and an array."""
         return any(key[:2] == (code, path) for key in self._groups)
 
     def findings(
@@ -351,29 +351,34 @@ class Reasons:
     """Why references were not looked at, by array; and why files could not be read."""
 
     def __init__(self) -> None:
-        self.counts: Counter[tuple[str | None, str]] = Counter()
-        self.failures: dict[str, str] = {}
-        self.grants: dict[str, None] = {}
+        self.unchecked: Counter[tuple[str, str]] = Counter()  # What of an array, in how many files
+        self._counts: Counter[tuple[str | None, str]] = Counter()
+        self._failures: dict[str, str] = {}
+        self._grants: dict[str, None] = {}
 
     def add(self, path: str | None, reason: str, count: int) -> None:
         """Count references with a reason."""
-        if len(self.counts) >= KEPT_REASONS and (path, reason) not in self.counts:
+        if len(self._counts) >= KEPT_REASONS and (path, reason) not in self._counts:
             reason = "Other reasons."
-        self.counts[path, reason] += count
+        self._counts[path, reason] += count
 
     def forbid(self, path: str | None, grant: str | None, message: str, count: int) -> None:
         """Count references to a file that may not be read; keep what would allow it."""
-        if grant and len(self.grants) < NAMED_FILES:
-            self.grants[grant] = None
-        self.add(path, "The file may not be read yet." if grant else message, count)
+        if grant and len(self._grants) < NAMED_FILES:
+            self._grants[grant] = None
+        self.add(path, "The file is not allowed yet." if grant else message, count)
 
     def fail(self, url: str | None, message: str) -> None:
         """Keep why a file cannot be read."""
-        if url is not None and len(self.failures) < KEPT_REASONS:
-            self.failures.setdefault(url, message)
+        if url is not None and len(self._failures) < KEPT_REASONS:
+            self._failures.setdefault(url, message)
 
-    @property
-    def ordered(self) -> tuple[tuple[str | None, str, int], ...]:
-        """Array, reason and number of references, what is of most references first."""
-        counts = sorted(self.counts.items(), key=lambda item: -item[1])
-        return tuple((path, why, n) for (path, why), n in counts)
+    def told(self) -> dict[str, Any]:
+        """Return them as fields of `Counts`; what is of most references comes first."""
+        counts = sorted(self._counts.items(), key=lambda item: -item[1])
+        return {
+            "reasons": tuple((*of, n) for of, n in counts),
+            "unchecked": tuple((*what, n) for what, n in self.unchecked.items()),
+            "failures": self._failures,
+            "grants": tuple(self._grants),
+        }

@@ -23,11 +23,12 @@ from refexplorer.formats.columns.references import (
 from refexplorer.formats.columns.table import Table
 from refexplorer.formats.parquet.records import BadRecords
 from refexplorer.formats.parquet.store import ParquetStore
+from refexplorer.refset.generated import EVALUATED_KEYS, Generated
+from refexplorer.refset.manifest_segment import LOST_MANIFEST, ManifestPart, ManifestRecords
 from refexplorer.refset.numbered_segment import Loaded, Records
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.overriding import BLOCK, block_of
 from refexplorer.refset.parquet_segment import ParquetRecords, RecordPart
-from refexplorer.refset.segments import EVALUATED_KEYS, Generated, Segment
+from refexplorer.refset.segments import BLOCK, Segment, block_of
 from refexplorer.refset.targets import further_targets
 from refexplorer.spec.findings import Findings
 from refexplorer.spec.references import prefix
@@ -57,21 +58,14 @@ class LostFile:
     message: str = ""
     code: str = ""
 
-    @property
-    def why(self) -> str:
-        """Why there are no references, in a sentence."""
-        return self.message or f"The record file `{self.file}` is missing."
-
-    @property
-    def places(self) -> str:
-        """Which chunks it is for."""
+    def __str__(self) -> str:
+        why = self.message or f"The record file `{self.file}` is missing."
         last = self.first + self.chunks - 1
         numbers = f"{self.first:,} to {last:,}" if self.chunks > 1 else f"{self.first:,}"
-        return f"{counted(self.chunks, 'chunk')} of {self.array or 'the root array'} ({numbers})"
-
-    def __str__(self) -> str:
-        why, places = escape(self.why, 2 * _CHARS), escape(self.places, _CHARS)
-        return f"{why.removesuffix('.')}: {places} read as the fill value."
+        of = f"{counted(self.chunks, 'chunk')} of {self.array or 'the root array'} ({numbers})"
+        read = "cannot be read" if self.code == LOST_MANIFEST else "read as the fill value"
+        why = escape(why, 2 * _CHARS).removesuffix(".")
+        return f"{why}: {escape(of, _CHARS)} {read}."
 
 
 @dataclass
@@ -85,6 +79,9 @@ class LostFiles:
     chunks: int = 0  # How many chunks all of them are for
     # Of each that is unreadable: its array, and the numbers of its chunks
     unreadable_rows: list[tuple[str, int, int]] = field(default_factory=list)
+    # manifests, manifest_chunks: How many manifests are lost, and how many chunks these have
+    manifests: int = 0
+    manifest_chunks: int = 0
 
     def note_missing(self, store: ParquetStore, array: ArrayMeta) -> None:
         """Note the record files of an array that are not there."""
@@ -106,6 +103,22 @@ class LostFiles:
             lost = _lost(store, array, number, UNREADABLE)
             self.files.append(replace(lost, message=str(bad), code=bad.code))
 
+    def note_manifests(self, array: ArrayMeta, part: ManifestPart) -> None:
+        """Note the manifests of a part that turned out to be lost."""
+        if not part.lost:
+            return
+        numbers = part.start + part.rejected_rows()
+        for run in np.split(numbers, np.flatnonzero(np.diff(numbers) != 1) + 1):
+            self.unreadable_rows.append((array.path, int(run[0]), int(run[-1]) + 1))
+        for file, reason in part.lost.items():
+            self.manifests += 1
+            self.manifest_chunks += file.chunks or 0
+            first = array.chunk_number([start for start, _ in file.extents])
+            if self._room:
+                name, chunks = f"manifests/{file.id}", file.chunks or 0
+                why = reason.message, reason.code
+                self.files.append(LostFile(name, array.path, UNREADABLE, first, chunks, *why))
+
     @property
     def count(self) -> int:
         """How many record files give no references."""
@@ -120,7 +133,10 @@ class LostFiles:
                 f"{files} without references, {self.missing:,} missing and {self.unreadable:,} "
                 f"unreadable: {chunks} read as the fill value."
             )
-            yield from map(str, self.files[:_SHOWN])
+        if self.manifests:
+            chunks = counted(self.manifest_chunks, "chunk")
+            yield f"{counted(self.manifests, 'manifest')} unreadable: {chunks} cannot be read."
+        yield from map(str, self.files[:_SHOWN])
 
     @property
     def _room(self) -> int:
@@ -138,14 +154,7 @@ def _rows(store: ParquetStore, array: ArrayMeta, number: int) -> int:
     return min(store.record_size, array.chunk_count - number * store.record_size)
 
 
-def _lost(
-    store: ParquetStore,
-    array: ArrayMeta,
-    number: int,
-    state: str,
-    message: str = "",
-    code: str = "",
-) -> LostFile:
+def _lost(store: ParquetStore, array: ArrayMeta, number: int, state: str) -> LostFile:
     name, first = store.record_file(array, number), number * store.record_size
     return LostFile(name, array.path, state, first, _rows(store, array, number))
 
@@ -189,7 +198,7 @@ class Unlisted:
     _n_more_files: int = 0
 
     def takes(self, part: Generated) -> bool:
-        """Say whether the keys of a gen item are too many to be listed."""
+        """Return whether the keys of a gen item are too many to be listed."""
         if self.most is None or part.count <= self.most:
             self.most = None if self.most is None else self.most - part.count
             return False
@@ -223,12 +232,14 @@ def blocks(
     stores: dict[int, ParquetStore] = {}
     for part in opened.parts:
         if isinstance(part, ParquetRecords):
-            # read apart from the set, which would keep it and note what is odd once more
+            # read apart from the set, which would keep it and note what is odd again
             apart = replace(part.store, findings=Findings())
             store = stores.setdefault(id(part.store), apart)
             yield from _of_records(opened, part, store, lost, has_keys)
-        elif isinstance(part, Records):
+        elif isinstance(part, ManifestRecords):
             yield from _of_manifests(opened, part, has_keys)
+            for each in part.parts:
+                lost.note_manifests(part.array, each)
         elif isinstance(part, Generated):
             if not unlisted.takes(part):
                 yield from _of_generated(opened, part)

@@ -14,18 +14,24 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from refexplorer.checks.axes import IN_FILES, NO_VALUES
-from refexplorer.checks.headlines import Headline, coverage, coverage_text, headline, unknowns
+from refexplorer.checks.headlines import (
+    Headline,
+    coverage,
+    coverage_text,
+    headline,
+    split,
+    unknowns,
+)
 from refexplorer.checks.ledger import CheckedArray, Counts, Ledger
 from refexplorer.checks.look.coordinates import AxesLook
 from refexplorer.checks.look.targets import RESULTS as REFERENCES
 from refexplorer.checks.look.targets import ROW_COLUMNS, target_table
 from refexplorer.checks.records import RESULTS, without_advice
-from refexplorer.checks.report_html import ReportHtml, of_rows, of_targets, write_report
+from refexplorer.checks.report_html import document, of_rows, of_targets, summary, write_report
 from refexplorer.checks.results import PARQUET as RANGES_PARQUET
 from refexplorer.checks.results import ResultStore, seen_table
 from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT
 from refexplorer.checks.terms import CheckLook, CheckTerms
-from refexplorer.checks.waivers import split
 from refexplorer.core.files import write_blocks, writing
 from refexplorer.core.text import ADVICE, KEYS, array_text, counted, escape, file_text, masked
 from refexplorer.spec.codes import Severity
@@ -61,22 +67,22 @@ def joint(grants: Sequence[str]) -> Sequence[str]:
 
 
 class Report:
-    """What a run looked at, what it found, and what that allows to say.
+    """The result of a run: coverage, findings and headline.
 
     Attributes
     ----------
     source
         The name of the set.
     terms
-        What was asked for.
+        The requested checks.
     ledger
         The state of every chunk, key, object and file.
     findings
-        What differs or is odd, grouped by cause, by array and gravity.
+        The findings, grouped by cause and array, errors first.
     accepted
         Findings that `judged` accepted; they do not fail.
     counts
-        What the ledger does not have.
+        Other counts.
     headline
         One line, and the exit status.
     """
@@ -106,7 +112,7 @@ class Report:
         Parameters
         ----------
         fail_on
-            The least severity that fails: ``"error"``, ``"warning"`` or ``"info"``.
+            The lowest severity that fails: ``"error"``, ``"warning"`` or ``"info"``.
         accept
             Findings that do not fail, as ``"CODE"`` or ``"CODE:ARRAY"``. The headline names them.
 
@@ -120,7 +126,7 @@ class Report:
         return Report(self.source, findings, self.ledger, terms, self.counts, self._store)
 
     def with_look(self, look: AxesLook) -> Report:
-        """Return it with what a look at coordinates gave."""
+        """Return the report with the results for coordinates."""
         terms = replace(self.terms, reads_coordinates=look.has_read)
         unknown = (*self.counts.unknown, *look.unknown)
         counts = replace(self.counts, axes=look.axes, unknown=unknown)
@@ -136,7 +142,7 @@ class Report:
 
     @property
     def good(self) -> bool:
-        """Whether all that was asked for was looked at, and nothing fails."""
+        """Whether everything requested was checked, and nothing fails."""
         return self.status == 0
 
     @property
@@ -146,12 +152,12 @@ class Report:
 
     @property
     def unknowns(self) -> list[str]:
-        """What was asked for and is not known."""
+        """The requested results that are not known."""
         return [*self.counts.unknown, *unknowns(self.ledger, self.terms)]
 
     @property
     def coverage(self) -> dict[str, dict[str, int]]:
-        """How much was looked at, of how much: files, chunks and objects of files."""
+        """How many files, chunks and objects of files were checked, and of how many."""
         return coverage(self.ledger, self.terms)
 
     @property
@@ -190,13 +196,13 @@ class Report:
         return map(seen_table, self.tables_as_read())
 
     def tables_as_read(self) -> Iterator[pa.Table]:
-        """Yield the results with the addresses of the references, which are no one's to see."""
+        """Yield the results with unmasked addresses; do not show them."""
         return iter(()) if self._store is None else self._store.tables()
 
     def files(self) -> pa.Table:
         """Return a row for each file and array: state, references by state, what was found.
 
-        Where files were only asked, one for each file: ``target``, ``state``, ``size``, ``etag``,
+        Without `verify`, one for each file: ``target``, ``state``, ``size``, ``etag``,
         ``modified``, ``references``, ``end`` (of the last range), ``past_end`` and ``failed``
         (how many), ``message``, and ``grant`` (what `allow` needs).
         """
@@ -224,7 +230,7 @@ class Report:
         return pa.Table.from_pylist(rows, pa.schema(kinds | {"reason": pa.string()}))
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
-        """Write `tables` to one file, which appears when all is written.
+        """Write `tables` to one file, which appears when it is complete.
 
         Raises
         ------
@@ -241,7 +247,7 @@ class Report:
                 writer.write_table(results.replace_schema_metadata(None))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return headline, coverage, arrays and findings as what JSON knows."""
+        """Return headline, coverage, arrays and findings as JSON values."""
         counts = {
             name: value
             for name, value in asdict(self.counts).items()
@@ -288,7 +294,7 @@ class Report:
         write_blocks(Path(path), [json.dumps(self.to_dict(), indent=1).encode()])
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
-        """Write a page that needs nothing else: what was looked at, what is wrong, and where.
+        """Write a self-contained HTML page: what was checked, what is wrong, and where.
 
         Raises
         ------
@@ -297,7 +303,7 @@ class Report:
         """
         targets = None if self.terms.asks(CheckLook.FILES) else self.files()
         strip = of_rows(self.tables()) if targets is None else of_targets(targets)
-        write_report(path, self._html.document(self.tables(), targets, strip))
+        write_report(path, document(self, self.tables(), targets, strip))
 
     def __repr__(self) -> str:
         return f"<Report on {self.source!r}: {self.headline.text}>"
@@ -306,12 +312,12 @@ class Report:
         return self.to_text()
 
     def to_text(self, every: bool = False) -> str:
-        """Return headline, findings, arrays and coverage in lines.
+        """Return headline, findings, arrays and coverage as text.
 
         Parameters
         ----------
         every
-            Whether to list each finding, also where many have one code.
+            Whether to list each finding, even if many have the same code.
         """
         lines = [f"{escape(self.source, _CHARS)}: {self.headline.text}"]
         lines += [f"  {line}" for line in self._installs()]
@@ -345,13 +351,7 @@ class Report:
                 yield f"  … {more:,} more"
 
     def _repr_html_(self) -> str:
-        return self._html.summary()
-
-    @property
-    def _html(self) -> ReportHtml:
-        return ReportHtml(
-            self.source, self.headline, self.summary, self.findings, self.arrays, self.counts
-        )
+        return summary(self)
 
     def _sentences(self) -> Iterator[str]:
         counts = self.counts

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.checks.headlines import Headline
 from refexplorer.checks.ledger import CheckedArray, Counts
 from refexplorer.checks.records import DIFFERS, FAILED, FORBIDDEN, SAME, UNCOMPARED
 from refexplorer.checks.states import CHUNK_TERMS, FILE_RANKS, FileState, Rank
@@ -23,6 +21,9 @@ from refexplorer.core.text import code, counted, has_mask, items, shown, size_te
 from refexplorer.refset.targets import dates_of
 from refexplorer.spec.codes import CODES
 from refexplorer.spec.findings import Finding
+
+if TYPE_CHECKING:
+    from refexplorer.checks.report import Report
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -81,38 +82,29 @@ _COLOURS = ("", "good", "", "bad", "", "alone", "unknown")
 _ODD = {DIFFERS, FAILED, UNCOMPARED, FORBIDDEN}
 
 
-@dataclass(frozen=True)
-class ReportHtml:
-    """What the HTML of a report is made of; fields as `Report` has them."""
+def document(
+    report: Report, tables: Iterable[pa.Table], targets: pa.Table | None, timeline: str
+) -> str:
+    """Return a page for the data owner: what was looked at, what is wrong, in which files.
 
-    source: str
-    headline: Headline
-    sentences: Sequence[str]
-    findings: Sequence[Finding]
-    arrays: Sequence[CheckedArray]
-    counts: Counts
+    The files are in `tables` if they were read, in `targets` if they were only asked.
+    """
+    title = f"Report on {shown(report.source, _CHARS)}"
+    files = _files(tables) if targets is None else _targets(targets)
+    moment = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    body = f"{summary(report, timeline)}{files}<p>Written {moment}.</p>"
+    return _PAGE.format(title=title, body=body)
 
-    def document(
-        self, tables: Iterable[pa.Table], targets: pa.Table | None, timeline: str = ""
-    ) -> str:
-        """Return a page for the data owner: what was looked at, what is wrong, in which files.
 
-        The files are in `tables` if they were read, in `targets` if they were only asked.
-        """
-        title = f"Report on {shown(self.source, _CHARS)}"
-        files = _files(tables) if targets is None else _targets(targets)
-        moment = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-        return report_page(title, f"{self.summary(timeline)}{files}<p>Written {moment}.</p>")
-
-    def summary(self, timeline: str = "") -> str:
-        """Return headline, coverage, and tables of arrays, findings and what was not compared."""
-        mark = {0: '<b class="good">✓', 1: '<b class="bad">✕'}.get(self.headline.status, "<b>?")
-        sentences = items(shown(each, 5 * _CHARS) for each in self.sentences)
-        return (
-            f'<div class="refexplorer"><p><b>{shown(self.source, _CHARS)}</b>: '
-            f"{mark} {shown(self.headline.text)}</b></p>{sentences}{timeline}"
-            f"{_findings(self.findings)}{_arrays(self.arrays)}{_not_compared(self.counts)}</div>"
-        )
+def summary(report: Report, timeline: str = "") -> str:
+    """Return headline, coverage, and tables of arrays, findings and what was not compared."""
+    mark = {0: '<b class="good">✓', 1: '<b class="bad">✕'}.get(report.status, "<b>?")
+    sentences = items(shown(each, 5 * _CHARS) for each in report.summary)
+    return (
+        f'<div class="refexplorer"><p><b>{shown(report.source, _CHARS)}</b>: '
+        f"{mark} {shown(report.headline.text)}</b></p>{sentences}{timeline}"
+        f"{_findings(report.findings)}{_arrays(report.arrays)}{_not_compared(report.counts)}</div>"
+    )
 
 
 def _findings(findings: Sequence[Finding]) -> str:
@@ -224,11 +216,6 @@ def _whys(row: dict[str, Any]) -> Iterator[str]:
         yield f"{found['cause']} {said}" if said else found["cause"]
     if row["message"]:
         yield row["message"].rstrip(".")
-
-
-def report_page(title: str, body: str) -> str:
-    """Return a page; `title` and `body` are HTML already."""
-    return _PAGE.format(title=title, body=body)
 
 
 def write_report(path: str | os.PathLike[str], page: str) -> None:

@@ -46,7 +46,7 @@ _SORTING = "_sorting"
 _ADDRESSES = ("target", "message", "grant")
 """Columns whose texts may name one."""
 REDONE = {"not allowed", "unreachable", "codec not installed", "failed"}
-"""What has one of these states is done once more: it may be allowed or answer by now."""
+"""What has one of these states is done again: it may be allowed or answer by now."""
 
 
 class EarlierPart(NamedTuple):
@@ -106,7 +106,7 @@ class ResultStore:
     def has(
         self, part: Part, versions: Callable[[Sequence[str]], Mapping[str, TargetVersion | None]]
     ) -> bool:
-        """Say whether a part was finished, with the same references and the same targets.
+        """Return whether a part was finished, with the same references and the same targets.
 
         What is there of it otherwise is removed.
         """
@@ -237,7 +237,7 @@ _SHOWN = 60  # characters of an ETag: a server may send any text
 def difference(
     recorded: Sequence[RecordedVersion], facts: Facts, has_other_tags: bool = False
 ) -> tuple[bool | None, str | None]:
-    """Say whether a target is still what it was, and what is different."""
+    """Return whether a target is still what it was, and what is different."""
     etag = None if has_other_tags else _plain(facts.etag)
     now = seconds_of(facts.modified)
     compared = True
@@ -262,7 +262,7 @@ def difference(
 
 
 def version_change(then: TargetVersion, now: TargetVersion | None) -> tuple[bool | None, str]:
-    """Say whether a target is as it was, None where nobody knows, and what is different."""
+    """Return whether a target is as it was, None where nobody knows, and what is different."""
     if now is None:
         return None, ""
     (size, etag, modified), (size_now, etag_now, modified_now) = then, now
@@ -324,7 +324,7 @@ def from_metadata(metadata: Mapping[bytes, bytes]) -> dict[str, TargetVersion | 
 
 
 def is_same(kept: TargetVersion | None, now: TargetVersion | None) -> bool:
-    """Say whether a target is known to be as it was; a store without versions does not tell."""
+    """Return whether a target is known to be as it was; a store without versions does not tell."""
     if kept is None or now is None:
         return kept is now
     return kept == now and any(kept[1:])

@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from refexplorer.checks.geozarr import lint_geozarr
-from refexplorer.checks.ledger import Ledger
-from refexplorer.checks.records import NAMED_KEYS
-from refexplorer.checks.references import AuditedBlock, LostFiles, numbers_of_chunks
-from refexplorer.checks.states import KeyState, LedgerState
 from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.core.limits import Limits
-from refexplorer.core.text import array_text, counted, escape
-from refexplorer.formats.columns.references import BASE64, RANGE, URL, Columns
-from refexplorer.formats.documents import locator_of
-from refexplorer.formats.finding import note_encoding
+from refexplorer.core.text import counted, escape
+from refexplorer.formats.columns.references import BASE64, Columns
+from refexplorer.formats.documents import locator_of, note_encoding
 from refexplorer.formats.source import LeftOut, Source
 from refexplorer.io.decode.codecs import is_installed, missing, refuse_unsafe, require_codecs
 from refexplorer.io.decode.sizes import POINTER, is_bounded, region
@@ -31,14 +24,11 @@ from refexplorer.io.decode.steps import VALUES, error_text, steps
 from refexplorer.readers.comparing import note_readers
 from refexplorer.readers.features import ColumnFeatures, features_of
 from refexplorer.refset.lint import lint
-from refexplorer.refset.lint_absent import lint_groups, lint_lost_places
-from refexplorer.refset.lint_arrays import attributes_of, lint_metadata
+from refexplorer.refset.lint_arrays import attributes_of
 from refexplorer.refset.opened_set import Internals, OpenedSet
-from refexplorer.refset.parquet_segment import ParquetRecords
 from refexplorer.refset.segments import Segment
 from refexplorer.spec.codes import Severity
-from refexplorer.spec.findings import Finding, Findings, parts_of, pointer, suggest
-from refexplorer.spec.lint import KeyFindings
+from refexplorer.spec.findings import Finding, Findings, pointer, suggest
 from refexplorer.spec.lint_metadata import lint_metadata_text, may_be_a_value
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.spec.zarr_metadata import ArrayMeta, is_metadata
@@ -187,7 +177,7 @@ def lint_values(
             findings.add(
                 "undecodable-inline",
                 base + pointer(key),
-                f"The inline data of `{key}` is no chunk of {found.array.path_text()}: "
+                f"The inline data of `{key}` is not a chunk of {found.array.path_text()}: "
                 f"{found.reason}",
                 key=key,
                 count=len(found.failed),
@@ -290,7 +280,8 @@ def diagnose(source: Source, inside: Internals, limits: Limits, base: str) -> tu
     found = lint(opened, version, base, (values.look, features.look))
     findings = Findings()
     findings.extend(inside.findings)
-    _note_left_out(source, base, findings)
+    for left in left_out_findings(source.left_out, base):
+        findings.add(left.code, left.pointer, left.message)
     findings.extend(found)
     findings.extend(codecs)
     lint_values(opened, values.seen, base, findings)
@@ -303,141 +294,11 @@ def diagnose(source: Source, inside: Internals, limits: Limits, base: str) -> tu
     return findings.freeze(locator_of(source))
 
 
-def _note_left_out(source: Source, base: str, findings: Findings) -> None:
-    for each in source.left_out:
-        findings.add(
-            "left-out",
-            base + pointer(each.name),
-            f"The {each.kind} `{escape(each.name)}` of the file is not in the set: "
-            f"{each.reason.rstrip('.')}.",
-        )
-
-
-_GRAVE = frozenset({"metadata-copies-differ"})
-"""Warnings of the set that are errors beside files: one of the copies is not what they say."""
-_METADATA = r"(^|/)(\.z(array|attrs|group|metadata)|zarr\.json)$"
-_CHUNK = r"(^|/)(c(/\d+)*|\d+([./]\d+)*|)$"
-"""The last part of a key that looks like one of a chunk; GRIB sets of kerchunk have "step/"."""
-
-
-def note_references(ledger: Ledger, block: AuditedBlock, arrays: Sequence[ArrayMeta]) -> None:
-    """Note the keys of a block in the ledger, and which chunks they are of."""
-    kinds = block.table.columns.kinds
-    leads_away = (kinds == RANGE) | (kinds == URL)
-    is_chunk = (block.arrays >= 0) & (block.chunks >= 0)
-    for place in np.unique(block.arrays[is_chunk]).tolist():
-        mine = is_chunk & (block.arrays == place)
-        path = arrays[place].path
-        ledger.mark(path, block.chunks[mine & leads_away], LedgerState.REFERENCED)
-        ledger.mark(path, block.chunks[mine & ~leads_away], LedgerState.HELD)
-    counts = ledger.keys.counts
-    counts[KeyState.CHUNK] += int(is_chunk.sum())
-    counts[KeyState.OUTSIDE_GRID] += int(((block.arrays >= 0) & ~is_chunk).sum())
-    counts[KeyState.REJECTED] += block.rejected
-    others = block.table.keys.filter(pa.array(block.arrays < 0))
-    metadata = others.filter(pc.match_substring_regex(others, _METADATA))
-    chunks = others.filter(pc.match_substring_regex(others, _CHUNK))
-    counts[KeyState.METADATA] += len(metadata)
-    counts[KeyState.OF_NO_ARRAY] += len(chunks)
-    counts[KeyState.OTHER] += len(others) - len(metadata) - len(chunks)
-    named = ledger.keys.examples.setdefault(KeyState.OF_NO_ARRAY, [])
-    named += chunks[: NAMED_KEYS - len(named)].to_pylist()
-
-
-def note_rejected(ledger: Ledger, opened: OpenedSet, findings: Findings, later: int) -> None:
-    """Note the keys that errors reject, and the chunks among them."""
-    for path in opened.arrays.paths:
-        array = opened.arrays.get(path)
-        if array is not None and path in ledger.paths and opened.rejected.touches(path):
-            numbers = numbers_of_chunks(array, opened.rejected.indices(array))
-            ledger.mark(path, np.unique(numbers[numbers >= 0]), LedgerState.REJECTED)
-    stores = [part.store for part in opened.parts if isinstance(part, ParquetRecords)]
-    files = frozenset[str]().union(*(store.files for store in stores))
-    errors = (found for found in findings if found.severity is Severity.ERROR)
-    # what record files reject was counted when they were read once more
-    ledger.keys.counts[KeyState.REJECTED] = later + sum(
-        found.count for found in errors if found.pointer not in files
-    )
-
-
-def note_unreadable(ledger: Ledger, lost: LostFiles, known: Iterable[Finding]) -> list[Finding]:
-    """Note the chunks of record files that cannot be read; add findings of them to others."""
-    for path, start, stop in lost.unreadable_rows:
-        ledger.mark(path, np.arange(start, stop), LedgerState.LOST_RECORDS)
-    unreadable = [each for each in lost.files if each.code]
-    pointers = {each.file for each in unreadable}
-    return [each for each in known if each.pointer not in pointers] + [
-        Finding(
-            each.code, Severity.ERROR, each.file, each.message, array=each.array,
-            reference_count=each.chunks,
-        )
-        for each in unreadable
-    ]  # fmt: skip
-
-
-def set_findings(
-    opened: OpenedSet, rejected: Iterable[Finding], base: str, is_full: bool
-) -> Iterator[Finding]:
-    """Yield what is wrong of the set itself, and where no array has a reference.
-
-    Whether a reader opens the set, and which of two copies of metadata it reads, no file says.
-    """
-    found = Findings()
-    lint_groups(opened, KeyFindings(base, found))
-    lint_metadata(opened, KeyFindings(base, found))
-    graves = [each for each in found if each.severity is Severity.ERROR or each.code in _GRAVE]
-    lost = Findings()
-    if not is_full:  # else counting would read all record files once more
-        lint_lost_places(opened, KeyFindings(base, lost))
-    groups: dict[tuple[str, str, str], list[Finding]] = {}
-    for each in (*rejected, *graves, *lost):
-        key = _key_of(each, base)
-        owner = opened.arrays.of_key(key)
-        path = each.array or (key.rpartition("/")[0] if owner is None else owner[0].path)
-        groups.setdefault((each.code, path, each.message), []).append(each)
-    for (code, path, message), group in groups.items():
-        keys = tuple(_key_of(each, base) for each in group)
-        if path and array_text(path) not in message:
-            message = f"{array_text(path)}: {message}"
-        if len(keys) > 1:
-            message += f" ({escape(keys[0], 100)} and {len(keys) - 1:,} more)"
-        severity = Severity.ERROR if code in _GRAVE else group[0].severity
-        count = sum(each.reference_count or each.count for each in group)
-        yield Finding(
-            code, severity, group[0].pointer, message, key=keys[0], array=path,
-            keys=keys[:NAMED_KEYS], reference_count=count,
-        )  # fmt: skip
-
-
-def _key_of(found: Finding, base: str) -> str:
-    """Return the key that a finding is about; one that is lacking its pointer names."""
-    return found.key or "/".join(parts_of(found.pointer.removeprefix(base)))
-
-
 def left_out_findings(left_out: Iterable[LeftOut], base: str) -> Iterator[Finding]:
     """Yield the objects of the files that opening them left out."""
     for each in left_out:
-        said = (
-            f"The {each.kind} {array_text(each.name)} of the file is not in the set: {each.reason}"
-        )
-        at = base + pointer(each.name)
-        yield Finding("left-out", Severity.ERROR, at, said, key=each.name, array=each.name)
-
-
-def orphan_findings(opened: OpenedSet, ledger: Ledger, base: str) -> Iterator[Finding]:
-    """Yield that keys look like chunks and no array has them: their maker meant data."""
-    count = ledger.keys.counts[KeyState.OF_NO_ARRAY]
-    if count:
-        keys = ledger.keys.examples[KeyState.OF_NO_ARRAY]
-        names = ", ".join(map(array_text, keys[:3])) + (", …" if count > 3 else "")
-        held = filter(None, map(opened.lookup, keys))
-        urls = (getattr(reference, "url", None) for _, reference in held)
-        files = tuple(dict.fromkeys(url for url in urls if url))
-        shown = f": {', '.join(escape(url, 200) for url in files[:2])}" if files else ""
-        verb = "looks like a chunk and belongs" if count == 1 else "look like chunks and belong"
-        message = f"{counted(count, 'key')} {verb} to no array: {names}{shown}"
+        said = f"The {each.kind} `{escape(each.name)}` of the file is not in the set"
         yield Finding(
-            "orphan-chunk", Severity.ERROR, base + pointer(keys[0]), message, key=keys[0],
-            array=keys[0].rpartition("/")[0], keys=tuple(keys), reference_count=count,
-            files=files, file_count=len(files),
+            "left-out", Severity.ERROR, base + pointer(each.name),
+            f"{said}: {each.reason.rstrip('.')}.", key=each.name, array=each.name,
         )  # fmt: skip

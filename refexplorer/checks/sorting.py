@@ -62,7 +62,7 @@ class Sample:
         self._steps = np.array([*steps, 0], np.uint64)  # the last is for keys outside arrays
 
     def chosen(self, arrays: np.ndarray, chunks: np.ndarray) -> np.ndarray:
-        """Say which chunks are decoded."""
+        """Return which chunks are decoded."""
         steps = self._steps[arrays]
         hashes = _mixed(chunks.astype(np.uint64))
         found: np.ndarray = (chunks >= 0) & (steps > 0) & (hashes % np.maximum(steps, 1) == 0)
@@ -105,7 +105,7 @@ class Interval(NamedTuple):
 
     rows: pa.Table  # n references
     ranges: np.ndarray  # Where they are, as `ranges_of` says, shape ``(3, n)`` int64
-    # The last of these once more if others have it too, and the next one after it or `END`, shape
+    # The last of these again if others have it too, and the next one after it or `END`, shape
     # ``(3, 1)`` or ``(3, 2)``
     following: np.ndarray
 

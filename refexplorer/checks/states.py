@@ -16,10 +16,10 @@ class Rank(IntEnum):
 
 
 class LedgerState(IntEnum):
-    """The state of one chunk of a grid, a byte in the ledger.
+    """The state of one chunk, one byte.
 
-    The larger of two states of the same chunk is kept: a look that finds a fault is never undone
-    by one that finds none, and a closer look replaces a more distant one.
+    The larger of two states of the same chunk is kept: a fault is never overwritten
+    by a good state, and a thorough check replaces a superficial one.
     """
 
     UNTOUCHED = 0
@@ -66,7 +66,7 @@ CHUNK_TERMS: dict[LedgerState, ChunkTerm] = {
         Rank.UNKNOWN, 0, "not read", "with a reference that was not followed"
     ),
     LedgerState.NOT_ALLOWED: ChunkTerm(
-        Rank.UNKNOWN, 0, "not allowed", "in a file that may not be read yet"
+        Rank.UNKNOWN, 0, "not allowed", "in a file that is not allowed yet"
     ),
     LedgerState.UNREAD_FILE: ChunkTerm(
         Rank.UNKNOWN, 0, "file not read", "in a file whose format cannot be compared here"
@@ -148,7 +148,7 @@ class KeyState(StrEnum):
 
 
 class FileState(StrEnum):
-    """How far a file was looked at."""
+    """The state of a file after a run."""
 
     READ = "read"
     ASKED = "found"
@@ -179,7 +179,7 @@ FILE_RANKS = {
 
 
 class ObjectState(StrEnum):
-    """What the set has of an object of a file: a dataset, a variable, a field of a message."""
+    """The state in the set of an object of a file: a dataset, a variable, a field of a message."""
 
     IN_SET = "in the set"
     EQUAL = "equal to the set"

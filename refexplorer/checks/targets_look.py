@@ -84,14 +84,8 @@ class TargetsLook:
             keys = partial(run.store.table, number, ["key"])
             gatherer.add(run.store.table(number, COLUMNS), keys)
         found = gatherer.finish(run)
-        reasons = gatherer.reasons
-        return found, run.counts(
-            files=dict(gatherer.n_files),
-            reasons=reasons.ordered,
-            unchecked=tuple((*what, n) for what, n in gatherer.unchecked.items()),
-            failures=reasons.failures,
-            grants=tuple(reasons.grants),
-            changed=gatherer.changed,
+        return found, Counts(
+            files=dict(gatherer.n_files), changed=gatherer.changed, **gatherer.reasons.told()
         )
 
 
@@ -103,7 +97,6 @@ class TargetGatherer:
     ) -> None:
         self.reasons = Reasons()
         self.n_files: Counter[str] = Counter()
-        self.unchecked: Counter[tuple[str, str]] = Counter()
         self.changed: dict[str, str] = {}
         self._read_keys: Callable[[], pa.Table]
         self._ledger, self._arrays = run.ledger, {meta.path: meta for meta in run.metas}
@@ -189,7 +182,7 @@ class TargetGatherer:
                 return said
             if same is None:
                 for path in arrays:
-                    self.unchecked[path or "", "the versions that Icechunk recorded"] += 1
+                    self.reasons.unchecked[path or "", "the versions that Icechunk recorded"] += 1
         if seen in self._earlier and any(version):
             size, *rest = self._earlier[seen]
             if [None if size is None else min(size, LARGEST), *rest] != list(version):

@@ -7,21 +7,21 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
-from refexplorer.checks.waivers import Waiver
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.limits import Limits
-from refexplorer.core.text import escape
+from refexplorer.core.text import array_text, escape
 from refexplorer.formats.icechunk.history import Recorded
 from refexplorer.formats.source import LeftOut, Source
 from refexplorer.io.access import AccessPolicy
 from refexplorer.io.fetch.targets import Targets
-from refexplorer.spec.codes import Severity
+from refexplorer.spec.codes import CODES, Severity
+from refexplorer.spec.findings import Finding, suggest
 
 
 class CheckLook(StrEnum):
-    """One thing that a run looks at, from the least costly to the dearest."""
+    """One kind of check, from the cheapest to the most expensive."""
 
     SET = "set"
     TARGETS = "targets"
@@ -85,6 +85,45 @@ _TIME = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|)")
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
+class Waiver(NamedTuple):
+    """Findings of one code that do not fail a run: of one array, or of all."""
+
+    code: str
+    array: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Waiver:
+        """Read ``"axis-gap"`` or ``"axis-gap:time"``.
+
+        Raises
+        ------
+        RefexplorerError
+            If there is no such code.
+        """
+        code, colon, array = text.partition(":")
+        if code not in CODES:
+            near = suggest(code, CODES, len(CODES))
+            raise RefexplorerError(
+                f"{escape(code, 100)!r} is not a code of a check.{near} "
+                "Write CODE or CODE:ARRAY, such as no-reference:sst."
+            )
+        return cls(code, array.strip("/") if colon else None)
+
+    def __str__(self) -> str:
+        return self.code if self.array is None else f"{self.code} of {array_text(self.array)}"
+
+    def has(self, finding: Finding) -> bool:
+        """Return whether a finding is accepted."""
+        return finding.code == self.code and self.array in (None, array_of(finding))
+
+
+def array_of(finding: Finding) -> str:
+    """Return the array that a finding is about, empty if it is about the set or several."""
+    if finding.array or finding.is_spread:
+        return finding.array
+    return (finding.key or "").rpartition("/")[0]
+
+
 @dataclass(frozen=True)
 class CheckTerms:
     """What was asked for.
@@ -92,21 +131,21 @@ class CheckTerms:
     Attributes
     ----------
     verb
-        What was called.
+        The name of the verb.
     looks
         See `CheckLook`.
     share
         The part of the set; None: all of it.
     seconds
-        After which no further part is begun; None: no limit.
+        Time after which no further part is started; None for no limit.
     threshold
-        The least severity of findings that fails.
+        The lowest severity of findings that fails.
     accept
         Findings that do not fail.
     reads_coordinates
-        Whether coordinates that are in files are read.
+        Whether coordinates in files are read.
     is_of_file
-        Whether opening read the data file, and made the references from it.
+        Whether the source is a data file, from which the references were made.
     """
 
     verb: str
@@ -133,7 +172,7 @@ class CheckTerms:
         return cls(verb, PRESETS[verb], share, None if within is None else seconds_of(within))
 
     def judging(self, fail_on: Severity | str, accept: Iterable[str]) -> CheckTerms:
-        """Return them for another threshold, and findings that do not fail."""
+        """Return the terms with another threshold, and with findings that do not fail."""
         if fail_on not in list(Severity):
             raise RefexplorerError(
                 f"fail_on is error, warning or info; {escape(str(fail_on), 100)!r} is none of them."
@@ -142,7 +181,7 @@ class CheckTerms:
         return replace(self, threshold=Severity(fail_on), accept=waivers)
 
     def asks(self, look: CheckLook) -> bool:
-        """Tell whether a look was asked for."""
+        """Return whether a kind of check was requested."""
         return look in self.looks
 
 

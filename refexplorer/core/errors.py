@@ -21,10 +21,7 @@ from refexplorer.core.text import masked_text, shorten
 
 
 class PickledByFields:
-    """A data class whose `cached_property` values stay behind and are computed anew.
-
-    They are larger than the fields, and some hold closures or numbers of this process alone.
-    """
+    """A data class whose `cached_property` values stay behind and are computed anew."""
 
     def __getstate__(self) -> dict[str, Any]:
         return {each.name: self.__dict__[each.name] for each in fields(self)}  # type: ignore[arg-type]
@@ -111,16 +108,16 @@ class SpecError(SourceError):
 
 
 class AccessError(RefexplorerError):
-    """A target may not be read until the person allows it.
+    """A target is not allowed yet.
 
     Attributes
     ----------
     target
-        The URL that was asked for.
+        The requested URL.
     grant
         What to pass to `ReferenceSet.allowing` to read it, such as ``"s3://bucket"``.
     fact
-        The message without what to do in Python, for a view that has a button for it.
+        The message without the advice for Python, for views with a button.
     """
 
     def __init__(self, message: str, *, target: str, grant: str, fact: str | None = None) -> None:
@@ -135,11 +132,11 @@ class FetchError(RefexplorerError):
 
 
 class DecodeError(RefexplorerError):
-    """Bytes came, but a codec or the array's metadata refuses them."""
+    """Bytes were read, but a codec or the metadata of the array does not accept them."""
 
 
 class HarmError(RefexplorerError):
-    """A set would lose or change what can be read of it, so nothing was written."""
+    """Writing would lose or change readable data, so nothing was written."""
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
@@ -154,11 +151,11 @@ _INSIDE = ("refexplorer.", "xarray.")
 
 
 class LeftOutWarning(UserWarning):
-    """A reader will take keys of a set for missing: rejected ones, or where it does not look."""
+    """Readers will treat some keys of a set as missing, such as rejected ones."""
 
 
 class SecretsWarning(UserWarning):
-    """Addresses of a set let everybody in who has them: a file that is written is about them."""
+    """A file that is written is about addresses that give access to everybody who has them."""
 
 
 class LimitError(RefexplorerError):

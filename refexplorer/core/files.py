@@ -40,14 +40,11 @@ class Readable(Protocol):
     """A source of bytes."""
 
     def read(self, size: int = -1, /) -> bytes:
-        """Return at most so many bytes, none at the end."""
+        """Return at most that many bytes, none at the end."""
 
 
 def read_within(stream: Readable, most: int) -> bytes:
-    """Read to the end, or until there are `most` bytes.
-
-    A stream may reserve at once all that it is asked for, so a limit is never passed to it.
-    """
+    """Read to the end, or until there are `most` bytes."""
     found = stream.read(min(most, _PIECE))
     if len(found) in (0, most):
         return found
@@ -132,7 +129,7 @@ class PlainStream(io.RawIOBase):
 class Files(Protocol):
     """How the files of a source are found and opened."""
 
-    guarded: bool  # Whether somebody else than who runs this process chose the source
+    guarded: bool  # Whether somebody else than the user of this process chose the source
 
     def place(self, name: str) -> Path:
         """Return the path that a name means; AccessError if it may not be opened."""
@@ -152,7 +149,7 @@ class Files(Protocol):
 
 
 class OwnFiles:
-    """The files of who runs this process: whatever the system lets them open."""
+    """The files of the user of this process: whatever the system lets them open."""
 
     guarded = False
 

@@ -1,4 +1,4 @@
-"""All limits, in one place: a file from a stranger must not eat the machine."""
+"""All limits in one place: a file from a stranger must not exhaust the machine."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from refexplorer.core.errors import LimitError
 
 INT64_MAX = 2**63 - 1
+"""The largest number in a signed column of numpy or Arrow."""
 MOST_BYTES = 2**62 - 1
-"""Of an offset or a length: no file is that long, and the sum of two fits into 64 bits."""
-"""The largest number that a column of numpy or Arrow holds with a sign."""
+"""The largest offset or length: no file is that long, and the sum of two fits into 64 bits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,21 +24,21 @@ class Limits:
     document_bytes: int = 4 * 2**30
     """Decompressed size of a JSON document."""
     json_lists: int = 2_000_000
-    """Lists in a JSON document, which are mostly its references."""
+    """Number of lists in a JSON document; most of them are references."""
     json_depth: int = 200
-    """Nesting of a JSON document."""
+    """Nesting depth of a JSON document."""
     key_bytes: int = 64 * 1024
-    """Length of an explicit key; a longer one is rejected. A template makes the generated ones."""
+    """Length of an explicit key; longer ones are rejected (see also `template_chars`)."""
     template_chars: int = 64 * 1024
-    """Length of any text that a template makes, intermediate ones included."""
+    """Length of any text that a template produces, including intermediate results."""
     template_steps: int = 10_000
     """Evaluation steps of one template."""
     integer_bits: int = 1024
-    """Size of any integer that a template computes."""
+    """Bits of any integer that a template computes."""
     expanded_keys: int = 20_000_000
-    """Keys that `to_v0` and `expand` write out; more is refused with the number."""
+    """Number of keys that `to_v0` and `expand` write; larger sets are refused."""
     audited_references: int = 200_000_000
-    """References that one audit goes through, writing some tens of bytes to disk for each."""
+    """Number of references in one audit, which writes some tens of bytes to disk for each."""
     record_rows: int = 50_000_000
     """`record_size` of a parquet store."""
     itemsize: int = 2**20
@@ -46,16 +46,16 @@ class Limits:
     chunk_bytes: int = 2**30
     """Decoded size of one chunk."""
     fetch_bytes: int = 2**28
-    """Bytes that one request of a view may read, and a column of a parquet record file may take
-    beyond some for each row."""
+    """Bytes that one request of a view may read, or a column of a parquet record file may need in
+    addition to some bytes for each row."""
     read_seconds: float = 120
-    """Seconds that one read of a target may take, its retries included; while at least 4 kB come in
-    a second, time does not count."""
+    """Seconds that one read of a target may take, including retries; time does not count while at
+    least 4 kB arrive per second."""
     picture_bytes: int = 2_000_000
-    """Bytes that the first picture of an array fetches, unless a single chunk has more; views let
-    a person choose others."""
+    """Bytes that the first picture of an array fetches, unless a single chunk has more; a view lets
+    users choose another amount."""
     kept_bytes: int = 2**28
-    """Decoded chunks that the views of a set keep."""
+    """Bytes of decoded chunks that the views of a set keep."""
 
 
 DEFAULT_LIMITS = Limits()
@@ -65,21 +65,21 @@ DEFAULT_LIMITS = Limits()
 class VisitorLimits:
     """The limits of the visitors of a page, on the machine that serves it."""
 
-    # Pages that are open at a time; one that is closed counts for half a minute more
+    # Pages open at a time; a closed page counts for another half minute
     sessions: int = 100
-    openings: int = 4  # Sets that are opened at a time
-    waiting: int = 20  # Sets that wait for their turn to be opened
-    seconds: float = 60  # Time that the opening of a set may take, waiting for servers included
-    # Bytes that it may take, beside what Python itself does; Windows bounds the time alone
+    openings: int = 4  # Sets opened at a time
+    waiting: int = 20  # Sets waiting to be opened
+    seconds: float = 60  # Time to open a set, including waiting for servers
+    # Memory for this, in addition to that of Python itself; on Windows only time is limited
     memory: int = 2_000_000_000
 
 
 def is_out_of_memory(error: BaseException | None) -> bool:
-    """Say whether an error comes of too little memory, itself or by what led to it."""
+    """Return whether an error comes from too little memory, itself or by what led to it."""
     while error is not None:
         if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
             return True
-        # the stack of a thread is address space; CPython has no error of its own for it
+        # the stack of a thread is address space; CPython raises no MemoryError for it
         if isinstance(error, RuntimeError) and "start new thread" in str(error):
             return True
         error = error.__cause__ or error.__context__
@@ -98,19 +98,20 @@ def memory_limit() -> int | None:
 
 
 def limit_arrow_pool() -> None:
-    """Keep Arrow, in this process and its children, from reserving where the system sets a limit.
+    """Let Arrow not reserve memory, in this process and its children, if the system sets a limit.
 
-    Call it before Arrow takes memory. Its own allocator (mimalloc) takes 1 GiB
-    of address space at once where there is so much: with 1.6 GB the rest was too little for a set
-    that opens with 1.2 GB.
+    Call it before Arrow allocates memory. Its own allocator (mimalloc) reserves 1 GiB of address
+    space at once: with a limit of 1.6 GB, the rest was too little for a set that opens with 1.2 GB.
     """
     if memory_limit() is not None:
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 
 
 def memory_message() -> str:
-    """Say how much there was, and what to do."""
-    from refexplorer.core.text import size_text  # takes numpy, and each command asks for the limit
+    """Return how much there was, and what to do."""
+    from refexplorer.core.text import (
+        size_text,
+    )  # imports numpy, and each command asks for the limit
 
     most = memory_limit()
     if most is not None:

@@ -46,14 +46,14 @@ class LateError(Exception):
 
 
 class LostError(Exception):
-    """The child ended by itself: it took more memory than it may, or crashed."""
+    """The child ended by itself: it took too much memory, or crashed."""
 
     status: int | None = None  # Its exit status, negative for a signal; None if it is not known
 
     def ending_text(self) -> str:
-        """Say how it ended, as a clause without its subject."""
+        """Return how it ended, as a clause without its subject."""
         if self.status == _NO_MEMORY:
-            return "took more memory than it may"
+            return "took too much memory"
         if self.status is None or self.status >= 0:
             return "ended without an answer"
         name = signal.strsignal(-self.status) or f"signal {-self.status}"
@@ -211,10 +211,7 @@ class Children:
 
     @contextmanager
     def lend(self, *arguments: str) -> Iterator[Child]:
-        """Lend a process that has nothing to do; one that failed is not lent again.
-
-        A new one is given the arguments.
-        """
+        """Lend a process that has nothing to do; one that failed is not lent again."""
         with self._turns:
             try:
                 child = self._idle.pop()
@@ -264,12 +261,12 @@ class Answering:
 
 
 def is_child() -> bool:
-    """Say whether this process is a child itself."""
+    """Return whether this process is a child itself."""
     return _serving
 
 
 def has_processes() -> bool:
-    """Say whether this platform can start a child: a browser cannot, nor an embedded Python."""
+    """Return whether this platform can start a child: a browser cannot, nor an embedded Python."""
     return sys.platform not in ("emscripten", "wasi") and bool(sys.executable)
 
 

@@ -36,7 +36,7 @@ _HARMLESS_OPTIONS = frozenset({
     "verify", "version_aware",
 })  # fmt: skip
 _PUBLIC_VALUES = frozenset({"anon", "browser", "cloud", "google_default"})
-"""Ways to log in, which are no secrets whatever the option is called."""
+"""Ways to log in, which are not secrets whatever the option is called."""
 _SIMPLE = re.compile(r"[\w.\-]{1,64}|\{\{[^{}]*\}\}")
 _NAME = re.compile(r"[A-Za-z_][\w\-]{0,40}")
 _LONGEST_VALUE = 200  # longer values of options are hidden even where the name is harmless
@@ -299,10 +299,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def size_text(size: int) -> str:
-    """Write a number of bytes in decimal units with three digits, such as ``"57.3 kB"``.
-
-    Halves are rounded away from zero, as the front end does.
-    """
+    """Write a number of bytes in decimal units with three digits, such as ``"57.3 kB"``."""
     if size < 0:
         return f"-{size_text(-size)}"
     if size < 1000:
@@ -379,7 +376,7 @@ EXTRAS = {"s3": "s3", "gs": "gcs"}
 
 
 def missing_package(protocol: str | None) -> str | None:
-    """Say which package reads a protocol, and how to install it."""
+    """Return which package reads a protocol, and how to install it."""
     if (package := PACKAGES.get(protocol or "")) is None:
         return None
     extra = EXTRAS.get(protocol or "")

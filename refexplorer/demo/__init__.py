@@ -19,7 +19,7 @@ _SETS = {
 
 
 def sets() -> dict[str, Path]:
-    """Give every shipped set: its title → where it lies."""
+    """Give every shipped set: its title → where it is."""
     return {title: _FOLDER / name for title, name in _SETS.items()}
 
 

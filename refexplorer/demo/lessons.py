@@ -1,4 +1,4 @@
-"""The sets of the six lessons: each reads wrongly, or slowly, and each has one fault.
+"""The six lessons: their texts, and their sets, each of which has one fault.
 
 `make` writes a set beside copies of the demo files, some of which it changes by a few bytes, so
 that no other package is needed. `three_forms` is for the comparison of tools and needs all three.
@@ -10,6 +10,7 @@ import json
 import os
 import struct
 import time
+import tomllib
 import warnings
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
@@ -36,10 +37,11 @@ References = dict[str, Any]
 FileContents = dict[str, bytes]
 
 
-class SpoiledSet(NamedTuple):
-    """The set of a lesson: its title, and the function that puts the fault into a sound set."""
+class SetLesson(NamedTuple):
+    """A lesson: its title, its steps in order, and the function that puts the fault into a set."""
 
     title: str
+    steps: dict[str, str]  # Title → text, of which a blank line begins a paragraph
     spoil: Callable[[References, FileContents], None]
 
 
@@ -97,14 +99,40 @@ def _change(refs: References, key: str, **fields: Any) -> None:
     refs[key] = json.dumps(json.loads(refs[key]) | fields)
 
 
-LESSONS = {
-    "odd-day": SpoiledSet("Lesson 1: one file", _shifted),
-    "cool-august": SpoiledSet("Lesson 2: a join", _joined),
-    "warm-september": SpoiledSet("Lesson 3: odd packing", _packed),
-    "two-warm-days": SpoiledSet("Lesson 4: a missing chunk", _missing),
-    "it-worked-yesterday": SpoiledSet("Lesson 5: a stale file", _stale),
-    "slow-map": SpoiledSet("Lesson 6: slow access", _slow),
+_SPOILERS = {
+    "odd-day": _shifted,
+    "cool-august": _joined,
+    "warm-september": _packed,
+    "two-warm-days": _missing,
+    "it-worked-yesterday": _stale,
+    "slow-map": _slow,
 }
+STEPS = {
+    "story": "The complaint",
+    "turn": "Your turn",
+    "wrong": "What is wrong",
+    "tools": "Other tools",
+    "repair": "Repair",
+    "letter": "What to write to the owner",
+}
+"""The fields of a text in `lessons.toml`, and what they are called on the page."""
+
+
+def _lessons() -> dict[str, SetLesson]:
+    texts = tomllib.loads((FOLDER / "lessons.toml").read_text(encoding="utf-8"))
+    lessons = {}
+    for number, (name, spoil) in enumerate(_SPOILERS.items(), 1):
+        steps = {title: texts[name][field].strip() for field, title in STEPS.items()}
+        lessons[name] = SetLesson(f"Lesson {number}: {texts[name]['title']}", steps, spoil)
+    return lessons
+
+
+LESSONS = _lessons()
+
+
+def paragraphs(text: str) -> list[str]:
+    """Return the paragraphs of a text, each in one line."""
+    return [" ".join(each.split()) for each in text.split("\n\n")]
 
 
 @cache

@@ -122,7 +122,7 @@ class _LimitedBuilder(TreeBuilder):
 
     def doctype(self, *_: object) -> None:
         raise SpecError(
-            f"{self._name} declares a document type, which DMR++ has no use for and which can make "
+            f"{self._name} declares a document type, which DMR++ does not use and which can make "
             "a small file expand without end; it is not read.",
             code="not-json",
         )
@@ -371,7 +371,7 @@ def _texts(storage: Element, count: int) -> list[str]:
 def _whole_numbers(texts: Any) -> tuple[int, ...]:
     found = list(texts)
     if not all(isinstance(text, str) and text.isdecimal() and len(text) < 20 for text in found):
-        raise _unknown("It has an offset or a length that is no whole number.")
+        raise _unknown("It has an offset or a length that is not a whole number.")
     numbers = tuple(map(int, found))
     if max(numbers, default=0) > LARGEST:
         raise _unknown("It has an offset or a length of more than 63 bits.")

@@ -1,176 +1,54 @@
-"""From a source to a document: parsed whole, in blocks where it is large, or as a form gave it.
-
-A text that is no JSON is explained by the slip that was made.
-"""
+"""From a source to a document: parsed whole, in blocks where it is large, or as a form gave it."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
-import string
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import count
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from refexplorer.core.errors import LimitError, SpecError
-from refexplorer.core.files import Progress
+from refexplorer.core.files import OwnFiles, Progress, own_path
 from refexplorer.core.limits import Limits
-from refexplorer.core.text import counted
-from refexplorer.formats.columns.table import Entries
-from refexplorer.formats.json.positions import TEXT, Positions, find_in_stream, span
-from refexplorer.formats.source import Source
+from refexplorer.core.text import counted, escape
+from refexplorer.formats.source import ZMETADATA, Source, SourceFile
 from refexplorer.spec.document import Document, read_document
 from refexplorer.spec.findings import Findings, Locator, pointer
 
-_OF_A_WORD = f"{string.ascii_letters}{string.digits}_.+-"
-_LONGEST_WORD = 40  # characters of a misspelt word that a message quotes
-_BRACKET = re.compile(rf"{TEXT}|([\[{{])|([\]}}])", re.DOTALL)
-CURLY = r"\u201c\u201d\u201e\u201f\u00ab\u00bb\uff02"
-"""Of a set of characters: quotes that a word processor writes in place of the straight one."""
-ODD_SPACES = r"\u00a0\u1680\u2000-\u200d\u202f\u205f\u2060\u3000\ufeff"
-"""Of a set of characters: spaces that JSON does not have."""
-# the search begins at the start of the text
-_FAR = 2**22
-_OPENED_BY = {"}": "{", "]": "["}
+if TYPE_CHECKING:
+    from refexplorer.formats.columns.table import Entries
+
+_NAME_LENGTH = 4096
+"""Characters that the path of a file has at most."""
+_OTHERS = (b"\0", b'"stac_version"', b'"nbformat"', b'"cells"', b'"zarr_format"')
+"""What a file that begins like a document has if it is something else."""
 
 
-class Slip(NamedTuple):
-    """Where a slip begins, and what is wrong there: a part of a sentence."""
+def own_document(source: object, limits: Limits) -> Source | None:
+    """Return the document that the path of a file means, without asking each form.
 
-    start: int
-    sentence: str
-
-
-_AT = (
-    (r"//|/\*|#", "JSON has no comments"),
-    (r"```", "``` marks code in Markdown and is not part of the document"),
-    (r">>>", "the prompt >>>, as Python shows it, is not part of the document"),
-    (r"['`\u2018\u2019\u201a]", 'use ", not {0}'),
-    (f"[{CURLY}]", 'use the straight ", not {0}'),
-    (r"\.\.\.|\u2026", "{0} is a placeholder for something omitted"),
-    (r"[\uff1a\uff1d=](?=\s*[\[{{\"\u201c'\w-])", "use : between a name and its value, not {0}"),
-    (r"[\uff1b;\uff0c\u3001]", "use , between values, not {0}"),
-    (r"\(", "JSON has no tuples; write a list, [ ]"),
-    (f"[{ODD_SPACES}]", "use an ordinary space"),
-)
-_WORDS = (
-    (r"(?:True|False|None)\b", "use {lower}, not {0}"),
-    (r"undefined\b", "JSON has no undefined; write null, or leave the name out"),
-    (r"[-+]?0[xX][0-9A-Fa-f]+\b", "JSON has no hexadecimal numbers; write {integer}"),
-    (r"[-+]?0[oO][0-7]+\b", "JSON has no octal numbers; write {integer}"),
-    (r"[-+]?0[bB][01]+\b", "JSON has no binary numbers; write {integer}"),
-    (r"-?0\d+", "a number does not begin with 0"),
-    (r"-?\d+(?:_\d+)+\b", "digits of a number are not divided by _"),
-    (r"\+\s*[\d.]", "a number has no +"),
-    (r"-?\.\d", "a number has a digit before its point"),
-    (r"-?\d+\.(?!\d)", "a number has a digit after its point"),
-    (r"[bBfFrRuU]{1,2}(?=[\"'])", "a text has no {0} before its quotes"),
-)
-_ASSIGNED = re.compile(r"(?:(?:var|let|const)\s+)?[A-Za-z_][\w.]*\s*=")
-_NAME = re.compile(r"[^\W\d][\w.\-]*")
-_HERE = [(re.compile(pattern), sentence) for pattern, sentence in _AT]
-_FROM_WORD = [(re.compile(pattern), sentence) for pattern, sentence in _WORDS]
-
-
-def slip(text: str, at: int, said: str) -> Slip | None:
-    """Say what was meant where a text is no JSON; None where nothing usual is there."""
-    if said.startswith("Invalid control character"):
-        return Slip(at, _control(text[at]))
-    if said.startswith("Invalid \\"):
-        return Slip(at, "a backslash in a text is written \\\\")
-    before = text[:at].rstrip(" \t\r\n")
-    here = text[at : at + 1]
-    if here == "," and text[at + 1 :].lstrip()[:1] in ("}", "]"):  # where Python 3.13 stops
-        return Slip(at, f"remove the comma, since {text[at + 1 :].lstrip()[0]} follows")
-    if before.endswith(",") and here in ("}", "]"):
-        return Slip(len(before) - 1, f"remove the comma, since {here} follows")
-    if before.endswith('""') and here == '"' and at == len(before):
-        return Slip(at - 2, 'a text has one " on either side, not three')
-    word = text[max(0, at - _LONGEST_WORD) : at]
-    begin = at - len(word) + len(word.rstrip(_OF_A_WORD))
-    found = _listed(text, at, begin)
-    return _named(text, at, said) or _structural(text, at, said) if found is None else found
-
-
-def _listed(text: str, at: int, begin: int) -> Slip | None:
-    for patterns, start in ((_HERE, at), (_FROM_WORD, begin)):
-        for pattern, sentence in patterns:
-            if found := pattern.match(text, start):
-                written = found[0]
-                lower = {"None": "null"}.get(written, written.lower())
-                number = ""
-                if "{integer}" in sentence:
-                    number = str(int(written, 0))
-                return Slip(start, sentence.format(written, lower=lower, integer=number))
-    return None
-
-
-def _named(text: str, at: int, said: str) -> Slip | None:
-    """Read a name without quotes."""
-    if at == 0 and (assigned := _ASSIGNED.match(text)):
-        return Slip(at, f"leave out {assigned[0]}, since a document begins with {{")
-    if (name := _NAME.match(text, at)) is None:
+    None in any doubt; then `refexplorer.formats.finding` asks them.
+    """
+    if not isinstance(source, str | os.PathLike) or len(str(source)) > _NAME_LENGTH:
         return None
-    if not text[:at].strip():
-        return Slip(at, "a reference set in JSON begins with {")
-    shown = name[0][:_LONGEST_WORD]
-    if said.startswith("Expecting property name"):
-        return Slip(at, f'put the name in quotes: "{shown}"')
-    if said.startswith("Expecting value"):
-        return Slip(at, f'put the text in quotes: "{shown}"')
-    return None
-
-
-def _structural(text: str, at: int, said: str) -> Slip | None:
-    """Say what is missing or too much."""
-    here = text[at : at + 1]
-    if said.startswith("Extra data"):
-        if here in ("{", "[", '"'):
-            return Slip(at, "a second document begins here, and a set is one JSON object")
-        return Slip(at, f"remove this {here}: the document ended before it")
-    open_ = last_open(text, at) if here in ("", "}", "]") else None
-    if not here:
-        return None if open_ is None else Slip(at, f"the text ends before the {open_} is closed")
-    if here in _OPENED_BY and open_ not in (None, _OPENED_BY[here]):
-        return Slip(at, f"{here} does not close the {open_} that is open")
-    if said.startswith("Expecting ','") and here in '"{[-0123456789':
-        return Slip(at, "a comma is missing before this")
-    if said.startswith("Expecting ':'"):
-        if here in ",}]":
-            return Slip(at, "the name before this has no value")
-        if here in '"{[-0123456789':
-            return Slip(at, "a colon is missing between the name and its value")
-    if here == "," and said.startswith(("Expecting value", "Expecting property name")):
-        return Slip(at, "add a value before this comma, or remove the comma")
-    return None
-
-
-def last_open(text: str, at: int) -> str | None:
-    """Return the bracket that is open at a place; None far inside of a long text."""
-    if at > _FAR:
+    try:
+        path = own_path(str(source))
+        if "://" in str(source) or path.name == ZMETADATA or not path.is_file():
+            return None
+        file = SourceFile.at(path, limits, OwnFiles())
+        if file.size > limits.document_bytes or not file.head.startswith(b"{"):
+            return None
+    except (OSError, ValueError):
         return None
-    open_: list[str] = []
-    for found in _BRACKET.finditer(text, 0, at):
-        if found[1]:
-            open_.append(found[1])
-        elif found[2] and open_:
-            open_.pop()
-    return open_[-1] if open_ else None
-
-
-def _control(character: str) -> str:
-    if character in "\r\n":
-        return "a text ends on its line; a line break in it is written \\n"
-    if character == "\t":
-        return "a tab in a text is written \\t"
-    return f"the control character is written \\u{ord(character):04x}"
+    return None if any(mark in file.head for mark in _OTHERS) else file.document()
 
 
 # characters; nesting of a longer text is checked on its parsed values instead
 _DEPTH_CHECKED = 2**20
-_MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml|head|body)", re.IGNORECASE)
 
 
 def parse_json(text: str, limits: Limits, findings: Findings) -> object:
@@ -187,7 +65,9 @@ def parse_json(text: str, limits: Limits, findings: Findings) -> object:
     try:
         value = noting.decoder().decode(text)
     except json.JSONDecodeError as error:
-        raise _not_json(text, error) from None
+        from refexplorer.formats.json.slips import not_json
+
+        raise not_json(text, error) from None
     except ValueError:
         noting = Noting()
         value = noting.decoder(_number_of).decode(text)
@@ -290,8 +170,10 @@ def _check_depth(text: str, limits: Limits) -> None:
     """Refuse nesting beyond the limit; what a large text holds is asked when it is parsed."""
     if len(text) > _DEPTH_CHECKED or text.count("[") + text.count("{") <= limits.json_depth:
         return
+    from refexplorer.formats.json.slips import BRACKET
+
     depth = 0
-    for match in _BRACKET.finditer(text):
+    for match in BRACKET.finditer(text):
         if match[1]:
             depth += 1
             if depth > limits.json_depth:
@@ -301,7 +183,7 @@ def _check_depth(text: str, limits: Limits) -> None:
 
 
 def is_deep(values: Iterable[object], levels: int) -> bool:
-    """Say whether a value is nested deeper than some levels."""
+    """Return whether a value is nested deeper than some levels."""
     level = [value for value in values if isinstance(value, dict | list)]
     for _ in range(levels):
         inner = (one.values() if isinstance(one, dict) else one for one in level)
@@ -319,28 +201,6 @@ def _too_deep(limits: Limits) -> SpecError:
     )
 
 
-_SAID = {"Unterminated string starting at": 'the text that begins here is not closed by "'}
-"""For what json says in words that end in the middle of a sentence."""
-
-
-def _not_json(text: str, error: json.JSONDecodeError) -> SpecError:
-    found = slip(text, error.pos, error.msg)
-    start = error.pos if found is None else found.start
-    place = span(text, start, start)
-    if _MARKUP.match(text):
-        message = (
-            "The document is HTML, not JSON; check whether an error page was saved in "
-            "place of the set."
-        )
-    else:
-        said = _SAID.get(error.msg, error.msg[:1].lower() + error.msg[1:])
-        said = said if found is None else found.sentence
-        message = f"The document is not JSON at line {place.line}:{place.column}: {said}."
-        if text.lstrip()[:1] not in ("{", "["):
-            message += " Open a file that kerchunk or VirtualiZarr wrote, or a data file."
-    return SpecError(message, code="not-json", line=place.line, column=place.column)
-
-
 LOCATED = 10
 """Positions of a large document that are looked up: each costs a look at all of it."""
 
@@ -351,6 +211,8 @@ def locator_of(source: Source) -> Locator | None:
     """Return a function that finds a pointer in the text of a source, read when it is needed."""
     if source.content is None:
         return None
+    from refexplorer.formats.json.positions import Positions, find_in_stream
+
     content, walked, asked = source.content, list[Positions](), count()
 
     def place(pointer: str) -> tuple[int, int] | None:
@@ -470,3 +332,37 @@ def placed(error: SpecError, source: Source) -> SpecError:
             message = f"{message.rstrip('.')} (line {line}:{column})."
     known: Any = {"code": error.code, "pointer": error.pointer, "line": line, "column": column}
     return SpecError(f"{source.name}: {message}", **known)
+
+
+_HEAD = 4
+"""Bytes that tell the encoding."""
+
+
+def note_encoding(source: Source, findings: Findings) -> None:
+    """Note a document that is not UTF-8 without a mark; the source can be read."""
+    if source.content is None:
+        return
+    with source.content() as stream:
+        head = stream.read(_HEAD)
+    encoding = json.detect_encoding(head)
+    if encoding != "utf-8":
+        said = (
+            "begins with a byte order mark" if encoding == "utf-8-sig" else f"is {encoding.upper()}"
+        )
+        hint = "Write it as UTF-8 without a mark, as RFC 8259 requires."
+        findings.add("odd-encoding", "", f"The document {said}; not every reader takes it.", hint)
+
+
+def note_beyond(source: Source, findings: Findings) -> None:
+    """Note the byte ranges of a data file that end after it."""
+    for key, number in source.beyond:
+        name = escape(key.rpartition("/")[0] or "/", 200)
+        findings.add(
+            "range-past-end",
+            pointer(key),
+            f"{counted(number, 'byte range')} of {name} {'ends' if number == 1 else 'end'} after "
+            "the file.",
+            "The file is damaged or was not copied whole: compare its size with the original.",
+            key=key,
+            count=number,
+        )

@@ -26,13 +26,12 @@ from refexplorer.core.files import (
     Files,
     OwnFiles,
     Progress,
-    open_plain,
     own_path,
     plain_bytes,
     read_within,
 )
 from refexplorer.core.limits import Limits
-from refexplorer.core.text import counted, escape, masked_url, missing_package, secrets_of, without
+from refexplorer.core.text import escape, masked_url, missing_package, secrets_of, without
 from refexplorer.formats.datafiles.streams import BLOCK, RangeStream, ReadAmount
 from refexplorer.formats.forms import DataFileForm, first_answer
 from refexplorer.formats.other_files import (
@@ -52,6 +51,7 @@ from refexplorer.formats.source import (
     ZMETADATA,
     LeftOut,
     Locate,
+    NamedBytes,
     OpeningTerms,
     Source,
     SourceFile,
@@ -59,7 +59,6 @@ from refexplorer.formats.source import (
     SourceForm,
     cause,
 )
-from refexplorer.spec.findings import Findings, pointer
 
 MOST_NAMES = 10_000
 """Names of a folder that are compared with one that is not there."""
@@ -183,7 +182,7 @@ def _of_url_folder(
 
 
 def _parts_of(url: str) -> tuple[str, str]:
-    """Return the folder of a URL, and the name in it; a signature is no part of a name."""
+    """Return the folder of a URL, and the name in it; a signature is not a part of a name."""
     path, mark, query = url.partition("?") if is_web(url) else (url, "", "")
     parent, _, name = path.rstrip("/").rpartition("/")
     return parent if "://" in parent else parent + "/", masked_url(f"{name}{mark}{query}")
@@ -198,7 +197,7 @@ def locating(url: str, terms: OpeningTerms) -> Locate:
 
 _PART = re.compile(r"(.+)#([0-9]{1,6})")
 _MARK = "\ufeff"
-"""Tells the order of bytes at the start of a text, and is no part of it."""
+"""Tells the order of bytes at the start of a text, and is not a part of it."""
 _NAME_LENGTH = 4096
 """Characters that the path of a file has at most."""
 _TEXT_STARTS = ("{", "[", '"', "<", "'")
@@ -206,12 +205,6 @@ _TEXT_STARTS = ("{", "[", '"', "<", "'")
 
 class NoDataFileError(SourceError):
     """Of several sources not all are data files."""
-
-
-class NamedBytes(bytes):
-    """Bytes of a source with a name for titles and messages."""
-
-    name: str
 
 
 def read_source(
@@ -224,7 +217,7 @@ def read_source(
     progress: Progress | None = None,
     is_path: bool = False,
 ) -> Source:
-    """Find and read a source; one that is a path is no text, however it looks."""
+    """Find and read a source; one that is a path is not a text, however it looks."""
     with _terms(limits, files, progress, storage_options or {}, locate) as terms:
         return _of_path(str(source), terms) if is_path else _of_any(source, terms)
 
@@ -298,7 +291,7 @@ def _is_text(source: str) -> bool:
 
 
 def _names_files(source: str) -> bool:
-    """Say whether what begins like a text is the name of a file, or a pattern that fits some."""
+    """Return whether what begins like a text is the name of a file, or a pattern that fits some."""
     if len(source) > _NAME_LENGTH:
         return False
     with suppress(OSError, ValueError):
@@ -354,7 +347,7 @@ def _of_version(name: str, path: Path | None, terms: OpeningTerms) -> Source | N
 
 
 def _nowhere(name: str, path: Path, terms: OpeningTerms) -> SourceError:
-    """Say where a file was looked for, and which one was meant; a visitor learns neither."""
+    """Return where a file was looked for, and which one was meant; a visitor learns neither."""
     if terms.files.guarded:
         return SourceError(f"There is no file {_shown(name)}.")
     folder = path.absolute().parent
@@ -380,11 +373,7 @@ def _of_place(name: str, path: Path, terms: OpeningTerms) -> Source:
         raise _nowhere(name, path, terms)
     if not path.is_file():
         raise SourceError(f"{_shown(name)} is not a regular file.")
-    whole = path.resolve()
-    content = partial(open_plain, str(whole), path.name, terms.limits, terms.files)
-    opening = partial(terms.files.open, str(whole))
-    size = path.stat().st_size
-    return _of_file(SourceFile(path.name, str(whole.parent), size, path, opening, content), terms)
+    return _of_file(SourceFile.at(path, terms.limits, terms.files), terms)
 
 
 def _of_several(paths: Sources, name: str, place: str | None, terms: OpeningTerms) -> Source:
@@ -397,8 +386,8 @@ def _of_several(paths: Sources, name: str, place: str | None, terms: OpeningTerm
         one = _of_any(path, terms.of_file(number, len(paths)))
         if one.form != DataFileForm.name or one.references() is None:
             raise NoDataFileError(
-                f"{_shown(str(path))} is no data file, and a pattern opens only those; pass a list "
-                "of sets."
+                f"{_shown(str(path))} is not a data file, and a pattern opens only those; "
+                "pass a list of sets."
             )
         if one.fetched is not None:
             fetched.add(one.fetched)
@@ -441,7 +430,7 @@ def _of_folder(name: str, path: Path, terms: OpeningTerms) -> Source:
 
 
 def _inside(path: Path, terms: OpeningTerms) -> str:
-    """Say which file of a folder to open; a visitor does not learn their names."""
+    """Return which file of a folder to open; a visitor does not learn their names."""
     names: list[str] = []
     with suppress(OSError):
         if not terms.files.guarded:
@@ -462,37 +451,3 @@ def _of_bytes(data: bytes, name: str, location: str | None, terms: OpeningTerms)
 
 def _shown(name: str) -> str:
     return repr(escape(name, NAME_SHOWN))
-
-
-_HEAD = 4
-"""Bytes that tell the encoding."""
-
-
-def note_encoding(source: Source, findings: Findings) -> None:
-    """Note a document that is not UTF-8 without a mark; the source can be read."""
-    if source.content is None:
-        return
-    with source.content() as stream:
-        head = stream.read(_HEAD)
-    encoding = json.detect_encoding(head)
-    if encoding != "utf-8":
-        said = (
-            "begins with a byte order mark" if encoding == "utf-8-sig" else f"is {encoding.upper()}"
-        )
-        hint = "Write it as UTF-8 without a mark, as RFC 8259 requires."
-        findings.add("odd-encoding", "", f"The document {said}; not every reader takes it.", hint)
-
-
-def note_beyond(source: Source, findings: Findings) -> None:
-    """Note the byte ranges of a data file that end after it."""
-    for key, count in source.beyond:
-        name = escape(key.rpartition("/")[0] or "/", 200)
-        findings.add(
-            "range-past-end",
-            pointer(key),
-            f"{counted(count, 'byte range')} of {name} {'ends' if count == 1 else 'end'} after the "
-            "file.",
-            "The file is damaged or was not copied whole: compare its size with the original.",
-            key=key,
-            count=count,
-        )

@@ -45,7 +45,6 @@ from refexplorer.formats.other_files import (
 from refexplorer.formats.parquet.zipped import zipped_store
 from refexplorer.formats.source import (
     DATA_FILE,
-    HEAD,
     JSON,
     ZMETADATA,
     LeftOut,
@@ -59,9 +58,6 @@ from refexplorer.formats.source import (
 )
 from refexplorer.formats.zarr_stores import ZarrForm, is_consolidated
 from refexplorer.spec.findings import Findings
-
-LARGE = HEAD
-LONG = 2**16  # bytes from which a document is read in blocks
 
 
 class JsonForm(SourceForm):
@@ -80,15 +76,7 @@ class JsonForm(SourceForm):
         if not file.head.strip():
             raise SourceError(f"{file.name} is empty.")
         refuse_named(file.name, file.head)
-        size = len(file.head)
-        return Source(
-            file.name,
-            self.name,
-            file.location,
-            file.content,
-            is_long=size >= LONG,
-            is_large=size >= LARGE,
-        )
+        return file.document()
 
 
 class StacForm(SourceForm):
@@ -168,7 +156,7 @@ def _left_out(name: str, why: Unread) -> LeftOut:
 
 
 class DmrppForm(SourceForm):
-    """References to the file that a DMR++ document describes, which lies beside it."""
+    """References to the file that a DMR++ document describes, which is beside it."""
 
     name = "DMR++"
 
@@ -181,7 +169,7 @@ class DmrppForm(SourceForm):
             root = read_xml(stream, file.name, terms.limits)
         if root.tag != "Dataset":
             raise SpecError(
-                f"{escape(file.name)} is no DMR++ document: it begins with the element "
+                f"{escape(file.name)} is not a DMR++ document: it begins with the element "
                 f"{escape(root.tag.rpartition('}')[2], 100)}, not with Dataset of DAP 4.",
                 code="not-json",
             )

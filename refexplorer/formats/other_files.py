@@ -36,10 +36,10 @@ def fitting(pattern: str) -> Sources:
     paths = sorted(path for path in root.glob(str(full.relative_to(root))) if path.is_file())
     shown = repr(escape(pattern, NAME_SHOWN))
     if not paths:
-        raise SourceError(f"There is no file {shown}, and none that it fits as a pattern.")
+        raise SourceError(f"There is no file {shown}, and none that matches it as a pattern.")
     if len(paths) > _FILES:
         raise SourceError(
-            f"The pattern {shown} fits {len(paths):,} files, and at most {_FILES:,} are opened "
+            f"The pattern {shown} matches {len(paths):,} files, and at most {_FILES:,} are opened "
             "together."
         )
     return paths
@@ -83,7 +83,7 @@ def common_folder(folders: Sequence[str]) -> str:
 
 
 def is_web(source: object) -> bool:
-    """Say whether a source is the URL of a web server."""
+    """Return whether a source is the URL of a web server."""
     return isinstance(source, str) and source.lower().startswith(("http://", "https://"))
 
 
@@ -93,7 +93,7 @@ _DRIVER = re.compile(rb"^\s+(?:driver|args|reader|kwargs)\s*:", re.MULTILINE)
 
 
 def is_stac_set(head: bytes) -> bool:
-    """Say whether a STAC item or collection has references itself, as xstac writes them."""
+    """Return whether a STAC item or collection has references itself, as xstac writes them."""
     return _STAC in head and b'"kerchunk:z' in head and head.lstrip().startswith(b"{")
 
 
@@ -196,7 +196,7 @@ _ZARR = "open it with `zarr.open` or `xarray.open_zarr`; references to it are no
 
 
 def is_zip(head: bytes) -> bool:
-    """Say whether a file is a zip archive, in which a parquet store may be."""
+    """Return whether a file is a zip archive, in which a parquet store may be."""
     return head.startswith((b"PK\3\4", b"PK\5\6"))
 
 
@@ -246,7 +246,7 @@ def _refused(name: str, kind: FileKind) -> SpecError:
 
 
 def is_dmrpp(head: bytes) -> bool:
-    """Say whether a file is a DMR++ document, which holds references."""
+    """Return whether a file is a DMR++ document, which holds references."""
     return _XML.match(head.removeprefix(_MARK)) is not None and b"dmrpp" in head
 
 

@@ -12,21 +12,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 from refexplorer.core.errors import LeftOutWarning, LimitError, RefexplorerError, SpecError, warn
-from refexplorer.core.files import FileCount, Files, PlainStream, Progress, plain_bytes
+from refexplorer.core.files import (
+    FileCount,
+    Files,
+    PlainStream,
+    Progress,
+    open_plain,
+    plain_bytes,
+)
 from refexplorer.core.limits import Limits, is_out_of_memory
 from refexplorer.core.text import escape, masks_repr
-from refexplorer.formats.columns.table import Entries
-from refexplorer.formats.datafiles.data_file import left_out_text
-from refexplorer.formats.datafiles.streams import ReadAmount
-from refexplorer.formats.icechunk.facts import RepositoryFacts
-from refexplorer.formats.icechunk.history import Recorded
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
+    from refexplorer.formats.columns.table import Entries
+    from refexplorer.formats.datafiles.streams import ReadAmount
+    from refexplorer.formats.icechunk.facts import RepositoryFacts
+    from refexplorer.formats.icechunk.history import Recorded
     from refexplorer.formats.icechunk.manifest_store import ManifestStore
 
 ZMETADATA = ".zmetadata"
+RECORD_SIZE = (
+    100_000  # rows: as VirtualiZarr writes; fsspec's own writer makes ten times as many files
+)
 JSON = "JSON"
 """The form of a document before it is read."""
 DATA_FILE = "data file"
@@ -136,7 +145,7 @@ class Source:
 
     @property
     def text(self) -> str | None:
-        """The JSON text, read anew each time it is asked for; None where there is none."""
+        """The JSON text, read again each time it is asked for; None where there is none."""
         if self.content is None:
             return None
         with self.content() as stream:
@@ -178,7 +187,7 @@ class Source:
 
 
 def _is_heavy(value: Mapping[str, Any] | None) -> bool:
-    """Say whether a parsed document is too large to travel, or holds what cannot."""
+    """Return whether a parsed document is too large to travel, or holds what cannot."""
     if value is None:
         return False
     sections = [value, *(each for each in value.values() if isinstance(each, Mapping))]
@@ -203,15 +212,16 @@ def cause(error: BaseException) -> str:
 
 Locate = Callable[[str], "tuple[AbstractFileSystem, str]"]
 """Finds the filesystem of a URL and the path in it."""
-HEAD = 2**20
+HEAD = LARGE = 2**20
 """Bytes of a file by which it is told."""
+LONG = 2**16  # bytes from which a document is read in blocks
 
 
 @dataclass(frozen=True, slots=True)
 class OpeningTerms:
     """How a source is opened."""
 
-    limits: Limits  # What it may cost
+    limits: Limits  # Resource limits
     # Who opens files of this machine: what it refuses is not to be opened in another way
     files: Files
     # Takes the bytes that were read so far and those of the whole, while much is read; what it
@@ -294,10 +304,16 @@ class SourceFolder:
         return cls(path.name, str(full.parent), str(full), path, version, files.filesystem)
 
     def has(self, name: str) -> bool:
-        """Say whether a file is in it; of a URL this asks the server."""
+        """Return whether a file is in it; of a URL this asks the server."""
         if self.local is not None:
             return (self.local / name).is_file()
         return bool(self.filesystem().exists(f"{self.path}/{name}"))
+
+
+class NamedBytes(bytes):
+    """Bytes of a source with a name for titles and messages."""
+
+    name: str
 
 
 @dataclass(frozen=True)
@@ -319,11 +335,25 @@ class SourceFile:
         content = partial(plain_bytes, data, name, limits)
         return cls(name, location, len(data), None, partial(io.BytesIO, data), content)
 
+    @classmethod
+    def at(cls, path: Path, limits: Limits, files: Files) -> SourceFile:
+        """Return a file of this machine."""
+        whole = path.resolve()
+        content = partial(open_plain, str(whole), path.name, limits, files)
+        opening, size = partial(files.open, str(whole)), path.stat().st_size
+        return cls(path.name, str(whole.parent), size, path, opening, content)
+
     @cached_property
     def head(self) -> bytes:
         """The first plain bytes, at most `HEAD`."""
         with self.content() as stream:
             return stream.read(HEAD)
+
+    def document(self) -> Source:
+        """Return it as a document; whether it is one is told when that is read."""
+        size = len(self.head)
+        long, large = size >= LONG, size >= LARGE
+        return Source(self.name, JSON, self.location, self.content, is_long=long, is_large=large)
 
 
 class SourceForm:
@@ -352,6 +382,8 @@ class SourceForm:
 
 def warn_of_left_out(name: str, left_out: Mapping[str, object]) -> None:
     """Warn of variables of a file that have no references, with the reason of each."""
+    from refexplorer.formats.datafiles.data_file import left_out_text
+
     warn(
         f"{escape(name)} has variables that are left out: {left_out_text(left_out)}.",
         LeftOutWarning,

@@ -97,7 +97,7 @@ def _listed(filesystem: AbstractFileSystem, folder: SourceFolder, limits: Limits
 
 
 def _text(data: bytes) -> str:
-    """Return metadata as the value of a reference; what is no text is kept for what it is."""
+    """Return metadata as the value of a reference; what is not a text is kept for what it is."""
     try:
         text = data.decode()
     except UnicodeDecodeError:

@@ -52,6 +52,25 @@ async function types() {
   await writeFile("generated/protocol.ts", text);
 }
 
+/** What the component files say of their views, as one list: whoever lists views imports that. */
+async function views() {
+  const paths = (await readdir("src", { recursive: true })).map((path) => path.replaceAll("\\", "/"));
+  const said = await Promise.all(
+    paths
+      .filter((path) => path.endsWith(".tsx"))
+      .sort()
+      .map(async (path) => ((await readFile(`src/${path}`, "utf8")).includes("export const VIEW:") ? [path] : [])),
+  );
+  const found = said.flat();
+  const lines = [
+    'import type { ExplorerView } from "../src/explorer/view.ts";',
+    ...found.map((path, i) => `import { VIEW as view${i} } from "../src/${path}";`),
+    `export const VIEWS: readonly ExplorerView[] = [${found.map((_, i) => `view${i}`).join(", ")}];`,
+  ];
+  await mkdir("generated", { recursive: true });
+  await writeFile("generated/views.ts", `${lines.join("\n")}\n`);
+}
+
 /** Natural Earth's land, which Python hands out when a map is first shown: it is in no bundle. */
 async function land() {
   await mkdir(outdir, { recursive: true });
@@ -83,6 +102,7 @@ const extension = {
 };
 
 if (existsSync("generated/protocol.json")) await types();
+await views();
 await land();
 if (process.argv.includes("--watch")) {
   for (const each of [options, extension]) await (await context(each)).watch();

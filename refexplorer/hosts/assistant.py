@@ -104,7 +104,7 @@ class Assistant:
             "all_files": summary.targets,
             "findings": [_finding(each) for each in refs.diagnostics[:_ITEMS]],
             "where": [],
-            "not_checked": ["Files were not read, nor asked whether they are there."],
+            "not_checked": ["Files were not read, and not checked for existence."],
         }
 
     def tree(self, source: str, path: str = "", start: int = 0, limit: int = 50) -> ToolAnswer:
@@ -168,7 +168,7 @@ class Assistant:
         }
 
     def diff(self, before: str, after: str) -> ToolAnswer:
-        """Tell what differs between two sets, by key."""
+        """Return what differs between two sets, by key."""
         one, other = self._set(before), self._set(after)
         difference = one.diff(other)
         rows = difference.rows(0, _ITEMS)
@@ -179,7 +179,7 @@ class Assistant:
             "counts": dict(difference.counts),
             "keys": [{"key": row.key, "change": row.change} for row in rows],
             "where": [found for each in places if (found := _place(*each)) is not None],
-            "not_checked": ["Bytes of files were not compared."],
+            "not_checked": ["The bytes of the files were not compared."],
         }
 
     def read(self, source: str, array: str, selection: str = "") -> ToolAnswer:
@@ -194,12 +194,12 @@ class Assistant:
             count *= len(range(length)[each]) if isinstance(each, slice) else 1
         if count > _VALUES:
             raise LimitError(
-                f"That selects {count:,} values, and at most {_VALUES:,} are read; select fewer "
+                f"This selects {count:,} values, and at most {_VALUES:,} are read; select fewer "
                 f"of {list(meta.shape)}."
             )
         if (size := refs.estimate(array, part).bytes or 0) > _FETCHED:
             raise LimitError(
-                f"The chunks of that have {size_text(size)}, and at most {size_text(_FETCHED)} are "
+                f"Its chunks have {size_text(size)}, and at most {size_text(_FETCHED)} are "
                 "fetched; select values of fewer chunks."
             )
         reading = refs.read(array, part, failed="keep")
@@ -213,7 +213,7 @@ class Assistant:
             "chunks": {key: str(state) for key, state in states},
             "failures": reading.failures,
             "where": [each for each in places if each is not None],
-            "not_checked": ["All other chunks.", "Whether the values are right: see `verify`."],
+            "not_checked": ["All other chunks.", "`verify` checks whether the values are right."],
         }
 
 

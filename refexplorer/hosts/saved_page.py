@@ -130,9 +130,9 @@ def _packed_bundle(view: str) -> str:
 
 
 def _part_text(refs: ReferenceSet, recording: Recording) -> str:
-    """Say which part of the set is in the page."""
+    """Return which part of the set is in the page."""
     keys = counted(refs.count, "key")
-    text = f"All {keys} are here."
+    text = f"All {keys} are on this page."
     if not recording.tree.whole:
         each = max(len(level["rows"]) for level in recording.tree.levels.values())
         text = (

@@ -155,7 +155,7 @@ def _model(component: Schema, kind: type[Any], is_asked: bool) -> Schema:
 
 
 def _counted(part: Any) -> Any:
-    """Return a part of a class that is no message: its integers may have any size."""
+    """Return a part of a class that is not a message: its integers may have any size."""
     if isinstance(part, list):
         return [_counted(each) for each in part]
     if not isinstance(part, dict):
@@ -207,9 +207,9 @@ def summary(kind: object) -> str:
 
 
 def field_notes(source: Any) -> dict[str, str]:
-    """Return what is said of the fields of a model, or of the parameters of a method.
+    """Return the text about the fields of a model, or of the parameters of a method.
 
-    That stands in comments beside or above them, or in the docstring of what the face names.
+    That is in comments beside or above them, or in the docstring of what the face names.
     """
     notes: dict[str, str] = {}
     for each in reversed(source.__mro__[:-1]) if isinstance(source, type) else [source]:
@@ -242,7 +242,7 @@ def _comments(source: str) -> dict[str, str]:
 
 
 def _described(part: Schema, note: str | None) -> Schema:
-    """Return a part with what is said of it: draft 7 reads nothing beside a reference."""
+    """Return a part with the text about it: draft 7 reads nothing beside a reference."""
     if note is None:
         return part
     is_alone = "$ref" in part or NAMED in part

@@ -227,8 +227,8 @@ class ReferencesAccessor:
             found = np.flatnonzero(whole.indexes[dimension] == np.asarray(label)[()])
             if len(found) != 1:
                 raise RefexplorerError(
-                    f"The set has {dimension}={label} {len(found)} times, so it is not certain "
-                    f"where it is in {path}; ds.{NAME}.references.why takes positions."
+                    f"The set has {dimension}={label} {len(found)} times, so its position "
+                    f"in {path} is not certain; ds.{NAME}.references.why takes positions."
                 )
             return int(found[0])
         if held.sizes.get(dimension, size) != size or not is_number:

@@ -53,7 +53,7 @@ class Place:
     is_hidden: bool = field(default=False, compare=False)
 
     def holds(self, other: Place) -> bool:
-        """Whether `other` is this place or lies inside it."""
+        """Whether `other` is this place or is inside it."""
         if (self.protocol, self.authority) != (other.protocol, other.authority):
             return False
         root = self.path.rstrip("/") + "/"
@@ -106,10 +106,7 @@ def default_port(protocol: str) -> int | None:
 
 
 def resolve(url: str, location: str | None) -> str:
-    """Join a relative target with the folder of its reference set.
-
-    Without a location it is joined with the working directory, as `open` would.
-    """
+    """Join a relative target with the folder of its reference set."""
     if protocol_of(url) is not None or url.startswith("/") or _CHAIN.search(url):
         return url
     if location is None:
@@ -306,13 +303,7 @@ class Options:
         return place.protocol, options
 
     def endpoint_of(self, place: Place, policy: AccessPolicy) -> str | None:
-        """Return the server of a bucket that the set names, if the options name none.
-
-        Raises
-        ------
-        AccessError
-            If the server may not be read: whoever allows a bucket means the one of AWS.
-        """
+        """Return the server of a bucket that the set names, if the options name none."""
         found = next((url for prefix, url in self._endpoints if prefix.holds(place)), None)
         options = self.of(place)[1] if found is not None else {}
         if found is None or {**options, **options.get("client_kwargs", {})}.get("endpoint_url"):
@@ -338,7 +329,7 @@ class Options:
         return f"; the storage_options without a place were sent to {where} only"
 
     def _is_elsewhere(self, place: Place) -> bool:
-        """Say whether the reference file came from another server of the same protocol."""
+        """Return whether the reference file came from another server of the same protocol."""
         home = self._home
         return (
             home is not None
@@ -454,10 +445,7 @@ class AccessPolicy:
 
     @property
     def granted(self) -> tuple[str, ...]:
-        """The names that were granted, in order, but for the folder of the set.
-
-        Nor is any place among them that a page which is served shows to nobody.
-        """
+        """The names that were granted, in order, but for the folder of the set."""
         names = (name for name in self._names if name != self.location)
         return tuple(name for name in names if not self.served or is_public(_granted_place(name)))
 
@@ -473,7 +461,7 @@ class AccessPolicy:
         self._add(name)
 
     def resolve(self, url: str) -> str:
-        """Say where a target leads, allowed or not."""
+        """Return where a target leads, allowed or not."""
         return resolve(url, self.location)
 
     def place(self, url: str) -> Place:
@@ -570,7 +558,7 @@ class InternetPolicy(AccessPolicy):
 
 
 def _not_opened(path: str) -> AccessError:
-    """Refuse a file without a word on where a link in its path leads, or whether it is there."""
+    """Refuse a file silently on where a link in its path leads, or whether it is there."""
     return AccessError(
         f"{escape(path, _NAME_SHOWN)} is not opened on this page: start it with "
         f"`refexplorer serve` and this path, or with `--allow` and its folder.",
@@ -634,7 +622,7 @@ def is_public(place: Place) -> bool:
 
 def _fact(url: str, place: Place) -> str:
     whose = f" (the part before @ is a user name; the host is {shown(place.host)})"
-    return f"{shown(url)} may not be read yet{whose if place.disguised else ''}"
+    return f"{shown(url)} is not allowed yet{whose if place.disguised else ''}"
 
 
 def _require_regular(url: str, place: Place) -> None:

@@ -28,7 +28,7 @@ def parse_point(text: str) -> tuple[float, float]:
     found = _POINT.fullmatch(text)
     wanted = "write latitude and longitude, such as 52.5, 13.4 or 52.5N 13.4E"
     if found is None:
-        raise RefexplorerError(f"{text.strip()!r} is no place: {wanted}.")
+        raise RefexplorerError(f"{text.strip()!r} is not a place: {wanted}.")
     groups = found.groups()
     first, second = _value(*groups[:4]), _value(*groups[4:])
     one, two = ((each or "").upper() for each in (groups[3], groups[7]))
@@ -38,7 +38,7 @@ def parse_point(text: str) -> tuple[float, float]:
         raise RefexplorerError(f"{text.strip()!r} has one direction twice: {wanted}.")
     if abs(first) > 90 or abs(second) > 360:
         raise RefexplorerError(
-            f"{text.strip()!r} is no place: latitude is -90 to 90, longitude -180 to 360."
+            f"{text.strip()!r} is not a place: latitude is -90 to 90, longitude -180 to 360."
         )
     return first, second
 
@@ -56,15 +56,12 @@ _METRES = {"m": 1.0, "metre": 1.0, "meter": 1.0, "metres": 1.0, "meters": 1.0, "
 
 
 def is_installed() -> bool:
-    """Say whether pyproj is."""
+    """Return whether pyproj is."""
     return importlib.util.find_spec("pyproj") is not None
 
 
 def transforms(mapping: Mapping[str, Any], units: str) -> tuple[Transform, Transform]:
-    """Return what makes longitude and latitude of x and y, and what makes x and y of these.
-
-    What has no place gives infinite or NaN.
-    """
+    """Return what makes longitude and latitude of x and y, and what makes x and y of these."""
     import pyproj
 
     crs = _crs(mapping)
@@ -95,13 +92,13 @@ def _crs(mapping: Mapping[str, Any]) -> Any:
         if "proj:code" in mapping:
             code = mapping["proj:code"]
             if not isinstance(code, str) or not CODE.fullmatch(code):
-                raise ValueError("its proj:code is no authority and code, such as EPSG:4326")
+                raise ValueError("its proj:code is not an authority and a code, such as EPSG:4326")
             return pyproj.CRS.from_authority(*code.split(":"))
         if "proj:wkt2" in mapping:
             return pyproj.CRS.from_cf(_safe({"crs_wkt": mapping["proj:wkt2"]}))
         text = json.dumps(mapping["proj:projjson"])
         if _FILES.search(text) or _FILES_OF_JSON.search(text):
-            raise ValueError("its proj:projjson is no plain CRS")
+            raise ValueError("its proj:projjson is not a plain CRS")
         return pyproj.CRS.from_json(text)
     except (ProjError, KeyError, TypeError, ValueError) as error:
         said = str(error).partition("\n")[0].partition(": (")[0]
@@ -117,7 +114,7 @@ def _crs_name(mapping: Mapping[str, Any]) -> str:
 
 
 def crs_problem(mapping: Mapping[str, Any]) -> str:
-    """Say why a CRS cannot be used; empty if it can, or if pyproj is not installed."""
+    """Return why a CRS cannot be used; empty if it can, or if pyproj is not installed."""
     try:
         if is_installed():
             _crs(mapping)
@@ -139,7 +136,7 @@ def _safe(mapping: Mapping[str, Any]) -> dict[str, Any]:
         return taken
     text = mapping.get("crs_wkt")
     if not isinstance(text, str) or not _WKT.match(text) or _FILES.search(text):
-        raise ValueError("its crs_wkt is no plain WKT of a CRS")
+        raise ValueError("its crs_wkt is not a plain WKT of a CRS")
     return {"crs_wkt": text}
 
 
@@ -344,7 +341,7 @@ class GridPlaces(EarthPlaces):
         return next((place for place in near if self._holds(place, point)), None)
 
     def _holds(self, place: tuple[int, int], point: Floats) -> bool:
-        """Say whether a point is in a cell, seen in the plane that touches the earth there."""
+        """Return whether a point is in a cell, seen in the plane that touches the earth there."""
         i, j = place
         corners = self._corner(np.array([i, i, i + 1, i + 1]), np.array([j, j + 1, j + 1, j]))
         heights = corners @ point
@@ -388,7 +385,7 @@ def edges(centres: Floats, name: str) -> Floats:
             f"There is no map: the coordinate {name} has a single value, or some are missing."
         )
     if not ((steps > 0).all() or (steps < 0).all()):
-        raise RefexplorerError(f"There is no map: the coordinate {name} does not run one way.")
+        raise RefexplorerError(f"There is no map: the coordinate {name} is not monotonic.")
     middle = centres[:-1] + steps / 2
     first, last = centres[0] - steps[0] / 2, centres[-1] + steps[-1] / 2
     return np.concatenate([[first], middle, [last]])

@@ -105,7 +105,7 @@ def georeference(refs: SetLike, array: ArrayMeta, folders: Folders | None = None
 
 
 def _missing(array: ArrayMeta, near: Sequence[ArrayMeta]) -> str:
-    """Say what an array lacks for a place on the map; near it are arrays that do not serve."""
+    """Return what an array lacks for a place on the map; near it are arrays that do not serve."""
     mapping = array.attributes.get("grid_mapping")
     named = mapping.split()[0].rstrip(":") if isinstance(mapping, str) and mapping.split() else ""
     if not named:
@@ -113,7 +113,7 @@ def _missing(array: ArrayMeta, near: Sequence[ArrayMeta]) -> str:
     elif any(each.path.rpartition("/")[2] == named for each in near):
         text = f"its grid_mapping {named} has no projection, or no coordinates y and x."
     else:
-        text = f"its grid_mapping {named} is no array of this set."
+        text = f"its grid_mapping {named} is not an array of this set."
     lat, lon = (
         next((each for each in near if is_along(side, each)), None)
         for side in ("latitude", "longitude")
@@ -171,7 +171,7 @@ def _near(refs: SetLike, array: ArrayMeta, folders: Folders) -> Iterator[ArrayMe
 
 
 def is_along(side: Direction, array: ArrayMeta) -> bool:
-    """Say whether an array is a latitude or a longitude: by what it says, else by its name."""
+    """Return whether an array is a latitude or a longitude: by what it says, else by its name."""
     attributes = array.attributes
     standard, units = attributes.get("standard_name"), attributes.get("units")
     if isinstance(standard, str) and standard:
@@ -186,7 +186,7 @@ def is_along(side: Direction, array: ArrayMeta) -> bool:
 
 
 def _lies_along(side: ArrayMeta, array: ArrayMeta) -> bool:
-    """Say whether a coordinate has one or two dimensions of an array, as long as there."""
+    """Return whether a coordinate has one or two dimensions of an array, as long as there."""
     dimensions, known = side.dimensions or (), array.dimensions or ()
     if not 1 <= len(side.shape) <= 2 or len(dimensions) != len(side.shape):
         return False

@@ -18,6 +18,7 @@ from refexplorer.readers.features import (
     ALWAYS,
     BASES,
     FSSPEC,
+    ICECHUNK,
     ICECHUNK_BASES,
     JINJA,
     NEVER,
@@ -27,7 +28,6 @@ from refexplorer.readers.features import (
     effects_on,
     features_of,
 )
-from refexplorer.readers.running import ICECHUNK, RUN, NotRunError, sample_of, verdict_of
 from refexplorer.readers.verdicts import Basis, Dialects, Outcome, Verdict, VerdictReason
 from refexplorer.refset.opened_set import Contents
 from refexplorer.spec.codes import Severity
@@ -46,6 +46,8 @@ def dialects_of(
     readers: Collection[str] | None = None,
 ) -> Dialects:
     """Return the verdicts of the specification and of readers on an opened set."""
+    from refexplorer.readers.running import RUN, NotRunError, sample_of, verdict_of
+
     known = [*BASES, *(ICECHUNK_BASES if source.repository is not None else ())]
     for name in readers or ():
         if name not in READERS:
@@ -90,7 +92,7 @@ def _specification(source: Source, contents: Contents) -> Verdict:
 
 
 def _refusal_of_form(reader: str, source: Source) -> str | None:
-    """Say why a reader reads nothing of such a form; None if it may."""
+    """Return why a reader reads nothing of such a form; None if it may."""
     if reader in ICECHUNK_BASES or source.form in (*DOCUMENTS, "parquet"):
         return None
     if reader == VIRTUALIZARR and source.form in ("DMR++", "VirtualiZarr", "data file", "Zarr"):
@@ -113,7 +115,7 @@ def _by_table(reader: str, effects: list[tuple[Use, Outcome, str]], why: str) ->
     ]
     notes = [text for _, effect, text in effects if effect is Outcome.SAME]
     if outcome is Outcome.NOT_RUN:
-        text = "Nothing that the set uses is known to be lacking in it."
+        text = "It is not known to lack anything that the set uses."
         reasons = [VerdictReason(f"{why} {text}".strip())]
     elif why:
         notes.append(why)
@@ -136,7 +138,7 @@ def _with_facts(
     if verdict.reader in (FSSPEC, JINJA) and (name := _compression(source)):
         facts.append(f"It needs `target_options={{'compression': {name!r}}}`.")
     if source.zip_url is not None and verdict.outcome is not Outcome.REFUSED:
-        facts.append(f"It finds the store in the zip by `{source.zip_url}` alone.")
+        facts.append(f"It finds the store in the zip only by `{source.zip_url}` alone.")
     if verdict.reader == ICECHUNK and source.repository and source.repository.access:
         facts.append(source.repository.access)
     return replace(verdict, reasons=tuple(reasons), notes=(*verdict.notes, *facts))

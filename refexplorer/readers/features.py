@@ -16,8 +16,9 @@ import numpy as np
 from refexplorer.formats.columns.references import BASE64, RANGE, URL, Columns
 from refexplorer.formats.source import Source
 from refexplorer.readers.verdicts import Basis, Outcome
+from refexplorer.refset.generated import Generated
 from refexplorer.refset.opened_set import Contents
-from refexplorer.refset.segments import Generated, Segment
+from refexplorer.refset.segments import Segment
 from refexplorer.spec.document import text_forms
 from refexplorer.spec.findings import pointer
 from refexplorer.spec.references import Range
@@ -26,6 +27,7 @@ from refexplorer.spec.templates.template import is_template
 FSSPEC = "fsspec (default)"
 JINJA = "fsspec (simple_templates=False)"
 VIRTUALIZARR = "VirtualiZarr"
+ICECHUNK = "icechunk"
 JAVASCRIPT = "reference-spec-reader, zarrita (JavaScript)"
 _TABLE: dict[str, dict[str, Any]] = json.loads(
     Path(__file__).with_name("features.json").read_text(encoding="utf-8")
@@ -50,10 +52,7 @@ one of the whole specification refuses the set."""
 
 
 class Feature(NamedTuple):
-    """Something that a set uses: what it is called, and the readers that lack it.
-
-    An effect of `Outcome.SAME` is a fact worth knowing about a reader that has the feature.
-    """
+    """Something that a set uses: what it is called, and the readers that lack it."""
 
     title: str
     effects: tuple[Effect, ...]
@@ -130,10 +129,7 @@ class ColumnFeatures:
 def features_of(
     source: Source, contents: Contents, columns: ColumnFeatures | None = None
 ) -> list[Use]:
-    """Return what a set uses, each feature once with its first key and how many there are.
-
-    Those of `columns` if these were looked at already.
-    """
+    """Return what a set uses, each feature once with its first key and how many there are."""
     if columns is None:
         columns = ColumnFeatures()
         for each in contents.opened.columns():
@@ -257,7 +253,7 @@ def _of_protocol(name: str) -> Feature:
         return Feature(f"{name}: URLs", tuple((each, Outcome.SAME, said) for each in BASES), ALWAYS)
     readers = _TABLE["readers"].items()
     lacking = (each for each, known in readers if name not in known.get("protocols", (name,)))
-    said = f"No data is read from {name}: URLs, for which it knows no file system."
+    said = f"It reads no data from {name}: URLs, for which it knows no file system."
     return Feature(f"{name}: URLs", tuple((each, Outcome.SAME, said) for each in lacking), NEVER)
 
 

@@ -26,7 +26,7 @@ from refexplorer.formats.documents import read_long, read_whole
 from refexplorer.formats.json.blocks import DocumentEntries
 from refexplorer.formats.source import Source
 from refexplorer.readers.child import installed
-from refexplorer.readers.features import FSSPEC, JINJA, VIRTUALIZARR, Use
+from refexplorer.readers.features import FSSPEC, ICECHUNK, JINJA, VIRTUALIZARR, Use
 from refexplorer.readers.verdicts import Basis, KeyDifference, Outcome, Verdict, VerdictReason
 from refexplorer.refset.opened_set import Contents
 from refexplorer.spec.document import Document, read_document
@@ -35,7 +35,6 @@ from refexplorer.spec.gen.item import runs
 from refexplorer.spec.references import V0Value
 from refexplorer.spec.zarr_metadata import is_metadata
 
-ICECHUNK = "icechunk"
 RUN = {
     "V0": (FSSPEC, JINJA, VIRTUALIZARR),
     "V1": (FSSPEC, JINJA, VIRTUALIZARR),

@@ -102,17 +102,17 @@ class Verdict:
     Attributes
     ----------
     reader
-        Its name, with the option where one decides.
+        Its name, with the option that matters, if any.
     different, dropped
-        How many keys, of those that the reader was run on.
+        Numbers of keys, of those that the reader was run on.
     reasons
         Why they differ, or why the set is refused.
     notes
-        Other facts, such as how many of the keys the reader was run on.
+        Other facts, such as the number of keys that the reader was run on.
     examples
         The first few keys that differ.
     basis
-        What it rests on; None for the specification.
+        The basis of the verdict; None for the specification.
     """
 
     reader: str
@@ -126,7 +126,7 @@ class Verdict:
 
     @property
     def is_run(self) -> bool:
-        """Whether the reader was run for it."""
+        """Whether the reader was run."""
         return self.basis is not None and self.basis.how == "run"
 
     @property
@@ -179,7 +179,7 @@ class Dialects:
     def has_losses(self) -> bool | None:
         """Whether a reader that was run loses or changes keys; None if no reader was run.
 
-        One that refuses the set says so itself: that counts only where all do.
+        A reader that refuses the set says so, which counts only if all readers refuse it.
         """
         found = {verdict.outcome for verdict in self.verdicts if verdict.is_run}
         if not found:

@@ -14,8 +14,9 @@ from refexplorer.formats.columns.chunk_names import chunk_indices, last_parts
 from refexplorer.formats.columns.references import number_column
 from refexplorer.formats.columns.table import Table
 from refexplorer.formats.columns.texts import BLOCK
+from refexplorer.refset.generated import EVALUATED_KEYS, Generated, generated_tables
 from refexplorer.refset.numbered_segment import Records
-from refexplorer.refset.segments import EVALUATED_KEYS, Generated, Segment, generated_tables
+from refexplorer.refset.segments import Segment
 from refexplorer.refset.tree import Folder, Tree
 from refexplorer.spec.gen.dimensions import Dimension
 from refexplorer.spec.gen.inversion import Digit, Number, span
@@ -137,13 +138,13 @@ def _may_pad(template: str) -> bool:
 
 
 def _is_short(number: Number, dimensions: Mapping[str, Dimension]) -> bool:
-    """Say whether a number may have fewer digits than others: no key of a chunk is padded."""
+    """Return whether a number may have fewer digits than others: no key of a chunk is padded."""
     low, _ = _bounds(number, dimensions)
     return low < int(10 ** (number.width - 1))
 
 
 def _is_inside(number: Number, size: int, dimensions: Mapping[str, Dimension]) -> bool:
-    """Say whether a number of a key is between 0 and a size, whatever the dimensions are."""
+    """Return whether a number of a key is between 0 and a size, whatever the dimensions are."""
     low, high = _bounds(number, dimensions)
     return low >= 0 and high < size
 
@@ -175,7 +176,7 @@ def _count_between(dimension: Dimension, low: int, high: int) -> int:
 
 
 def has_plain_names(array: ArrayMeta) -> bool:
-    """Say whether all chunks are directly in the folder of the array."""
+    """Return whether all chunks are directly in the folder of the array."""
     return "/" not in array.prefix + array.separator
 
 

@@ -22,15 +22,10 @@ from refexplorer.formats.columns.references import (
     build_columns,
     text_column,
 )
+from refexplorer.refset.generated import EVALUATED_KEYS, Generated, generated_tables
 from refexplorer.refset.numbered_segment import Loaded, Records
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.segments import (
-    EVALUATED_KEYS,
-    Generated,
-    Segment,
-    code_targets,
-    generated_tables,
-)
+from refexplorer.refset.segments import Segment, code_targets
 from refexplorer.spec.references import prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
@@ -222,7 +217,7 @@ EXAMINED_CHUNKS = 2_048
 
 
 class ChunkReferences:
-    """The chunks of one array, read from columns when they are first asked for.
+    """The chunks of one array, read from columns when they are first used.
 
     Parameters
     ----------
@@ -299,7 +294,7 @@ class ChunkReferences:
 
     @cached_property
     def outside(self) -> ChunkColumns:
-        """References of chunks that lie outside the grid: no reader looks at them."""
+        """References of chunks that are outside the grid: no reader looks at them."""
         return self._all.select(~self._is_inside)
 
     @cached_property
@@ -385,7 +380,7 @@ class ChunkReferences:
         ----------
         axes
             Up to two dimensions, for rows and columns; by default the two with most chunks. What
-            lies along the others is counted together.
+            is along the others is counted together.
         window
             ``(start, stop)`` for each dimension, in chunks; by default all.
         cells
@@ -525,10 +520,7 @@ class StateCounts(NamedTuple):
 
 
 def chunk_counts(opened: OpenedSet, array: ArrayMeta) -> StateCounts:
-    """Count the chunks of an array by state; record files are read.
-
-    States are not known where too many generated keys would have to be made to tell.
-    """
+    """Count the chunks of an array by state; record files are read."""
     total, present = array.chunk_count, opened.arrays.present(array)
     rejecting = [rejects(segment) for segment in opened.arrays.segments(array)]
     if present is None or None in rejecting or opened.rejected.is_uncounted(array.path):
@@ -540,7 +532,7 @@ def chunk_counts(opened: OpenedSet, array: ArrayMeta) -> StateCounts:
 
 
 def rejects(segment: Segment) -> bool | None:
-    """Say whether a segment rejects keys; None if it has too many to know."""
+    """Return whether a segment rejects keys; None if it has too many to know."""
     if isinstance(segment, Records):
         return len(segment.rejected_numbers()) > 0
     if not isinstance(segment, Generated):

@@ -43,7 +43,7 @@ class PyramidLevel(NamedTuple):
 
 
 def is_list_of(kind: Any, size: int, value: object) -> bool:
-    """Say whether a value is a list of so many finite numbers, or of so many texts."""
+    """Return whether a value is a list of so many finite numbers, or of so many texts."""
     if not isinstance(value, list) or len(value) != size:
         return False
     is_kind = all(isinstance(each, kind) and not isinstance(each, bool) for each in value)
@@ -51,7 +51,7 @@ def is_list_of(kind: Any, size: int, value: object) -> bool:
 
 
 def has_conventions(table: Table) -> bool:
-    """Say whether any attribute may be one of a convention: most sets have none."""
+    """Return whether any attribute may be one of a convention: most sets have none."""
     texts = filter(None, map(table.text, table.metadata))
     return any('"spatial:' in text or '"proj:' in text or '"layout"' in text for text in texts)
 
@@ -106,13 +106,7 @@ def conventions_of(opened: OpenedSet, array: ArrayMeta) -> Attributes:
 
 
 def affine_grid(attributes: Attributes, array: ArrayMeta) -> AffineGrid | None:
-    """Return where the cells are, by `spatial:`; None where it does not say.
-
-    Raises
-    ------
-    RefexplorerError
-        If it says it wrongly.
-    """
+    """Return where the cells are, by `spatial:`; None where it does not say."""
     transform = attributes.get("spatial:transform")
     if transform is None or attributes.get("spatial:transform_type", "affine") != "affine":
         return None
@@ -187,7 +181,7 @@ def _resolution(opened: OpenedSet, array: ArrayMeta) -> tuple[float, float] | No
 
 
 def _arrays_at(opened: OpenedSet, asset: str) -> Iterator[ArrayMeta]:
-    """Yield the array that a level names, or those of the group; coordinates are no levels."""
+    """Yield the array that a level names, or those of the group; coordinates are not levels."""
     array = opened.arrays.get(asset)
     folder = opened.tree.folder(asset)
     if array is not None:
@@ -241,10 +235,7 @@ def _places(names: object, array: ArrayMeta) -> tuple[int, int] | None:
 def _scale(
     layout: list[Attributes], level: Attributes, places: tuple[int, int] | None, rank: int
 ) -> tuple[float, float] | None:
-    """Return how much longer cells are than those of the first level, along x and y.
-
-    None where they are also moved, or where it is not said.
-    """
+    """Return how much longer cells are than those of the first level, along x and y."""
     by_asset = {each["asset"]: each for each in layout}
     across = down = 1.0
     for _ in layout:

@@ -25,6 +25,7 @@ from refexplorer.formats.columns.references import (
 )
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.chunk_grid import rejects
+from refexplorer.refset.generated import Generated, is_within, may_generate
 from refexplorer.refset.manifest_segment import apart
 from refexplorer.refset.moves import (
     ADDED,
@@ -46,8 +47,7 @@ from refexplorer.refset.moves import (
     find_shifts,
 )
 from refexplorer.refset.opened_set import OpenedSet, number_of
-from refexplorer.refset.overriding import is_within, may_generate, table_of, tables
-from refexplorer.refset.segments import Generated, Segment
+from refexplorer.refset.segments import Segment, table_of, tables
 from refexplorer.spec.findings import pointer
 from refexplorer.spec.gen.dimensions import Dimension, values_at
 from refexplorer.spec.gen.item import FIELDS, GenItem
@@ -92,7 +92,7 @@ def field_changes(key: str, before: object, after: object, at: str = "") -> Iter
 
 
 def _are_alike(before: object, after: object) -> bool:
-    """Say whether two lists hold as many objects each, such as codecs."""
+    """Return whether two lists hold as many objects each, such as codecs."""
     lists = isinstance(before, list) and isinstance(after, list) and len(before) == len(after)
     return lists and all(isinstance(part, dict) for part in [*before, *after])  # type: ignore[misc]
 
@@ -284,7 +284,7 @@ class Differences:
 
     @cached_property
     def renames(self) -> tuple[Rename, ...]:
-        """The rules that explain most of the targets that moved."""
+        """Renames of URLs that explain most of the moved targets."""
         moved = self.compared.targets[:, self.compared.changes == MOVED]
         pairs, counts = np.unique(moved, axis=1, return_counts=True)
         urls = self.compared.urls
@@ -330,10 +330,7 @@ class Differences:
         return replace(self, compared=replace(self.compared, changes=decided))
 
     def grid(self, array: ArrayMeta) -> np.ndarray:
-        """Return the change of each chunk of an array, int8 of the shape of its grid.
-
-        Each is an index into `CHANGES`, or `ABSENT`.
-        """
+        """Return the change of each chunk of an array, int8 of the shape of its grid."""
         if array.chunk_count > GRID_CHUNKS:
             raise LimitError(
                 f"{array.path_text(True)} has {array.chunk_count:,} chunks, and a grid of "
@@ -366,7 +363,7 @@ def _parsed(reference: Reference | None) -> object:
 
 
 def _are_near(segment: Segment, array: ArrayMeta) -> bool:
-    """Say whether a segment may have chunks of an array."""
+    """Return whether a segment may have chunks of an array."""
     folder = array.folder.rstrip("/")
     return is_within(folder, segment.folder) or is_within(segment.folder, folder)
 
@@ -473,7 +470,7 @@ def _made_by(part: Segment, twin: Segment | None, numbers: np.ndarray) -> np.nda
 
 
 def _may_have(after: OpenedSet, keys: list[str], twin: Segment | None) -> np.ndarray:
-    """Say which keys are worth being looked up in what is there beside the twin."""
+    """Return which keys are worth being looked up in what is there beside the twin."""
     column = text_column(keys)
     found = flags_of(pc.is_in(column, value_set=after.table.keys))
     for segment in after.segments:
@@ -490,7 +487,7 @@ def _has(after: OpenedSet, key: str) -> bool:
 
 
 def _is_twin(one: Segment, other: Segment) -> bool:
-    """Say whether two gen items write their keys in the same way."""
+    """Return whether two gen items write their keys in the same way."""
     if not (isinstance(one, Generated) and isinstance(other, Generated)):
         return False
     a, b = one.item, other.item

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
@@ -10,14 +11,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from refexplorer.core.text import counted
-from refexplorer.formats.columns.references import RANGE, Columns, flags_of, numbers_of, text_column
-from refexplorer.formats.columns.table import Table
+from refexplorer.formats.columns.references import (
+    RANGE,
+    Columns,
+    distinct,
+    flags_of,
+    numbers_of,
+    text_column,
+)
 from refexplorer.formats.columns.texts import BLOCK
+from refexplorer.refset.arrays import FEW_KEYS
+from refexplorer.refset.generated import Generated
 from refexplorer.refset.lint_absent import lint_absent, lint_groups
 from refexplorer.refset.lint_arrays import lint_arrays, lint_chunks, lint_generated, lint_metadata
 from refexplorer.refset.numbered_segment import Records
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.segments import Generated, Segment
+from refexplorer.refset.segments import Segment
 from refexplorer.spec.findings import Findings, pointer
 from refexplorer.spec.lint import (
     ODD_KEY,
@@ -110,14 +119,14 @@ def _out_of_order(one: _Sorted, two: _Sorted) -> np.ndarray:
 
 
 def _overlap(one: _Sorted, two: _Sorted) -> np.ndarray:
-    """Say which share bytes without being the same range."""
+    """Return which share bytes without being the same range."""
     shared = one.lengths > two.offsets - one.offsets
     differ = (one.offsets != two.offsets) | (one.lengths != two.lengths)
     return (one.targets == two.targets) & shared & differ
 
 
 def _look_like_ends(one: _Sorted, two: _Sorted) -> np.ndarray:
-    """Say where a length is the offset of the next range, as an end would be."""
+    """Return where a length is the offset of the next range, as an end would be."""
     found: np.ndarray = (one.targets == two.targets) & (one.lengths == two.offsets)
     return found & (one.offsets > 0)
 
@@ -135,10 +144,7 @@ def _lint_repeats(
     same: np.ndarray,
     notes: KeyFindings,
 ) -> None:
-    """Note the chunks of one array that have the range of another; `rows` are in order.
-
-    `same` are the indices into `rows` where the next range is the same.
-    """
+    """Note the chunks of one array that have the range of another; `rows` are in order."""
     if not len(same):
         return
     paths, arrays = _arrays_of(opened, part)
@@ -271,7 +277,7 @@ def _texts(column: pa.Array) -> list[str]:
 
 
 def _is_one_letter(one: str, other: str) -> bool:
-    """Say whether texts differ by one letter: another, one more, one less, or two exchanged."""
+    """Return whether texts differ by one letter: another, one more, one less, or two exchanged."""
     while one and other and one[0] == other[0]:
         one, other = one[1:], other[1:]
     while one and other and one[-1] == other[-1]:
@@ -356,10 +362,7 @@ def _lint_column(
 def lint(
     opened: OpenedSet, version: int | None, base: str, looks: Iterable[ColumnLook] = ()
 ) -> Findings:
-    """Return what is odd about a set as a whole; each record file is read once for all rules.
-
-    Others may look at the columns, too, while they are there.
-    """
+    """Return what is odd about a set as a whole; each record file is read once for all rules."""
     notes, urls, odd, chunks, ranges = (KeyFindings(base, Findings()) for _ in range(5))
     starts: list[str | None] = []
     for part, columns in opened.columns():
@@ -373,7 +376,7 @@ def lint(
         del part, columns  # before those of the next array are read
     opened.note_strays()
     _lint_generated_urls(opened, version, starts, urls)
-    _lint_keys(opened.table, version, notes)
+    _lint_keys(opened, version, notes)
     _lint_folders(opened, notes)
     lint_metadata(opened, notes)
     notes.findings.extend(urls.findings)
@@ -387,14 +390,24 @@ def lint(
     return notes.findings
 
 
-def _unusual_keys(table: Table) -> list[int]:
-    odd = flags_of(pc.match_substring_regex(table.keys, ODD_KEY))
-    long = numbers_of(pc.binary_length(table.keys)) > LONGEST_SEGMENT
-    return np.flatnonzero(odd | long).tolist()
+def _unusual_keys(opened: OpenedSet) -> list[int]:
+    """Return the rows of keys to look at; no chunk and no metadata of a plain path is odd."""
+    table, may_be_odd = opened.table, np.ones(opened.table.count, np.bool_)
+    for path in opened.arrays.paths:
+        array, folder = opened.arrays.get(path), opened.tree.folder(path)
+        rows = () if folder is None else opened.tree.rows_below(folder)
+        is_plain = not path or re.search(ODD_KEY, path) is None
+        if array is not None and len(rows) > FEW_KEYS and is_plain and opened.arrays.is_tidy(array):
+            may_be_odd[rows] = False
+    rows = np.flatnonzero(may_be_odd)
+    odd = rows[flags_of(pc.match_substring_regex(table.keys_at(rows), ODD_KEY))]
+    long = np.flatnonzero(numbers_of(pc.binary_length(table.keys)) > LONGEST_SEGMENT)
+    return distinct(np.concatenate([odd, long])).tolist()
 
 
-def _lint_keys(table: Table, version: int | None, notes: KeyFindings) -> None:
-    for row in _unusual_keys(table):
+def _lint_keys(opened: OpenedSet, version: int | None, notes: KeyFindings) -> None:
+    table = opened.table
+    for row in _unusual_keys(opened):
         key = table.key_at(row)
         notes.add_all(key, lint_key(key, version))
 

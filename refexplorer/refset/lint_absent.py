@@ -101,10 +101,7 @@ def _lint_places(opened: OpenedSet, missing: dict[str, int | None], notes: KeyFi
 
 
 def _is_container(opened: OpenedSet, array: ArrayMeta, missing: int | None) -> bool:
-    """Say whether an array without a chunk has attributes only, as grid mappings have.
-
-    Joining files makes one of several values of it. A text is written for its value.
-    """
+    """Say whether an array without a chunk has attributes only, as grid mappings have."""
     if missing != array.chunk_count:
         return False
     is_scalar = not array.shape and not _is_text(array)
@@ -138,7 +135,7 @@ def _lint_array(array: ArrayMeta, missing: int | None, notes: KeyFindings) -> No
 
 
 def _reads_as(array: ArrayMeta) -> str:
-    """Say what a chunk without a reference reads as."""
+    """Return what a chunk without a reference reads as."""
     if array.fill_value is None:
         return "as the fill value is null, Zarr reads zeros"
     return f"Zarr reads the fill value {array.fill_value!r}"
@@ -224,7 +221,7 @@ def _is_coordinate(array: ArrayMeta, name: str) -> bool:
 
 
 def _has_files(chunks: ChunkReferences, along: np.ndarray) -> bool:
-    """Say whether references along an axis lead to different files, each with several places.
+    """Return whether references along an axis lead to different files, each with several places.
 
     In a store of Zarr, where each chunk is a file of its own, one that was never written is none.
     """
@@ -242,7 +239,7 @@ def _has_files(chunks: ChunkReferences, along: np.ndarray) -> bool:
 
 
 def _is_store(chunks: ChunkReferences) -> bool:
-    """Say whether targets are named as chunks of Zarr are."""
+    """Return whether targets are named as chunks of Zarr are."""
     urls = [url for url in chunks.urls[:2] if url]
     index = chunks.chunks.indices[0].tolist()
     names = {chunks.array.separator.join(map(str, index)), ".".join(map(str, index))}
@@ -334,7 +331,8 @@ def lint_groups(opened: OpenedSet, notes: KeyFindings) -> None:
         if folder:
             code = "no-group"
             message = (
-                f"`{folder}` is no group, since `{key}` is missing: xarray does not find {arrays}."
+                f"`{folder}` is not a group, since `{key}` is missing: xarray does not "
+                f"find {arrays}."
             )
         else:
             code = "no-root"

@@ -23,15 +23,10 @@ from refexplorer.formats.columns.references import (
 )
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.arrays import count_by_arithmetic
+from refexplorer.refset.generated import EVALUATED_KEYS, Generated, generated_keys, generated_tables
 from refexplorer.refset.numbered_segment import Records
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.segments import (
-    EVALUATED_KEYS,
-    Generated,
-    Segment,
-    generated_keys,
-    generated_tables,
-)
+from refexplorer.refset.segments import Segment
 from refexplorer.refset.tree import Folder
 from refexplorer.spec.findings import Findings, pointer
 from refexplorer.spec.lint import (
@@ -55,7 +50,7 @@ from refexplorer.spec.zarr_metadata import METADATA_NAMES, ArrayMeta, parse_meta
 
 
 class _Outside(NamedTuple):
-    """How many keys lie outside the grid of an array, and one of them."""
+    """How many keys are outside the grid of an array, and one of them."""
 
     array: ArrayMeta
     keys: int
@@ -156,7 +151,7 @@ def _are_in_one_folder(segment: Generated) -> bool:
 
 
 def _misplaced(opened: OpenedSet, folder: str, key: str) -> LintFinding | None:
-    """Say why a key that looks like a chunk is one of no array."""
+    """Return why a key that looks like a chunk is one of no array."""
     for path in folders_above(key):
         if (array := opened.arrays.get(path)) is not None:
             index = array.chunk_index(key)
@@ -261,7 +256,7 @@ def _lint_orphans(opened: OpenedSet, notes: KeyFindings) -> None:
         remark = _orphan(key, where)
         if unread is not None:
             text = f"`{key}` looks like a chunk, but the metadata `{unread}` cannot be used."
-            remark = LintFinding("orphan-chunk", text, "Mend the metadata first.")
+            remark = LintFinding("orphan-chunk", text, "Correct the metadata first.")
         lost = unread is not None or _is_zarr(opened)
         code, message, hint = remark
         notes.add(code, key, message, hint, count=len(rows), is_error=lost)
@@ -274,7 +269,7 @@ def _is_zarr(opened: OpenedSet) -> bool:
 
 
 def _outside_arrays(opened: OpenedSet) -> list[Folder]:
-    """Return the folders that are no array and in none."""
+    """Return the folders that are not array and in none."""
     outside: dict[int, Folder] = {}
     for folder in opened.tree.folders:
         is_free = folder.parent is None or folder.parent.number in outside
@@ -371,7 +366,7 @@ def _lint_lengths(opened: OpenedSet, chunks: StoredChunks, notes: KeyFindings) -
             continue
         key = chunks.part.key_at(int(rows[0]))
         length = int(chunks.columns.lengths[rows[0]])
-        more = f" {len(rows):,} chunks of {array.path_text()} are so." if len(rows) > 1 else ""
+        more = f" {len(rows):,} chunks of {array.path_text()} are like it." if len(rows) > 1 else ""
         chunk = array.chunk_array(array.chunk_index(key) or ())
         if code == "empty-chunk":
             message = f"`{key}` has a length of 0 bytes, which decode to no chunk.{more}"
@@ -462,16 +457,13 @@ def _exchanged(files: np.ndarray, columns: Columns, rows: np.ndarray) -> tuple[i
 
 
 def _are_alike(files: np.ndarray) -> bool:
-    """Say whether each file holds as many of the chunks."""
+    """Return whether each file holds as many of the chunks."""
     counts = np.unique(files, return_counts=True)[1]
     return bool(counts.min() == counts.max())
 
 
 def _is_before(files: np.ndarray, columns: Columns, rows: np.ndarray, one: int, other: int) -> bool:
-    """Say whether the range of a row ends where that of another starts, or in a file before.
-
-    In a file with gaps the order says nothing: HDF5 puts chunks where there is room.
-    """
+    """Say whether the range of a row ends where that of another starts, or in a file before."""
     if files[one] != files[other]:
         return bool(files[one] < files[other])
     end = int(columns.offsets[rows[one]]) + int(columns.lengths[rows[one]])
@@ -589,7 +581,7 @@ def _lint_dimensions(opened: OpenedSet, notes: KeyFindings) -> None:
 
 
 def _lint_copies(table: Table, key: str, notes: KeyFindings) -> None:
-    """Note what consolidated metadata say otherwise than the keys they are copies of."""
+    """Note what consolidated metadata say differently from the keys they are copies of."""
     folder, _, name = key.rpartition("/")
     if name not in (_CONSOLIDATED, "zarr.json"):
         return
@@ -603,7 +595,7 @@ def _lint_copies(table: Table, key: str, notes: KeyFindings) -> None:
         return
     first = odd[0]
     if table.find(first) is None:
-        message = f"has `{first}`, which is no key of the set"
+        message = f"has `{first}`, which is not a key of the set"
     elif first not in copies:
         message = f"lacks `{first}`"
     else:
@@ -629,7 +621,7 @@ def _copies(document: Mapping[str, object], name: str, folder: str) -> Iterator[
 
 
 def _is_copy(key: str, other: str) -> bool:
-    """Say whether a key holds consolidated metadata itself, or is of another Zarr version."""
+    """Return whether a key holds consolidated metadata itself, or is of another Zarr version."""
     name = key.rpartition("/")[2]
     return (
         name == _CONSOLIDATED

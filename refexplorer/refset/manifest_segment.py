@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -11,12 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refexplorer.core.errors import SourceError
+from refexplorer.core.errors import LimitError, SourceError
 from refexplorer.formats.columns.references import (
     BASE64,
     RANGE,
     Columns,
     UrlColumn,
+    distinct,
     joined_columns,
     text_column,
 )
@@ -25,16 +26,24 @@ from refexplorer.formats.icechunk.columns import ManifestFile
 from refexplorer.formats.icechunk.manifest_store import ManifestArray, ManifestStore
 from refexplorer.formats.icechunk.manifests import ManifestChunks
 from refexplorer.refset.numbered_segment import (
+    FAILED,
     FilledRows,
     Loaded,
     Records,
     SegmentPart,
     Tally,
     TargetTally,
+    failed_rows,
 )
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.segments import Segment
+from refexplorer.spec.findings import Findings, Reason
 from refexplorer.spec.zarr_metadata import ArrayMeta
+
+LOST_MANIFEST = "icechunk-lost-manifest"
+_BOX = 10_000_000
+"""Chunks of the box of a lost manifest that are named one by one."""
+_LOST_HINT = "Copy the manifest from a backup, or reset the branch to an older snapshot."
 
 
 class Apart(NamedTuple):
@@ -74,7 +83,8 @@ def with_manifests(opened: OpenedSet, store: ManifestStore) -> OpenedSet:
 class ManifestPart(SegmentPart):
     """A manifest, or several whose chunks alternate in the order of the grid.
 
-    What is not as the snapshot says is raised: a chunk that is not found would read as fill value.
+    One that is lost, or not as the snapshot says, is noted once. Its chunks stay counted and are
+    `FAILED`, and so is each other chunk that it may have had: none of them reads as fill value.
     """
 
     def __init__(
@@ -85,6 +95,7 @@ class ManifestPart(SegmentPart):
         self.start = min(start for start, _ in spans)
         self.room = max(stop for _, stop in spans) - self.start
         self._store, self._owner, self._files = store, owner, files
+        self.lost: dict[ManifestFile, Reason] = {}  # Why some cannot be used
 
     @property
     def is_read(self) -> bool:
@@ -110,37 +121,97 @@ class ManifestPart(SegmentPart):
 
     @cached_property
     def _loaded(self) -> Loaded:
-        found = [
-            _loaded(self._owner.array, chunks)
-            for file in self._files
-            for chunks in self._store.chunks(self._owner, file)
-        ]
-        numbers = np.concatenate([each.numbers for each in found])
-        one = found[0].columns if len(found) == 1 else joined_columns([e.columns for e in found])
-        if np.any(numbers[1:] <= numbers[:-1]):
-            order = np.argsort(numbers, kind="stable")
-            numbers, one = numbers[order], one.select(order)
-        self._check(numbers)
-        return Loaded(numbers, one)
+        found, taken = list[Loaded](), np.empty(0, np.int64)
+        for file in self._files:
+            try:
+                mine = self._read(file, taken)
+            except (SourceError, LimitError) as error:
+                self._note(file, str(error))
+                continue
+            found.append(mine)
+            taken = np.union1d(taken, mine.numbers) if len(self._files) > 1 else taken
+        for file in self.lost:
+            numbers = self._guessed(file, taken)
+            found.append(Loaded(numbers, failed_rows(len(numbers))))
+            taken = np.union1d(taken, numbers)
+        one = found[0] if len(found) == 1 else _joined(found)
+        if np.any(one.numbers[1:] <= one.numbers[:-1]):
+            order = np.argsort(one.numbers, kind="stable")
+            return Loaded(one.numbers[order], one.columns.select(order))
+        return one
 
-    def _check(self, numbers: np.ndarray) -> None:
-        is_inside = len(numbers) == 0 or (
-            self.start <= numbers[0] and numbers[-1] < self.start + self.room
-        )
-        if len(numbers) == self.count and is_inside and np.all(numbers[1:] > numbers[:-1]):
-            return
-        paths = ", ".join(repr(self._store.path_of(file)) for file in self._files[:3])
+    def _read(self, file: ManifestFile, taken: np.ndarray) -> Loaded:
+        """Read a manifest, which must hold what the snapshot says, none of it twice."""
+        array = self._owner.array
+        one = _joined([_loaded(array, each) for each in self._store.chunks(self._owner, file)])
+        start, stop = _span(file, array)
+        numbers = distinct(one.numbers)
+        is_inside = not len(numbers) or (start <= numbers[0] and numbers[-1] < stop)
+        is_new = not len(taken) or not np.isin(numbers, taken, assume_unique=True).any()
+        if is_inside and is_new and len(numbers) == len(one.numbers) == file.chunks:
+            return one
         raise SourceError(
-            f"The manifest {paths} does not hold the {self.count:,} chunks of "
-            f"{self._owner.array.path_text()} that the snapshot says it has."
+            f"The manifest {self._store.path_of(file)!r} does not hold the {file.chunks or 0:,} "
+            f"chunks of {array.path_text()} that the snapshot says it has."
         )
 
-    def counted(self) -> TargetTally:
-        """Count references and keep none."""
+    def _guessed(self, file: ManifestFile, taken: np.ndarray) -> np.ndarray:
+        """Return as many chunks as a lost manifest has, of those that it may have had."""
+        start, stop = _span(file, self._owner.array)
+        count, free = file.chunks or 0, self._box(file)
+        if free is None:
+            free = np.arange(start, min(stop, start + count + len(taken)))
+        found = np.setdiff1d(free, taken, assume_unique=True)[:count]
+        if len(found) < count:
+            raise SourceError(f"The snapshot says that {self.name!r} has more chunks than its box.")
+        return found
+
+    def _box(self, file: ManifestFile) -> np.ndarray | None:
+        """Return all chunks that a manifest may have, ascending; None if they are too many."""
+        if prod(stop - start for start, stop in file.extents) > _BOX:
+            return None
+        starts = np.array([start for start, _ in file.extents], np.int64)
+        inside = np.indices([stop - start for start, stop in file.extents], np.int64)
+        return _numbers(self._owner.array, np.moveaxis(inside, 0, -1) + starts).ravel()
+
+    def _note(self, file: ManifestFile, why: str) -> None:
+        array, path = self._owner.array, f"manifests/{file.id}"
+        message = f"The chunks of {array.path_text()} in `{path}` cannot be read. {why}"
+        self.lost[file] = Reason(LOST_MANIFEST, message, _LOST_HINT)
+        if file.id not in self._store.noted:
+            self._store.noted.add(file.id)
+            self._store.findings.add(LOST_MANIFEST, path, message, _LOST_HINT, array=array.path)
+
+    def rejection(self, row: int) -> Reason | None:
+        """Return why the reference in a row cannot be used; None if it can, or there is none."""
+        position = self.held.position_of(row)
+        if position is not None and self.columns.kinds[position] != FAILED:
+            return None
+        index = self._owner.array.index_at(self.start + row)
+        for file, reason in self.lost.items():
+            if all(low <= at < high for at, (low, high) in zip(index, file.extents, strict=True)):
+                return reason
+        return None
+
+    def rejected_rows(self) -> np.ndarray:
+        """Return the rows that manifests which turned out to be lost have, or may have."""
+        if not self.lost:
+            return np.empty(0, np.int64)
+        loaded = self._loaded
+        failed = loaded.columns.kinds == FAILED
+        boxes = [box for file in self.lost if (box := self._box(file)) is not None]
+        found = np.concatenate([loaded.numbers[failed], *boxes])
+        return np.setdiff1d(found, loaded.numbers[~failed]) - self.start
+
+    def counted(self) -> TargetTally | None:
+        """Count references and keep none; None where a manifest is lost."""
         if self.is_read:
             return Tally.of(self.columns), self.columns.urls_used()
-        apart = ManifestPart(self._store, self._owner, self._files)
-        return Tally.of(apart.columns), apart.columns.urls_used()
+        apart = ManifestPart(
+            replace(self._store, findings=Findings(), noted=set()), self._owner, self._files
+        )
+        found = Tally.of(apart.columns), apart.columns.urls_used()
+        return None if apart.lost else found
 
     def _forget(self) -> None:
         del self._loaded
@@ -158,9 +229,21 @@ def _loaded(array: ArrayMeta, chunks: ManifestChunks) -> Loaded:
         raise SourceError(f"The chunks of {array.path_text()} have other dimensions than it.")
     if not array.inside(chunks.indices).all():
         raise SourceError(f"A manifest has chunks outside of the grid of {array.path_text()}.")
+    return Loaded(_numbers(array, chunks.indices), _columns(chunks))
+
+
+def _numbers(array: ArrayMeta, indices: np.ndarray) -> np.ndarray:
+    """Return the numbers of chunks by their indices, shape ``(…, rank)``."""
     steps = [prod(array.grid[axis + 1 :]) for axis in range(len(array.grid))]
-    numbers = chunks.indices.astype(np.int64) @ np.array(steps, np.int64)
-    return Loaded(numbers, _columns(chunks))
+    numbers: np.ndarray = indices.astype(np.int64) @ np.array(steps, np.int64)
+    return numbers
+
+
+def _joined(found: Sequence[Loaded]) -> Loaded:
+    if len(found) == 1:
+        return found[0]
+    numbers = np.concatenate([np.empty(0, np.int64), *(each.numbers for each in found)])
+    return Loaded(numbers, joined_columns([each.columns for each in found]))
 
 
 def _columns(chunks: ManifestChunks) -> Columns:
@@ -188,14 +271,20 @@ class ManifestRecords(Records):
     counted_in_a_second = 1e6
 
     @property
+    def is_counted(self) -> bool:
+        """Always: the snapshot tells the counts of its manifests."""
+        return True
+
+    @property
     def bound(self) -> int:
         """The count itself: the snapshot tells it."""
         return self.count
 
     @property
     def present(self) -> int:
-        """The count: a chunk that cannot be used is raised."""
-        return self.count
+        """The count, less the chunks of manifests that turned out to be lost."""
+        lost = (file.chunks or 0 for part in self.parts for file in part.lost)
+        return self.count - sum(lost)
 
     @property
     def array(self) -> ArrayMeta:  # type: ignore[override]

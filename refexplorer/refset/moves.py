@@ -130,7 +130,7 @@ def _parts(table: Table, arrays: Iterable[str]) -> Iterator[_ArrayRows]:
 
 
 def _are_equal(one: _ArrayRows, two: _ArrayRows) -> bool:
-    """Say whether two arrays have the same references, and metadata of whatever fields."""
+    """Return whether two arrays have the same references, and metadata of whatever fields."""
     if one.path == two.path or not _first_is_equal(one, two):
         return False
     names = [pc.utf8_slice_codeunits(part.table.keys, _skipped(part)) for part in (one, two)]
@@ -143,7 +143,7 @@ def _are_equal(one: _ArrayRows, two: _ArrayRows) -> bool:
 
 
 def _first_is_equal(one: _ArrayRows, two: _ArrayRows) -> bool:
-    """Say whether two arrays have the same first chunk, if they have one."""
+    """Return whether two arrays have the same first chunk, if they have one."""
     metadata = set(one.table.metadata.values())
     row = next((row for row in range(len(one)) if row not in metadata), None)
     if row is None:
@@ -189,7 +189,7 @@ class ChangeTree:
         return rows
 
     def count(self, path: str) -> int:
-        """Return how many children a folder has; 0 for what is no folder."""
+        """Return how many children a folder has; 0 for what is not a folder."""
         level = self.tree.level(path)
         return 0 if level is None else level.total
 
@@ -211,7 +211,7 @@ MOST_PAIRS = 100_000
 
 @masks_repr
 class Rename(NamedTuple):
-    """URLs that start with `old` start with `new` instead, which explains so many keys."""
+    """URLs that start with `old` now start with `new`, which explains this number of keys."""
 
     old: str
     new: str
@@ -222,7 +222,7 @@ class Rename(NamedTuple):
 
 
 class Shift(NamedTuple):
-    """Byte ranges begin so many bytes further, and this holds for so many keys."""
+    """Byte ranges start this number of bytes later, for this number of keys."""
 
     by: int
     keys: int

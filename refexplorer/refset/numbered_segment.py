@@ -21,7 +21,6 @@ import pyarrow as pa
 from refexplorer.core.errors import PickledByFields
 from refexplorer.formats.columns.chunk_names import chunk_keys
 from refexplorer.formats.columns.references import KINDS, URL, Columns, UrlColumn, joined_columns
-from refexplorer.formats.parquet.store import number_of_key
 from refexplorer.spec.findings import Finding, Reason
 from refexplorer.spec.references import Reference
 from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -36,10 +35,7 @@ _AHEAD = 2
 
 
 def made_ahead(work: Callable[[Given], Made], given: Iterable[Given]) -> Iterator[Made]:
-    """Yield the result for each thing, in their order; a few are made ahead by all processors.
-
-    For work that lets go of the interpreter, as Arrow and numpy do.
-    """
+    """Yield the result for each thing, in their order; a few are made ahead by all processors."""
     waiting: deque[Future[Made]] = deque()
     from concurrent.futures import ThreadPoolExecutor  # opening would wait for it
 
@@ -70,6 +66,13 @@ def _started(pool: ThreadPoolExecutor, work: Callable[[Given], Made], given: Giv
 
 FAILED = 255
 """In place of a kind: a row that was counted and cannot be used; no key is found there."""
+
+
+def failed_rows(count: int) -> Columns:
+    """Return rows none of which can be used."""
+    numbers = np.zeros(count, np.int64)
+    codes = np.full(count, -1, np.int32)
+    return Columns(np.full(count, FAILED, np.uint8), codes, UrlColumn(), numbers, numbers, [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,11 +227,7 @@ class Loaded(NamedTuple):
 
 
 class Records(PickledByFields):
-    """The references of one array by the numbers of its chunks.
-
-    A question reads as little as it can: a reference one part, a count what parts say of
-    themselves.
-    """
+    """The references of one array by the numbers of its chunks."""
 
     array: ArrayMeta
     parts: tuple[SegmentPart, ...]  # Those that are there, in order
@@ -249,6 +248,11 @@ class Records(PickledByFields):
     def count(self) -> int:
         """How many chunks have a reference."""
         return self._starts[-1]
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether nothing is read to count its references, and its chunks by state."""
+        return "_starts" in self.__dict__ and self.is_tallied
 
     @property
     def bound(self) -> int:
@@ -276,10 +280,7 @@ class Records(PickledByFields):
         return sum(each.bytes for each in tallies)
 
     def tallied(self) -> Iterator[tuple[Tally, UrlColumn]]:
-        """Yield what the references of each record file come to, and their targets.
-
-        Few files are held at once.
-        """
+        """Yield what the references of each record file come to, and their targets."""
         if len(self.parts) == 1:
             yield self.parts[0].tallied(self.parts[0].counted())
             return
@@ -299,7 +300,7 @@ class Records(PickledByFields):
 
     @property
     def columns(self) -> Columns:
-        """All rows, `FAILED` ones too; put together anew each time."""
+        """All rows, `FAILED` ones too; put together again each time."""
         return joined_columns([part.columns for part in self.parts])
 
     @property
@@ -317,10 +318,7 @@ class Records(PickledByFields):
         return Loaded(np.concatenate(numbers), joined_columns(columns))
 
     def blocks(self, size: int) -> Iterator[Loaded]:
-        """Yield all references that can be used, those of `size` rows at a time.
-
-        A record file that was not read before is forgotten again, so few are held at once.
-        """
+        """Yield all references that can be used, those of `size` rows at a time."""
         fresh = [
             (end, part)
             for end, part in zip(self._starts[1:], self.parts, strict=True)
@@ -333,11 +331,7 @@ class Records(PickledByFields):
                 fresh.pop()[1].release()
 
     def groups(self, size: int) -> Iterator[Loaded]:
-        """Yield all references that can be used, of record files until they are `size` rows.
-
-        As of `blocks` few are held at once; each file is read once, also where its footer does not
-        tell how many rows hold a reference.
-        """
+        """Yield all references that can be used, of record files until they are `size` rows."""
         numbers, columns, count = list[np.ndarray](), list[Columns](), 0
         for part in self.parts:
             is_fresh = not part.is_read
@@ -401,7 +395,7 @@ class Records(PickledByFields):
 
     def _row(self, key: str) -> tuple[int, int] | None:
         """Return which part has room for a key, and the row there."""
-        number = number_of_key(self.array, key)
+        number = self.array.number_of_key(key)
         if number is None:
             return None
         file = bisect_right(self.parts, number, key=lambda part: part.start) - 1
@@ -427,7 +421,7 @@ class Records(PickledByFields):
         return None if found is None else self._starts[found[0]] + found[1]
 
     def holds(self, key: str) -> bool:
-        """Say whether there is such a key; one record file is read."""
+        """Return whether there is such a key; one record file is read."""
         return self._find(key) is not None
 
     def get(self, key: str) -> Reference | None:

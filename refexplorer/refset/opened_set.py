@@ -20,13 +20,11 @@ from refexplorer.core.errors import InternalError, LimitError
 from refexplorer.core.files import Progress
 from refexplorer.formats.columns.references import Columns
 from refexplorer.formats.columns.table import Entries, Table, build_table
-from refexplorer.formats.parquet.store import ParquetStore
 from refexplorer.refset.arrays import ArrayIndex
+from refexplorer.refset.generated import Generated, OverrideLimits, apply_overrides
 from refexplorer.refset.numbered_segment import Records
-from refexplorer.refset.overriding import OverrideLimits, apply_overrides
-from refexplorer.refset.parquet_segment import ParquetRecords
 from refexplorer.refset.segments import (
-    Generated,
+    NONE_REJECTED,
     Rejected,
     Segment,
     rejected_of,
@@ -42,6 +40,7 @@ from refexplorer.spec.templates.template import Template
 
 if TYPE_CHECKING:
     from refexplorer.core.limits import Limits
+    from refexplorer.formats.parquet.store import ParquetStore
     from refexplorer.formats.source import Source
     from refexplorer.refset.summary import ArrayStates, Summary
     from refexplorer.refset.targets import TargetIndex
@@ -59,7 +58,7 @@ class OpenedSet:
     ) -> None:
         self.table = table
         self.segments: tuple[Segment, ...] = tuple(segments)
-        self.rejected = rejected or Rejected()
+        self.rejected = rejected or NONE_REJECTED
 
     def __getstate__(self) -> dict[str, Any]:
         return {"table": self.table, "segments": self.segments, "rejected": self.rejected}
@@ -95,10 +94,7 @@ class OpenedSet:
         return sum(part.bound for part in self.parts if not isinstance(part, Generated))
 
     def columns(self) -> Iterator[tuple[Segment, Columns]]:
-        """Yield the segments that hold their references in columns; record files are read.
-
-        Of a large set those of one array are kept at a time.
-        """
+        """Yield the segments that hold their references in columns; record files are read."""
         yield self.table, self.table.columns
         is_kept = self.stored <= _KEPT
         for part in self.segments:
@@ -112,6 +108,8 @@ class OpenedSet:
 
     def note_strays(self) -> None:
         """Note the files of parquet stores that no array asks for."""
+        from refexplorer.refset.parquet_segment import ParquetRecords
+
         parts = (part for part in self.segments if isinstance(part, ParquetRecords))
         for store in {id(part.store): part.store for part in parts}.values():
             store.note_strays()
@@ -126,7 +124,7 @@ class OpenedSet:
         return None
 
     def holds(self, key: str) -> bool:
-        """Say whether there is such a key, also one whose template fails."""
+        """Return whether there is such a key, also one whose template fails."""
         return any(key.startswith(part.folder) and part.holds(key) for part in self.parts)
 
     def lookup(self, key: str) -> tuple[Segment, Reference] | None:
@@ -221,10 +219,13 @@ def open_document(
     """Lay out a document; its findings gain what only shows in the whole set."""
     if entries is None:
         table = build_table(document.entries())
-        rejected = rejected_of(document.base, document.rejected)
+        rejected = NONE_REJECTED
+        if document.rejected:
+            rejected = rejected_of(document.base, document.rejected)
     else:
         table, rejected = table_of_entries(entries, document)
-    rejected = replace(rejected, items=document.rejected_items)
+    if document.rejected_items:
+        rejected = replace(rejected, items=document.rejected_items)
     table, segments = apply_overrides(
         table, [Generated(i, i.failing) for i in document.gen], document.findings, effort
     )
@@ -233,6 +234,8 @@ def open_document(
 
 def open_store(store: ParquetStore) -> OpenedSet:
     """Lay out a parquet store: its metadata as a table, each array as a segment."""
+    from refexplorer.refset.parquet_segment import ParquetRecords
+
     table = build_table(store.metadata.items(), "parquet")
     return OpenedSet(table, [ParquetRecords(store, array) for array in store.arrays])
 
@@ -277,10 +280,7 @@ def require_lookup(opened: OpenedSet) -> None:
 
 
 def check_lookup(opened: OpenedSet) -> None:
-    """Compare look-up with the keys that are listed; record files that were not read stay so.
-
-    Takes about as long as building the index: 0.1 s for 10^6 keys.
-    """
+    """Compare look-up with the keys that are listed; record files that were not read stay so."""
     if not opened.table.index.is_sound:
         raise _broken(f"the index of its {opened.table.count:,} explicit keys")
     for part in opened.parts:

@@ -31,23 +31,17 @@ from refexplorer.refset.numbered_segment import (
     SegmentPart,
     Tally,
     TargetTally,
+    failed_rows,
 )
 from refexplorer.spec.findings import Findings, Reason
 from refexplorer.spec.references import Inline, read_inline
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 CODES = {"offset": "bad-offset", "size": "bad-length"}
-"""What is found where a number of a column is no count of bytes."""
+"""What is found where a number of a column is not a count of bytes."""
 NO_COUNT = "not an integer number of bytes from 0 to 2**62 - 1"
 _BOTH = "has both `raw` and `path`; `raw` is used"
 _WHOLE = "has an offset but size 0, which means the whole file"
-
-
-def failed_rows(count: int) -> Columns:
-    """Return rows none of which can be used."""
-    numbers = np.zeros(count, np.int64)
-    codes = np.full(count, -1, np.int32)
-    return Columns(np.full(count, FAILED, np.uint8), codes, UrlColumn(), numbers, numbers, [])
 
 
 def read_rows(
@@ -76,7 +70,7 @@ def read_rows(
 def note_bad_numbers(
     read: RecordColumns, stop: int, file: str, findings: Findings
 ) -> dict[str, np.ndarray]:
-    """Note offsets and sizes of byte ranges that are no whole numbers of bytes, or floats."""
+    """Note offsets and sizes of byte ranges that are not whole numbers of bytes, or floats."""
     ranged = ((read.codes >= 0) & (read.raw_codes < 0))[:stop]
     bad: dict[str, np.ndarray] = {}
     for name, numbers in (("offset", read.offsets), ("size", read.sizes)):
@@ -92,7 +86,7 @@ def note_bad_numbers(
     if floats and ranged.any():
         message = f"The numbers in {' and '.join(floats)} of `{file}` are floats."
         findings.add(
-            "float-offset", file, message, "Those without a fraction are read as integers."
+            "float-offset", file, message, "Numbers without a fraction are read as integers."
         )
     return bad
 

@@ -18,9 +18,9 @@ from refexplorer.formats.columns.references import (
     text_column,
 )
 from refexplorer.formats.columns.table import Table
+from refexplorer.refset.generated import Generated, generated_tables
 from refexplorer.refset.numbered_segment import Records
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.segments import Generated, generated_tables
 from refexplorer.spec.references import Kind
 
 GLOB_MARKS = re.compile(r"(\[!?\]?[^\]]+\]|[*?])")
@@ -45,11 +45,11 @@ class Matcher:
         self._check(text)
 
     def may_be_in(self, folder: str) -> bool:
-        """Say whether a key in a folder or below it may match."""
+        """Return whether a key in a folder or below it may match."""
         return folder.startswith(self.start) or self.start.startswith(folder)
 
     def matches(self, keys: pa.Array) -> np.ndarray:
-        """Say which keys match, shape ``(n,)`` bool."""
+        """Return which keys match, shape ``(n,)`` bool."""
         if self._literal is not None:
             return flags_of(pc.match_substring(keys, self._literal))
         return flags_of(pc.match_substring_regex(keys, self._pattern))

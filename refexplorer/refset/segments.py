@@ -1,15 +1,16 @@
 """The segments of a set: explicit references, gen items, parquet arrays; later ones override.
 
-And the keys of its document that are rejected.
+And the keys of its document that are rejected. `tables` writes out all of them, and of equal keys
+that could not be compared the last.
 """
 
 from __future__ import annotations
 
 import heapq
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import combinations
 from operator import itemgetter
 from typing import Protocol
 
@@ -17,23 +18,26 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.core.errors import LeftOutWarning, LimitError, PickledByFields, warn
-from refexplorer.formats.columns.chunk_names import chunk_indices
+from refexplorer.formats.columns.chunk_names import chunk_indices, chunk_keys
 from refexplorer.formats.columns.references import (
     RANGE,
     URL,
     Columns,
     ColumnsBuilder,
     UrlColumn,
+    joined_columns,
     number_column,
     numbers_of,
     text_column,
 )
-from refexplorer.formats.columns.table import WHOLE, Entries, KeyIndex, Table
+from refexplorer.formats.columns.table import WHOLE, Entries, KeyIndex, Table, build_table
 from refexplorer.formats.columns.texts import spans_of
+from refexplorer.refset.generated import COMPARED_KEYS, Generated, generated_tables, is_within
+from refexplorer.refset.numbered_segment import Loaded, Records
 from refexplorer.spec.document import ArgumentNotes, Document, EntryNotes, UrlReader
 from refexplorer.spec.findings import Finding, Reason, pointer
-from refexplorer.spec.gen.dimensions import as_column, blocks
-from refexplorer.spec.gen.item import BadField, GenItem, Run, failing, runs, values_text
+from refexplorer.spec.gen.dimensions import blocks
+from refexplorer.spec.gen.item import GenItem, values_text
 from refexplorer.spec.references import (
     BadReference,
     Reference,
@@ -79,7 +83,7 @@ class Rejected(PickledByFields):
         return reason.finding(self.base + pointer(key), key)
 
     def touches(self, path: str) -> bool:
-        """Say whether keys below a path may be among them."""
+        """Return whether keys below a path may be among them."""
         return path in self._folders or any(_may_make(item, path) for item in self.items)
 
     def is_uncounted(self, path: str) -> bool:
@@ -101,8 +105,11 @@ class Rejected(PickledByFields):
         return indices[array.inside(indices)]
 
 
+NONE_REJECTED = Rejected()
+
+
 def _may_make(item: GenItem, path: str) -> bool:
-    """Say whether a gen item may make keys below a path."""
+    """Return whether a gen item may make keys below a path."""
     folder = f"{path}/" if path else ""
     return item.folder.startswith(folder) or folder.startswith(item.folder)
 
@@ -210,7 +217,7 @@ def _ranges(entries: Entries, document: Document, urls: UrlReader, errors: _Erro
 
 
 def _is_any_rendered(texts: pa.LargeStringArray) -> bool:
-    """Say whether rendering may change any of many texts; jinja2 changes line ends, too."""
+    """Return whether rendering may change any of many texts; jinja2 changes line ends, too."""
     blocks = spans_of(texts).blocks()
     return any(np.any(block == letter) for block in blocks for letter in b"{\r\n")
 
@@ -251,7 +258,7 @@ def _note_bad_url(bad: BadReference, position: int, entries: Entries, document: 
 def _values(
     entries: Entries, document: Document, urls: UrlReader, errors: _Errors
 ) -> tuple[np.ndarray, Columns]:
-    """Read the values that are no plain byte range; return their rows and references."""
+    """Read the values that are not plain byte range; return their rows and references."""
     builder = ColumnsBuilder()
     rows: list[int] = []
     for row, value in entries.values.items():
@@ -313,7 +320,7 @@ class Segment(Protocol):
         """Return the number of a key, or None."""
 
     def holds(self, key: str) -> bool:
-        """Say whether there is such a key; cheaper than its number where that is counted."""
+        """Return whether there is such a key; cheaper than its number where that is counted."""
 
     def get(self, key: str) -> Reference | None:
         """Return the reference of a key; None if there is none, or if it fails."""
@@ -323,158 +330,13 @@ class Segment(Protocol):
 
 
 def warn_of_failing(part: Segment, count: int) -> None:
-    """Warn that so many keys were not written, which nobody was told of when the set opened."""
+    """Warn that that many keys were not written, which nobody was told of when the set opened."""
     if count:
         warn(
             f"{count:,} of the {part.count:,} keys of {part.origin} are rejected and not "
             "written: their templates fail.",
             LeftOutWarning,
         )
-
-
-@dataclass(frozen=True)
-class Generated:
-    """The keys of a gen item, without those that fail or that a later item overrides."""
-
-    item: GenItem  # The gen item
-    # The numbers of the keys that a later item overrides, sorted
-    overridden: tuple[int, ...] = field(default=())
-
-    @property
-    def origin(self) -> str:
-        """The place in the document."""
-        return f"gen[{self.item.number}]"
-
-    @property
-    def folder(self) -> str:
-        """The folder that all keys are in."""
-        return self.item.folder
-
-    @property
-    def count(self) -> int:
-        """How many keys there are."""
-        return self.item.count - len(self.overridden)
-
-    @property
-    def bound(self) -> int:
-        """The same: the count is arithmetic."""
-        return self.count
-
-    @property
-    def size(self) -> int | None:
-        """Bytes of all references; None of whole files, and where each length varies."""
-        length = self.item.length
-        return self.count * int(length.text) if length is not None and length.literal else None
-
-    def without(self, rows: Iterable[int]) -> Generated:
-        """Return the same without some rows."""
-        return Generated(self.item, tuple(sorted({*self.overridden, *map(self.number, rows)})))
-
-    def rejection(self, key: str) -> Finding | None:
-        """Return why a key is not there although it is made; None if nothing fails for it."""
-        number = self.item.find(key)
-        bad = None if number is None else self.item.failure(self.item.values(number))
-        if bad is None:
-            return None
-        message = f"{self.origin} generates this key, but its `{bad.field}` fails: {bad}"
-        at = pointer("gen", self.item.number, bad.field)
-        return Reason(bad.code, message, bad.hint).finding(at, key)
-
-    def failing(self) -> Iterator[str]:
-        """Yield the keys for which a template fails, unless it is that of the key."""
-        item = self.item
-        for number in item.failing if item.is_tried else failing(item, 0, item.count):
-            try:
-                yield item.key_at(number)
-            except BadField:
-                continue
-
-    def number(self, row: int) -> int:
-        """Return the number in the gen item of a row of this segment."""
-        number = row
-        # counting past overridden numbers may pass further ones, so until nothing changes
-        while (passed := row + bisect_right(self.overridden, number)) != number:
-            number = passed
-        return number
-
-    def key_at(self, row: int) -> str:
-        """Return a key by its number; a key that fails has the text of its template."""
-        try:
-            return self.item.key_at(self.number(row))
-        except BadField:
-            return self.item.key.text
-
-    def reference_at(self, row: int) -> Reference | None:
-        """Return a reference by its number; None if it fails."""
-        try:
-            return self.item.reference_at(self.number(row))
-        except BadField:
-            return None
-
-    def find(self, key: str) -> int | None:
-        """Return the number of a key, or None."""
-        number = self.item.find(key)
-        if number is None:
-            return None
-        position = bisect_right(self.overridden, number)
-        if position and self.overridden[position - 1] == number:
-            return None
-        return number - position
-
-    def holds(self, key: str) -> bool:
-        """Say whether there is such a key."""
-        row = self.find(key)
-        return row is not None and (self.item.is_tried or self.reference_at(row) is not None)
-
-    def get(self, key: str) -> Reference | None:
-        """Return the reference of a key; None if there is none, or if it fails."""
-        row = self.find(key)
-        return None if row is None else self.reference_at(row)
-
-    def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
-        """Yield keys and references in order; those that fail are skipped."""
-        for run in self.runs(start, stop):
-            yield from run.references()
-
-    def runs(self, start: int = 0, stop: int | None = None) -> Iterator[Run]:
-        """Yield the references in runs, numbered as the rows of this segment."""
-        stop = self.count if stop is None else min(stop, self.count)
-        if start >= stop:
-            return
-        overridden = as_column(self.overridden)
-        for run in runs(self.item, self.number(start), self.number(stop - 1) + 1):
-            if not self.overridden:
-                yield run
-                continue
-            passed = np.searchsorted(overridden, run.numbers)
-            is_overridden = overridden[np.minimum(passed, len(overridden) - 1)] == run.numbers
-            shown = np.flatnonzero(~is_overridden)
-            yield replace(run.select(shown), numbers=(run.numbers - passed)[shown])
-
-
-def generated_tables(part: Generated, start: int = 0, stop: int | None = None) -> Iterator[Table]:
-    """Yield the references numbered `start` to `stop`; those that fail are skipped."""
-    for run in part.runs(start, stop):
-        yield Table(text_column(run.keys), columns_of(run), part.origin)
-
-
-def generated_keys(part: Generated) -> Iterator[pa.LargeStringArray]:
-    """Yield the keys alone, in order; those of references that fail are skipped."""
-    return (text_column(run.keys) for run in part.runs())
-
-
-def columns_of(run: Run) -> Columns:
-    """Return the references of the keys of a run."""
-    count, urls = len(run), UrlColumn(more=run.urls)
-    if run.offsets is None or run.lengths is None:
-        none = np.zeros(count, np.int64)
-        return Columns(np.full(count, URL, np.uint8), run.targets, urls, none, none, ())
-    kinds = np.full(count, RANGE, np.uint8)
-    return Columns(kinds, run.targets, urls, run.offsets, run.lengths, ())
-
-
-EVALUATED_KEYS = 200_000
-"""Generated keys that one question evaluates; more take too long to wait for."""
 
 
 def code_targets(columns: Columns, codes: dict[str | None, int]) -> np.ndarray:
@@ -485,3 +347,76 @@ def code_targets(columns: Columns, codes: dict[str | None, int]) -> np.ndarray:
     used = np.flatnonzero(is_used[:-1])
     table[used] = [codes.setdefault(url, len(codes)) for url in columns.urls.at(used)]
     return table[columns.targets]
+
+
+BLOCK = 100_000
+"""References that are worked on together."""
+
+
+def tables(parts: Iterable[Segment]) -> Iterator[Table]:
+    """Yield all references of segments, in order; generated ones that fail are skipped."""
+    parts = list(parts)
+    if _may_repeat(parts):
+        parts = [_distinct(concatenated(list(_blocks(parts))))]
+    yield from _blocks(parts)
+
+
+def _blocks(parts: Iterable[Segment]) -> Iterator[Table]:
+    for part in parts:
+        if isinstance(part, Records):
+            for loaded in part.blocks(BLOCK):
+                yield _table_of_records(part, loaded)
+        else:
+            made = 0
+            for start in range(0, part.count, BLOCK):
+                block = block_of(part, start, min(start + BLOCK, part.count))
+                made += block.count
+                yield block
+            warn_of_failing(part, part.count - made)
+
+
+def _may_repeat(parts: Iterable[Segment]) -> bool:
+    """Say whether there are gen items whose keys were not all compared when they were opened."""
+    made = [part for part in parts if isinstance(part, Generated)]
+    large = [part.folder for part in made if part.count > COMPARED_KEYS]
+    return not all(part.item.certain for part in made) or any(
+        is_within(one, other) or is_within(other, one) for one, other in combinations(large, 2)
+    )
+
+
+def _distinct(table: Table) -> Table:
+    """Return the last row of each key, at the position of the first."""
+    codes = numbers_of(table.keys.dictionary_encode().indices)
+    rows = np.zeros(codes.max(initial=-1) + 1, np.int64)
+    rows[codes] = np.arange(len(codes))
+    return table if len(rows) == len(codes) else table.select(rows)
+
+
+def block_of(part: Segment, start: int, stop: int) -> Table:
+    """Return the references numbered `start` to `stop` of a segment."""
+    if isinstance(part, Table):
+        columns = part.columns.select(np.arange(start, stop))
+        return Table(part.keys.slice(start, stop - start), columns, part.origin)
+    if isinstance(part, Records):
+        return _table_of_records(part, part.between(start, stop))
+    if isinstance(part, Generated):
+        return concatenated(list(generated_tables(part, start, stop)))
+    return build_table(part.iterate(start, stop), part.origin)
+
+
+def _table_of_records(part: Records, loaded: Loaded) -> Table:
+    return Table(chunk_keys(part.array, loaded.numbers), loaded.columns, part.origin)
+
+
+def table_of(parts: Sequence[Segment]) -> Table:
+    """Return all references of segments as one table."""
+    if len(parts) == 1 and isinstance(parts[0], Table):
+        return parts[0]
+    return concatenated(list(tables(parts)))
+
+
+def concatenated(parts: Sequence[Table]) -> Table:
+    """Return the rows of several tables, one after the other."""
+    keys = [part.keys for part in parts]
+    columns = joined_columns([part.columns for part in parts])
+    return Table(pa.concat_arrays(keys) if keys else text_column([]), columns)

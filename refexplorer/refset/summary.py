@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,19 +15,20 @@ from refexplorer.core.files import Progress
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted, escape, shown, size_text, table
 from refexplorer.formats.columns.references import KINDS, Columns, UrlColumn
-from refexplorer.formats.json.positions import find_in_stream, locate
 from refexplorer.formats.source import Source
 from refexplorer.refset.chunk_grid import StateCounts, chunk_counts
+from refexplorer.refset.generated import Generated, columns_of
 from refexplorer.refset.numbered_segment import Records, Tally
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import ParquetRecords
-from refexplorer.refset.segments import Generated, columns_of
 from refexplorer.refset.tree import Folder
-from refexplorer.spec.derivation import TraceStep, derive_entry, derive_generated, derive_record
 from refexplorer.spec.findings import parts_of, pointer
 from refexplorer.spec.references import Kind, NodeType
 from refexplorer.spec.templates.template import Template
 from refexplorer.spec.zarr_metadata import ArrayMeta
+
+if TYPE_CHECKING:
+    from refexplorer.spec.derivation import TraceStep
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,8 @@ def derive(
     limits: Limits,
 ) -> Iterator[TraceStep]:
     """Return the steps from the document (explicit keys below `base`) to the reference."""
+    from refexplorer.spec.derivation import derive_entry, derive_generated, derive_record
+
     found = opened.find(key)
     reference = None if found is None else found[0].reference_at(found[1])
     if found is None or reference is None:
@@ -99,6 +103,8 @@ def derive(
 
 def _json_value_at(source: Source, at: str) -> object:
     """Return the JSON value at a pointer of the source, None if it is not known."""
+    from refexplorer.formats.json.positions import find_in_stream, locate
+
     if source.is_large and source.content is not None:
         with source.content() as stream:
             found = find_in_stream(stream, at)
@@ -131,9 +137,9 @@ class Summary:
     Attributes
     ----------
     keys, arrays, groups
-        Counts.
+        Counts; of an outline that does not know ``missing``, no fewer keys than there are.
     kinds
-        Keys of each kind; empty in an outline, which does not read for it.
+        Keys of each kind; empty in an outline, which does not count them.
     bytes
         Of inline data and byte ranges; None in an outline, and where too many generated lengths
         would have to be computed. Whole files, counted in ``kinds``, add nothing: their sizes are
@@ -144,7 +150,7 @@ class Summary:
         Chunks of arrays that have no reference and read as the fill value.
     left_out
         Chunks of arrays whose reference was rejected: reading them fails. Both are None where too
-        many generated keys would have to be made to count them.
+        many generated keys would have to be evaluated.
     """
 
     path: str
@@ -183,24 +189,18 @@ class Summary:
 
 def facts_text(summary: Summary) -> str:
     """Return the counts of a summary in one line."""
-    if summary.targets is None:
-        return (
-            f"at most {counted(summary.keys, 'key')}, {counted(summary.arrays, 'array')}; targets "
-            "and bytes are not counted yet"
-        )
-    parts = [
-        counted(summary.keys, "key"),
-        counted(summary.arrays, "array"),
-        counted(summary.targets, "target"),
-        bytes_text(summary),
-    ]
-    if summary.missing is None:
-        parts.append("chunks without a reference not counted")
-    elif summary.missing:
+    is_outline = summary.targets is None
+    most = "at most " if is_outline and summary.missing is None else ""
+    parts = [f"{most}{counted(summary.keys, 'key')}", counted(summary.arrays, "array")]
+    if summary.targets is not None:
+        parts += [counted(summary.targets, "target"), bytes_text(summary)]
+    if summary.missing:
         parts.append(f"{counted(summary.missing, 'chunk')} without a reference")
+    elif summary.missing is None and not is_outline:
+        parts.append("chunks without a reference not counted")
     if summary.left_out:
         parts.append(f"{counted(summary.left_out, 'chunk')} rejected by errors")
-    return ", ".join(parts)
+    return f"{', '.join(parts)}{'; targets and bytes are not counted yet' * is_outline}"
 
 
 def bytes_text(summary: Summary) -> str:
@@ -260,13 +260,19 @@ class _Totals:
 def outline(opened: OpenedSet, path: str) -> Summary:
     """Return what is known of what is below a path without reading its references.
 
-    Keys are no fewer than there are.
+    Keys are no fewer than there are. Where record files or manifests need not be read to count
+    them, they and the chunks without a reference are exact.
     """
     folder = _folder(opened, path)
     segments = opened.tree.segments_below(folder)
     keys = len(opened.tree.rows_below(folder)) + sum(segment.bound for segment in segments)
-    arrays = len(opened.arrays.below(folder))
-    return Summary(path, keys, arrays, _groups(opened, folder), {}, None, None, None, None)
+    arrays, missing, rejected = opened.arrays.below(folder), None, None
+    if all(segment.is_counted for segment in segments if isinstance(segment, Records)):
+        opened.arrays.count(arrays)
+        counts = summed([chunk_counts(opened, array) for array in arrays])
+        missing, rejected = counts.absent, counts.rejected
+    groups = _groups(opened, folder)
+    return Summary(path, keys, len(arrays), groups, {}, None, None, missing, rejected)
 
 
 def seconds(opened: OpenedSet, path: str) -> float:

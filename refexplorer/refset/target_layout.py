@@ -173,7 +173,7 @@ class TargetLayout:
 
     @cached_property
     def end(self) -> int:
-        """Where the last range ends: the target has at least so many bytes."""
+        """Where the last range ends: the target has at least that many bytes."""
         return int(self.ends.max(initial=0))
 
     @cached_property

@@ -16,9 +16,10 @@ from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.files import Progress
 from refexplorer.core.text import masked_url
 from refexplorer.formats.columns.references import RANGE, URL, Columns, distinct
+from refexplorer.refset.generated import EVALUATED_KEYS, Generated, columns_of
 from refexplorer.refset.numbered_segment import Records, SegmentPart
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.segments import EVALUATED_KEYS, Generated, Segment, code_targets, columns_of
+from refexplorer.refset.segments import Segment, code_targets
 from refexplorer.refset.target_layout import Rows, TargetLayout, TargetSummary, overlapping
 from refexplorer.spec.gen.dimensions import DimensionProduct, blocks
 from refexplorer.spec.gen.item import GenItem
@@ -115,11 +116,7 @@ _START = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/*[^/]*|/|", re.ASCII)
 
 
 def example_urls(opened: OpenedSet) -> tuple[str | None, ...]:
-    """Return the first URL with each start: a protocol with its host, a slash, or neither.
-
-    Of very many URLs the first ones are looked at, of a gen item some that lie far apart. None
-    stands for a reference that names no target.
-    """
+    """Return the first URL with each start: a protocol with its host, a slash, or neither."""
     found: dict[str | None, str | None] = {}
     for url in _urls(opened):
         match = None if url is None else _START.match(url)
@@ -189,10 +186,7 @@ _PENDING = 1_000_000
 
 
 class _Covered:
-    """The bytes of targets that ranges cover, as intervals that neither overlap nor touch.
-
-    A file whose chunks follow each other has one, so that memory does not grow with the ranges.
-    """
+    """The bytes of targets that ranges cover, as intervals that neither overlap nor touch."""
 
     def __init__(self) -> None:
         self._merged = _Stretches(*(np.empty(0, np.int64),) * 3)
@@ -509,7 +503,7 @@ class TargetIndex:
         return [self._pieces[part].key_at(row) for part, row in positions]
 
     def is_key(self, key: str, parts: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Say which rows of pieces are the one of a key, shape ``(n,)`` bool."""
+        """Return which rows of pieces are the one of a key, shape ``(n,)`` bool."""
         places = {part: self._pieces[part].row_of(key) for part in distinct(parts).tolist()}
         positions = zip(parts.tolist(), rows.tolist(), strict=True)
         return np.array([places[part] == row for part, row in positions], np.bool_)

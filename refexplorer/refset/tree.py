@@ -45,14 +45,14 @@ class Node:
     Attributes
     ----------
     path, name
-        In full, and below its parent.
+        The full path, and the name below its parent.
     kind, target, origin
-        Of its reference; None where the path is no key.
+        Of its reference; None if the path is not a key.
     size
-        Bytes, of a folder those of all that is below; None where they are not all known, as those
-        of whole files.
+        Bytes, for a folder of everything below; None if not all are known, as for
+        whole files.
     children
-        How many rows are one level below.
+        The number of rows one level below.
     """
 
     path: str
@@ -172,7 +172,7 @@ class Tree:
         return self._order[self._starts[folder.number] : self._starts[folder.number + 1]]
 
     def is_exact(self, folder: Folder) -> bool:
-        """Say whether `rows_in` has nothing of folders so deep that they were not made."""
+        """Return whether `rows_in` has nothing of folders so deep that they were not made."""
         return folder.path.count("/") < MAX_DEPTH - 1
 
     def rows_below(self, folder: Folder) -> np.ndarray:
@@ -232,7 +232,7 @@ class Tree:
         return int(self._bytes_before[folder.end] - self._bytes_before[folder.number])
 
     def type_of(self, folder: Folder) -> NodeType:
-        """Say whether a folder is an array, a group, or neither."""
+        """Return whether a folder is an array, a group, or neither."""
         key = prefix(folder.path)
         if self.table.find(key + ".zarray") is not None:
             return NodeType.ARRAY
@@ -273,10 +273,7 @@ class Tree:
 
 
 def _parents(keys: pa.LargeStringArray) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Return the distinct folders of the keys, and the runs of keys that are in the same one.
-
-    Of a run the row that it begins with is told, and the position of its folder.
-    """
+    """Return the distinct folders of the keys, and the runs of keys that are in the same one."""
     positions: dict[str, int] = {"": 0}
     firsts, codes = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
     for start in range(0, len(keys), BLOCK):

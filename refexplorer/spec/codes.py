@@ -20,7 +20,7 @@ VERSIONS = (0, 1)
 
 
 class Severity(StrEnum):
-    """An error leaves something out; a warning keeps it; info is worth knowing."""
+    """An error makes something unreadable, a warning may make it wrong, info is a remark."""
 
     ERROR = "error"
     WARNING = "warning"

@@ -25,7 +25,7 @@ SHOWN = 400  # characters of a name or text: a file may hold any
 @masks_repr
 @dataclass(frozen=True, slots=True)
 class Substitution:
-    """One ``{{ … }}`` of a template: where it stands in its text, and what came of it."""
+    """One ``{{ … }}`` of a template: where it is in its text, and what came of it."""
 
     start: int
     end: int
@@ -36,7 +36,7 @@ class Substitution:
 @masks_repr
 @dataclass(frozen=True, slots=True)
 class TraceStep:
-    """One step of the way from the document over the bytes of a chunk to a value.
+    """One step from the document, through the bytes of a chunk, to a value.
 
     Attributes
     ----------
@@ -48,25 +48,25 @@ class TraceStep:
     key
         The key.
     result
-        What the step makes, as text; of bytes and arrays dtype and shape (``"<i2 [2, 96, 96]"``).
+        The result, as text; for bytes and arrays, dtype and shape (``"<i2 [2, 96, 96]"``).
     pointer
         JSON pointer to the source text of a step in the document, or a file of a parquet store.
     source
-        The text that such a step starts from.
+        The text that this step starts from.
     variables
-        The names that it uses, and their values.
+        The names that the step uses, and their values.
     substitutions
         Each expression of a template, in order.
     reference
         The file and the byte range that are read from here on; None before they are known.
     size
-        Bytes that the step makes.
+        Bytes of the result.
     seconds
-        Processor time of this process; for the raw bytes the time until they came.
+        CPU time; for the raw bytes, the time until they were received.
     head
-        The first bytes of what the step makes.
+        The first bytes of the result.
     message
-        Why it fails, in one sentence; None if it does not.
+        Why the step failed, in one sentence; None if it did not.
     """
 
     name: str
@@ -83,7 +83,7 @@ class TraceStep:
     message: str | None = None
 
     def seen(self, secrets: Collection[str]) -> TraceStep:
-        """Return it without some secrets; no substitution has its place in the source then."""
+        """Return the step without secrets; substitutions then have no position in the source."""
         if not self.pointer:
             return replace(self, result=without(self.result, secrets))
         values = {name: masked(value, secrets=secrets) for name, value in self.variables.items()}
@@ -99,7 +99,7 @@ class TraceStep:
 
     @property
     def text(self) -> str:
-        """What it makes, or why it fails, in one line."""
+        """The result, or why the step failed, in one line."""
         if self.message is not None:
             return f"FAILED: {self.message}"
         return self.result or self.head[:16].hex(" ")
@@ -173,13 +173,14 @@ def derive_entry(
     limits: Limits,
 ) -> Iterator[TraceStep]:
     """Yield the steps of an explicit reference; its JSON value may be unknown (None)."""
-    if written is not None:
-        text = json.dumps(written, ensure_ascii=False, default=str)
+    last = _reference_step(key, reference, at)
+    text = None if written is None else json.dumps(written, ensure_ascii=False, default=str)
+    if text is not None and text != last.result:  # else it would be said twice
         yield TraceStep("entry", key, text, at, text)
     if templates and isinstance(written, list) and isinstance(written[0], str):
         scope = _TracingScope(key, {}, templates, limits)
         yield from _template_steps("url", compile_template(written[0]), f"{at}/0", scope)
-    yield _reference_step(key, reference, at)
+    yield last
 
 
 def derive_generated(item: GenItem, number: int, reference: Reference) -> Iterator[TraceStep]:

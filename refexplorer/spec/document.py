@@ -7,15 +7,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from weakref import WeakValueDictionary
 
 from refexplorer.core.errors import SpecError
 from refexplorer.core.limits import DEFAULT_LIMITS, Limits
 from refexplorer.spec.findings import Findings, Hint, Reason, pointer, suggest
 from refexplorer.spec.gen.item import GenItem
-from refexplorer.spec.gen.parsing import note_unused_arguments, read_gen
+from refexplorer.spec.gen.parsing import (
+    GenContext,
+    KeyCheckBudget,
+    note_unused_arguments,
+    read_item,
+)
 from refexplorer.spec.references import (
     RESERVED,
     BadReference,
@@ -210,6 +216,48 @@ def _read_v1(
     return document
 
 
+_READ: WeakValueDictionary[Hashable, GenItem] = WeakValueDictionary()
+"""Items that an open set has: of a text that is being typed, all but one were read before."""
+
+
+def read_gen(
+    source: object,
+    templates: Mapping[str, Template],
+    limits: Limits,
+    findings: Findings,
+    rejected: list[GenItem] | None = None,
+) -> tuple[GenItem, ...]:
+    """Read the ``gen`` section; items that are rejected are left out and noted.
+
+    Those whose templates can be read, but fail, are added to `rejected`.
+    """
+    if not isinstance(source, Sequence) or isinstance(source, str):
+        findings.add("bad-section", "/gen", "`gen` must be a list of objects.")
+        return ()
+    context = GenContext(templates, limits, KeyCheckBudget(), [] if rejected is None else rejected)
+    items = (_known_item(number, item, context, findings) for number, item in enumerate(source))
+    return tuple(item for item in items if item is not None)
+
+
+def _known_item(
+    number: int, source: object, context: GenContext, findings: Findings
+) -> GenItem | None:
+    """Return the item as it was read before, if nothing that it depends on has changed."""
+    try:
+        text = json.dumps(source, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return read_item(number, source, context, findings)
+    named = tuple((name, template) for name, template in context.templates.items() if name in text)
+    seen = (number, text, named, context.limits)
+    item, noted = _READ.get(seen), Findings()
+    if item is None:
+        item = read_item(number, source, context, noted)
+        if item is not None:
+            _READ[seen] = item
+    findings.extend(noted if item is None else item.findings)
+    return item
+
+
 def _section(source: Mapping[str, object], name: str, findings: Findings) -> Mapping[str, object]:
     value = source.get(name, {})
     if isinstance(value, Mapping):
@@ -267,7 +315,7 @@ def _read_template(name: str, value: object, findings: Findings) -> Template | N
 
 
 def _unusable(name: object) -> str:
-    """Say why nothing can be called so; a dict may hold names that are no text."""
+    """Return why nothing can be called so; a dict may hold names that are not text."""
     if not isinstance(name, str):
         return f"A template name must be a string, not {_json_type(name)}."
     return f"jinja2 reserves the name `{name}`." if name in RESERVED else ""

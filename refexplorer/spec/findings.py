@@ -22,7 +22,7 @@ _KEPT_PER_CODE = 50_000
 TOGETHER = 4
 """Diagnostics of one code that people are shown as one group, from this number on."""
 _READABLE_COLUMN = 200
-"""Beyond it a column of the first line is no help: kerchunk writes a whole set as one line."""
+"""Beyond it a column of the first line does not help: kerchunk writes a whole set as one line."""
 
 Hint = str | Callable[[], str]
 """What to do, or what finds it out when it is to be shown."""
@@ -59,21 +59,21 @@ class Finding:
     message, hint
         One sentence each; `hint` says what to write instead and may be empty.
     line, column
-        Counted from 1; None where no text was given.
+        Counted from 1; None if no text was given.
     count
-        How many findings of this code stand behind this one; `pointer` is the first of them.
+        The number of findings of this code that this one represents; `pointer` is the first.
     key
-        The key that it is about, where it is about one.
+        The key, if it is about one.
     is_spread
-        Whether the others may be about other arrays; if not, `count` is of one folder.
+        Whether the others may be in other arrays; if not, all are in one folder.
     array
-        The path of the array that it is about, where that is told; of what files say, always.
+        The path of the array, if known; always given for comparisons with files.
     keys, reference_count
-        The first chunks that are concerned, and how many; None where that is not known.
+        The keys of the first affected chunks, and how many there are; None if not known.
     files, file_count
-        The first files that are concerned, by their URLs, and how many there are.
+        The URLs of the first affected files, and how many there are.
     ours, theirs
-        What the set and the files say, where it is one value.
+        The value in the set and in the files, if it is a single value.
     """
 
     code: str
@@ -108,23 +108,23 @@ class Finding:
 
     @property
     def id(self) -> str:
-        """What stays the same from one run to the next, and in another order of the keys."""
+        """An identifier that is the same in every run, whatever the order of the keys."""
         array = self.array or _folder_of(self.pointer, self.key)
         known = "\0".join((self.code, array, self.ours or "", self.theirs or ""))
         return sha256(known.encode(errors="surrogatepass")).hexdigest()[:16]
 
     @property
     def remedy(self) -> str:
-        """What the catalogue says to do about such findings."""
+        """The remedy for findings of this code."""
         return CODES[self.code].mend
 
     def to_dict(self) -> dict[str, object]:
-        """Return everything as what JSON knows."""
+        """Return everything as JSON values."""
         return {"id": self.id, **asdict(self)}
 
     @property
     def place(self) -> str:
-        """The pointer, after line and column where these help to find it."""
+        """The pointer, preceded by line and column if these are useful."""
         is_one_line = self.line == 1 and (self.column or 0) > _READABLE_COLUMN
         column = "" if self.column is None else f":{self.column}"
         where = "" if self.line is None or is_one_line else f"line {self.line}{column}, "
@@ -132,7 +132,7 @@ class Finding:
 
     @property
     def sentence(self) -> str:
-        """Message and hint, and how many more there are."""
+        """Message and hint, and how many similar findings there are."""
         more = f"({self.count - 1:,} more like this)" if self.count > 1 else ""
         return " ".join(filter(None, (self.message, self.hint, more)))
 
@@ -295,7 +295,7 @@ def parts_of(pointer: str) -> list[str]:
 
 COMPARED = 100
 """Names that are compared at most: a file may hold any number of them."""
-_LONGEST = 40  # characters; a longer name is no slip of the pen, and costs too much to compare
+_LONGEST = 40  # characters; a longer name is not a slip of the pen, and costs too much to compare
 
 
 def suggest(name: str, known: Iterable[str], most: int = COMPARED) -> str:

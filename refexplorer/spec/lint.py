@@ -94,7 +94,7 @@ def lint_key(key: str, version: int | None) -> Iterator[LintFinding]:
 
 
 def lint_url(url: str | None, version: int | None) -> Iterator[LintFinding]:
-    """Say what is odd about a URL, after its template was rendered; `ODD_URL` has to match it.
+    """Return what is odd about a URL, after its template was rendered; `ODD_URL` has to match it.
 
     `version` as in `lint_key`.
     """
@@ -146,7 +146,7 @@ def lint_url(url: str | None, version: int | None) -> Iterator[LintFinding]:
 
 
 def lint_protocols(urls: Iterable[str | None]) -> LintFinding | None:
-    """Say whether the targets of a set need more than one filesystem."""
+    """Return whether the targets of a set need more than one filesystem."""
     found = sorted({_protocol(url) for url in urls if url})
     if len(found) < 2:
         return None
@@ -163,7 +163,7 @@ def _protocol(url: str) -> str:
 
 
 def lint_chunk(array: ArrayMeta, key: str, index: tuple[int, ...]) -> LintFinding | None:
-    """Say whether a chunk key fits the grid of its array."""
+    """Return whether a chunk key fits the grid of its array."""
     if len(index) != len(array.shape):
         return LintFinding(
             "chunk-wrong-rank",
@@ -193,7 +193,7 @@ def lint_nodes(keys: Iterable[str]) -> Iterator[tuple[str, LintFinding]]:
             kinds, name = "an array and a group", ".zgroup"
         else:
             continue
-        message = f"`{path or '/'}` is {kinds}: readers take the one that they look for first."
+        message = f"`{path or '/'}` is {kinds}: readers use the one that they look for first."
         yield f"{path}/{name}" if path else name, LintFinding("ambiguous-node", message)
 
 

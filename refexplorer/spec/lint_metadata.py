@@ -45,7 +45,7 @@ _Rules = Callable[[Mapping[str, object]], Iterator[LintFinding]]
 
 
 def lint_metadata_text(key: str, text: str) -> Iterator[LintFinding]:
-    """Say what is wrong with the text of a metadata key, one remark for each code."""
+    """Return what is wrong with the text of a metadata key, one remark for each code."""
     found: dict[str, LintFinding] = {}
     for remark in _remarks(key, text):
         before = found.get(remark.code)
@@ -93,7 +93,7 @@ def _array(path: str, metadata: Mapping[str, object], rules: _Rules) -> Iterator
 
 
 def _written_chunks(metadata: Mapping[str, object]) -> list[object]:
-    """Return the lengths of a chunk as written; none where they are no list."""
+    """Return the lengths of a chunk as written; none where they are not list."""
     grid = metadata.get("chunk_grid")
     settings = grid.get("configuration") if isinstance(grid, Mapping) else None
     within = metadata if metadata.get("zarr_format") != 3 else settings
@@ -207,7 +207,7 @@ def _format(metadata: Mapping[str, object], number: int) -> Iterator[LintFinding
 
 
 def _got_text(metadata: Mapping[str, object], name: str) -> str:
-    """Say what a field is instead, as the end of a sentence."""
+    """Return what a field is instead, as the end of a sentence."""
     return f"it is {metadata[name]!r}" if name in metadata else "it is missing"
 
 
@@ -238,7 +238,7 @@ _CALENDARS = frozenset(
 
 
 def lint_attributes(array: ArrayMeta, attributes: Mapping[str, object]) -> Iterator[LintFinding]:
-    """Say why xarray would not open an array because of its attributes, as they are written.
+    """Return why xarray would not open an array because of its attributes, as they are written.
 
     It opens no array at the root, whatever its attributes are.
     """
@@ -259,7 +259,7 @@ def lint_attributes(array: ArrayMeta, attributes: Mapping[str, object]) -> Itera
             )
         elif not isinstance(calendar, str) or calendar.lower() not in _CALENDARS:
             yield _bad_of_attribute_rules(
-                array, f"`calendar` {calendar!r} is none that xarray knows"
+                array, f"`calendar` {calendar!r} is not one that xarray knows"
             )
     coordinates = attributes.get("coordinates")
     if coordinates is not None and not isinstance(coordinates, str):
@@ -293,7 +293,7 @@ def _names(array: ArrayMeta, attributes: Mapping[str, object]) -> Iterator[LintF
         yield LintFinding(
             "bad-dimension-names",
             f"`{field}` of {array.path_text()} must be a list of {counted(rank, 'name')}, one "
-            f"for each dimension, but it is {written!r}; xarray refuses it, or names dimensions "
+            f"for each dimension, but it is {written!r}; xarray rejects it, or names dimensions "
             "differently.",
         )
 
@@ -312,7 +312,7 @@ def named_arrays(attributes: Mapping[str, object]) -> Iterator[tuple[str, str]]:
 def lint_ignored_fill_value(
     array: ArrayMeta, attributes: Mapping[str, object]
 ) -> LintFinding | None:
-    """Say whether xarray ignores the `_FillValue` of an array, as it does for Zarr v2."""
+    """Return whether xarray ignores the `_FillValue` of an array, as it does for Zarr v2."""
     written, used = attributes.get("_FillValue"), array.fill_value
     if isinstance(written, list) and len(written) == 1:
         written = written[0]
@@ -329,7 +329,7 @@ def lint_ignored_fill_value(
 
 
 def may_be_a_value(array: ArrayMeta, attributes: Mapping[str, object]) -> bool:
-    """Say whether the fill value of an array of Zarr v2 looks like one of its values.
+    """Return whether the fill value of an array of Zarr v2 looks like one of its values.
 
     xarray reads it as missing, also where no attribute says that it stands for missing values.
     Not where it is the usual sign of a missing value, unless the array is a coordinate: those
@@ -356,7 +356,7 @@ _DEFAULTS = {
 
 
 def _is_declared(array: ArrayMeta, value: float, attributes: Mapping[str, object]) -> bool:
-    """Say whether a file says that a value is missing, other than by `_FillValue`."""
+    """Return whether a file says that a value is missing, other than by `_FillValue`."""
     if value == _DEFAULTS.get(array.dtype[1:]):
         return True
     if any(_is_same(array, value, each) for each in _numbers(attributes.get("missing_value"))):
@@ -368,7 +368,7 @@ def _is_declared(array: ArrayMeta, value: float, attributes: Mapping[str, object
 
 
 def _is_outside(array: ArrayMeta, value: float, attributes: Mapping[str, object]) -> bool:
-    """Say whether a value as it is stored is beyond the range that an array says to have."""
+    """Return whether a value as it is stored is beyond the range that an array says to have."""
     span = _numbers(attributes.get("valid_range"))
     least = _numbers(attributes.get("valid_min")) or span[:1]
     most = _numbers(attributes.get("valid_max")) or span[1:]
@@ -393,7 +393,7 @@ def _numbers(value: object) -> list[int | float]:
 
 
 def _is_same(array: ArrayMeta, one: float, other: float) -> bool:
-    """Say whether two numbers are one in the data type of an array."""
+    """Return whether two numbers are one in the data type of an array."""
     if one == other or not re.fullmatch("[<>]f[248]", array.dtype):
         return one == other
     with np.errstate(over="ignore"):
@@ -402,7 +402,7 @@ def _is_same(array: ArrayMeta, one: float, other: float) -> bool:
 
 
 def _is_usual(array: ArrayMeta) -> bool:
-    """Say whether a fill value is one that people choose since no value is like it."""
+    """Return whether a fill value is one that people choose since no value is like it."""
     dtype, value = np.dtype(array.dtype), array.fill_value
     assert isinstance(value, int | float)
     if dtype.kind != "f":

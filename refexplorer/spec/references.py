@@ -40,7 +40,7 @@ class NodeType(StrEnum):
 
 
 def is_speakable(name: str) -> bool:
-    """Say whether a name can be written in an expression."""
+    """Return whether a name can be written in an expression."""
     return name.isidentifier() and name not in _KEYWORDS
 
 
@@ -86,14 +86,14 @@ _BLANK_ENDS = re.compile(r"(?:^|/) | (?:/|$)|[^/.]\.(?:/|$)")
 
 
 def unportable_key(key: str) -> str:
-    """Say why not every store takes a key; an empty text if each does."""
+    """Return why not every store takes a key; an empty text if each does."""
     if not key.isascii():
         return "The key is not ASCII: Zarr v2 allows no such key, and stores differ in its form."
     if len(key) > _LONGEST_KEY:
-        return f"The key has {len(key):,} bytes; object stores take {_LONGEST_KEY:,}."
+        return f"The key has {len(key):,} bytes; object stores allow {_LONGEST_KEY:,}."
     if len(key) > LONGEST_SEGMENT and max(map(len, key.split("/"))) > LONGEST_SEGMENT:
         return (
-            f"A name in the key has more than {LONGEST_SEGMENT} bytes, which no file system takes."
+            f"A name in the key has more than {LONGEST_SEGMENT} bytes; file systems allow no more."
         )
     if odd := _NO_FILE_NAME.search(key):
         return (
@@ -105,12 +105,12 @@ def unportable_key(key: str) -> str:
 
 
 def unportable_url(url: str) -> str:
-    """Say what readers do not all make alike of a URL; an empty text if there is nothing."""
+    """Return what readers do not all make alike of a URL; an empty text if there is nothing."""
     match = _PROTOCOL.match(url)
     written = match[1] if match else ""
     protocol = written.lower()
     if len(written) == 1:
-        return "The URL begins with a drive letter of Windows, which readers take for a protocol."
+        return "The URL begins with a drive letter of Windows, which readers read as a protocol."
     if written != protocol:
         return f"fsspec knows the protocol as {protocol!r}, in lower case, only."
     if _DOTS.search(url):
@@ -120,9 +120,9 @@ def unportable_url(url: str) -> str:
     if protocol == "file" and not url.startswith("file:///"):
         return "Readers differ in what is local here; write file:/// and the absolute path."
     if url.startswith("//"):
-        return "The URL begins with //, which readers of URLs take for a host."
+        return "The URL begins with //, which readers read as a host."
     if "\\" in url:
-        return "The URL contains a backslash, which some readers take for a slash."
+        return "The URL contains a backslash, which some readers read as a slash."
     if odd := next((mark for mark in "%#?" if mark in url), None):
         return (
             f"The URL contains {odd!r}, which is part of a name for fsspec, and the mark of an "
@@ -162,7 +162,7 @@ def odd_json(text: str) -> str:
 
     def constant(name: str) -> float:
         found.append(
-            f"It contains `{name}`, which is not JSON: JavaScript, among others, refuses it."
+            f"It contains `{name}`, which is not JSON: JavaScript, among others, rejects it."
         )
         return float(name)
 
@@ -194,7 +194,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Inline:
-    """Text that is the data itself; a JSON object of the source is here as its JSON text."""
+    """Inline text; a JSON object of the source is stored as its JSON text."""
 
     text: str
     kind: ClassVar[Kind] = Kind.INLINE
@@ -399,7 +399,7 @@ def _read_text(value: str, note: TakeNote) -> Reference:
 
 
 def is_encoded(value: bytes) -> bool:
-    """Say whether bytes in a set would be taken for base64 text."""
+    """Return whether bytes in a set would be taken for base64 text."""
     return value.startswith(BASE64_PREFIX.encode())
 
 
@@ -457,7 +457,7 @@ def check_key_length(key: str, limits: Limits) -> None:
             "key-too-long",
             f"The key has {size:,} bytes, more than the limit of {limits.key_bytes:,}, and is "
             "rejected.",
-            "No store accepts such a key: a file system takes 255 bytes between slashes, S3 "
+            "No store accepts such a key: a file system allows 255 bytes between slashes, S3 "
             "takes 1,024 in all. `Limits.key_bytes` raises the limit.",
         )
 

@@ -98,7 +98,7 @@ _HEX = re.compile(r"0x[0-9a-fA-F]+")
 
 
 def wrong_fill_value(dtype: np.dtype[np.generic], value: object, zarr_format: int) -> str:
-    """Say what a fill value must be instead, as the end of a sentence; ``""`` if it is one."""
+    """Return what a fill value must be instead, as the end of a sentence; ``""`` if it is one."""
     if value is None:
         return ""
     kind, is_number = dtype.kind, isinstance(value, int) and not isinstance(value, bool)
@@ -119,7 +119,7 @@ def wrong_fill_value(dtype: np.dtype[np.generic], value: object, zarr_format: in
         words = "true or false"
         is_good = isinstance(value, bool) or (zarr_format == 2 and value in (0, 1))
     elif kind in "SV":
-        is_list, words = zarr_format == 3 and isinstance(value, list), "text in base64"
+        is_list, words = zarr_format == 3 and isinstance(value, list), "base64 text"
         is_good = is_list or _is_base64(value)
     elif kind in "Mm":
         is_good, words = value == "NaT" or is_number, 'an integer or "NaT"'
@@ -142,11 +142,13 @@ def _is_base64(value: Any) -> bool:
     return True
 
 
+_KEY_CHARS = 4000
+"""More than the indices of any chunk have, and fewer digits than Python refuses to read."""
 METADATA_NAMES = frozenset({".zarray", ".zgroup", ".zattrs", ".zmetadata", "zarr.json"})
 
 
 def is_metadata(key: str) -> bool:
-    """Say whether a key holds Zarr metadata, which is JSON."""
+    """Return whether a key holds Zarr metadata, which is JSON."""
     return key.rpartition("/")[2] in METADATA_NAMES
 
 
@@ -171,7 +173,7 @@ _ADDED = {
     "crc32c": 4,
     "adler32": 4,
 }
-"""Codecs that add so many bytes to what they are given, whatever it is."""
+"""Codecs that add that many bytes to what they are given, whatever it is."""
 _RANK = 64
 """Dimensions that NumPy's arrays have at most."""
 
@@ -191,7 +193,7 @@ class ArrayMeta(PickledByFields):
     Attributes
     ----------
     path
-        Where the array is; ``""`` is the root.
+        The path of the array; ``""`` is the root.
     shape, chunks
         Lengths of the array and of a chunk, in elements, one for each dimension; where chunks have
         different lengths, those of the longest.
@@ -223,7 +225,7 @@ class ArrayMeta(PickledByFields):
     varying: tuple[ChunkAxis, ...] | None = None
 
     def path_text(self, is_start: bool = False) -> str:
-        """Return its path for a sentence, or for the start of one."""
+        """Return its path as part of a sentence, or as its start."""
         return f"`{self.path}`" if self.path else f"{'T' if is_start else 't'}he root array"
 
     @cached_property
@@ -321,9 +323,9 @@ class ArrayMeta(PickledByFields):
         return self.folder + self.prefix + self.separator.join(map(str, index))
 
     def chunk_index(self, key: str) -> tuple[int, ...] | None:
-        """Return the index that a key of this array stands for, or None if it names no chunk.
+        """Return the chunk index of a key, or None if the key is not a chunk.
 
-        The index may have another number of dimensions than the array, or lie outside its grid.
+        The index may have a different number of dimensions than the array, or be outside its grid.
         """
         if not key.startswith(self.folder):
             return None
@@ -340,6 +342,15 @@ class ArrayMeta(PickledByFields):
         number = r"(?:0|[1-9]\d{0,999})"  # Python reads few thousand digits
         separator = re.escape(self.separator)
         return re.compile(rf"{re.escape(self.prefix)}({number}(?:{separator}{number})*)", re.ASCII)
+
+    def number_of_key(self, key: str) -> int | None:
+        """Return the number of the chunk that has a key; None if that names none of the grid."""
+        if len(key) > len(self.folder) + _KEY_CHARS:
+            return None
+        index = self.chunk_index(key)
+        if index is None or not self.contains(index) or self.chunk_key(index) != key:
+            return None
+        return self.chunk_number(index)
 
     def chunk_number(self, index: Sequence[int]) -> int:
         """Return the number of a chunk of the grid, counted in C order from 0."""
@@ -361,14 +372,14 @@ class ArrayMeta(PickledByFields):
         return tuple(reversed(index))
 
     def inside(self, indices: np.ndarray) -> np.ndarray:
-        """Say which indices the grid has, shape ``(n,)`` bool, of int64 ``(n, rank)``."""
+        """Return whether each index is in the grid, shape ``(n,)`` bool, of int64 ``(n, rank)``."""
         found = np.ones(len(indices), np.bool_)
         for axis, size in enumerate(self.narrow_grid):  # each by itself: many rows of few numbers
             found &= indices[:, axis] < size
         return found
 
     def contains(self, index: Sequence[int]) -> bool:
-        """Say whether the grid has a chunk of this index."""
+        """Return whether the grid has a chunk with this index."""
         return len(index) == len(self.grid) and all(
             0 <= i < n for i, n in zip(index, self.grid, strict=True)
         )

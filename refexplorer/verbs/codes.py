@@ -17,22 +17,22 @@ _WIDTH = 88  # columns of a terminal
 
 @dataclass(frozen=True, slots=True)
 class CodeExplanation:
-    """What there is to know about a diagnostic code.
+    """The explanation of a diagnostic code.
 
     Attributes
     ----------
     code, severity, meaning
         Of the diagnostics.
     readers
-        What readers do with it, a sentence for each; of most codes what they make of the example.
+        How readers handle it, a sentence for each; for most codes, how they read the example.
     cause
-        How it comes about.
+        The usual cause.
     mend
         What to do.
     example
-        The smallest set that shows it: JSON, of a parquet store its files by name.
+        The smallest set that shows it: JSON, or the files of a parquet store by name.
     rule
-        The rule of the specification that it is about; None where it says nothing.
+        The rule of the specification; None if there is none.
     """
 
     code: str
@@ -62,7 +62,7 @@ class CodeExplanation:
         return "\n\n".join(blocks)
 
     def fields(self) -> dict[str, object]:
-        """Return everything as values that JSON has; the rule as its sentence and its place."""
+        """Return everything as JSON values; the rule as its sentence and its section."""
         values: dict[str, object] = {each.name: getattr(self, each.name) for each in fields(self)}
         rule = self.rule
         values["rule"] = None if rule is None else {"sentence": rule.sentence, "link": rule.link}
@@ -94,10 +94,7 @@ def explain_code(code: str) -> CodeExplanation:
 
 
 def _reader_texts(example: str) -> list[str]:
-    """Say what readers make of an example; those of whom the same is said, together.
-
-    Only readers of both versions: others refuse an example because it is so small.
-    """
+    """Say what readers make of an example; those of whom the same is said, together."""
     names_by_text: dict[str, list[str]] = {}
     for verdict in [*dialects(example, readers=WHOLE)][1:]:
         if verdict.outcome == "not run":

@@ -23,13 +23,12 @@ from refexplorer.core.files import OwnFiles, Progress, check_free, write_blocks,
 from refexplorer.core.limits import check_expandable
 from refexplorer.core.text import escape, size_text
 from refexplorer.formats.columns.table import Table, build_table
-from refexplorer.formats.parquet.store import RECORD_SIZE
-from refexplorer.formats.source import OpeningTerms
+from refexplorer.formats.source import RECORD_SIZE, OpeningTerms
 from refexplorer.io.access import allowed_names, resolve
 from refexplorer.refset.arrays import arrays_of
 from refexplorer.refset.inference.infer import infer_table
 from refexplorer.refset.opened_set import OpenedSet, internals
-from refexplorer.refset.overriding import BLOCK, concatenated, tables
+from refexplorer.refset.segments import BLOCK, concatenated, tables
 from refexplorer.refset.writing.comparing import Spool
 from refexplorer.refset.writing.icechunk import write_icechunk
 from refexplorer.refset.writing.json import (
@@ -510,7 +509,7 @@ class _Converter:
         return concatenated(list(self._changed_blocks("Reading")))
 
     def _same_blocks(self) -> Iterator[Table]:
-        """Yield the same once more; what was read is not read again."""
+        """Yield the same again; what was read is not read again."""
         changes = [] if self._inlining is None else [self._inlining.again]
         if self._outline is None:
             return self._blocks("Checking", changes, None)

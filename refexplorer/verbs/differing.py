@@ -64,22 +64,22 @@ class Difference:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """Keys by what became of them: ``same``, ``added``, ``moved`` and so on."""
+        """Numbers of keys by change: ``same``, ``added``, ``moved`` and so on."""
         return self._found.counts
 
     @property
     def keys(self) -> int:
-        """How many keys either set has."""
+        """The number of keys in either set."""
         return sum(self.counts.values())
 
     @property
     def equal(self) -> int:
-        """How many of these are the same in both."""
+        """The number of keys that are the same in both."""
         return self.counts.get(CHANGES[SAME], 0)
 
     @property
     def total(self) -> int:
-        """How many keys differ."""
+        """The number of keys that differ."""
         return self.keys - self.equal
 
     def __bool__(self) -> bool:
@@ -87,7 +87,7 @@ class Difference:
 
     @property
     def renames(self) -> tuple[Rename, ...]:
-        """The rules that explain most of the targets that moved."""
+        """Renames of URLs that explain most of the moved targets."""
         return self._found.renames
 
     @cached_property
@@ -97,7 +97,7 @@ class Difference:
 
     @property
     def shifts(self) -> tuple[Shift, ...]:
-        """By how many bytes most of the shifted byte ranges begin further."""
+        """Shifts that explain most of the shifted byte ranges."""
         return self._found.shifts
 
     @property
@@ -160,7 +160,7 @@ class Difference:
         KeyError
             If neither set has such an array.
         LimitError
-            If its grid is too large to be held.
+            If its grid is too large for memory.
         """
         holder = self.after if path in self.after.arrays() else self.before
         return self._found.grid(holder.array(path))

@@ -197,10 +197,7 @@ NOTES_SHOWN = 10  # diagnostics with the same code
 def references_html(
     refs: SetLike, diagnostics: tuple[Finding, ...] | None, picture: str = ""
 ) -> str:
-    """Return facts, health, notes, a picture, the tree; in a kernel a button to explore it.
-
-    `diagnostics` are None where finding them would hold up the first look.
-    """
+    """Return facts, health, notes, a picture, the tree; in a kernel a button to explore it."""
     summary = internals(refs).counts(within=_WAITED)
     name = name_of(refs)
     # Shown by the extension of JupyterLab, which alone can do what it says.

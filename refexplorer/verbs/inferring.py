@@ -21,7 +21,7 @@ from refexplorer.formats.columns.table import Table
 from refexplorer.formats.source import Source
 from refexplorer.refset.inference.infer import as_it_is, infer_table
 from refexplorer.refset.opened_set import internals
-from refexplorer.refset.overriding import table_of
+from refexplorer.refset.segments import table_of
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 
@@ -35,18 +35,18 @@ _BLOCK = 2**20  # bytes that are read at a time to compare the written file
 @masks_repr
 @dataclass(frozen=True)
 class Inference:
-    """A document that expands to the same references as a set, and how it compares.
+    """A document that expands to the same references as a set, and its savings.
 
     Attributes
     ----------
     name
-        What it was inferred from.
+        The name of the source.
     size_before, size_after
-        Bytes of JSON: of the source, or of its V0 where it was no JSON, and of `document`.
+        Bytes of JSON: of the source (as V0 if it was not JSON), and of `document`.
     keys
         How many keys the set has.
     generated
-        How many of them gen items make; the others stay explicit.
+        How many of them gen items generate; the others stay explicit.
     templates
         The templates that were found.
     gen
@@ -66,7 +66,7 @@ class Inference:
 
     @property
     def kept_explicit(self) -> int:
-        """How many keys are written out one by one."""
+        """The number of keys that are written out one by one."""
         return len(self._kept)
 
     @cached_property
@@ -75,7 +75,7 @@ class Inference:
         return json.loads(b"".join(self._blocks()))
 
     def explicit_keys(self, start: int = 0, stop: int | None = None) -> list[str]:
-        """Return the keys numbered `start` to `stop` of those that are written out."""
+        """Return the written-out keys numbered `start` to `stop`."""
         return self._table.keys_at(self._kept[start:stop]).to_pylist()
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
@@ -136,7 +136,7 @@ def infer(references: object, *, progress: Progress | None = None) -> Inference:
 
 
 def _is_complete(refs: ReferenceSet) -> bool:
-    """Say whether the document as given stands for the set: no template came at open time."""
+    """Return whether the document as given stands for the set: no template came at open time."""
     written = json.loads(b"".join(_source_blocks(refs.source))).get("templates")
     texts = {name: template.text for name, template in refs.templates.items()}
     return refs.source.form == "V0" or texts == (written or {})

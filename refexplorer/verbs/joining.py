@@ -1,6 +1,6 @@
 """Several sets joined along a dimension: chunks by their keys, coordinates as values.
 
-What would be joined without a word elsewhere is compared here first: arrays that are packed or
+What would be joined silently elsewhere is compared here first: arrays that are packed or
 compressed differently, units that differ.
 """
 
@@ -218,11 +218,11 @@ class _JoinedPart:
         return array.dimensions or ()
 
     def is_coordinate(self, path: str) -> bool:
-        """Say whether an array has the values of the dimension of its name."""
+        """Return whether an array has the values of the dimension of its name."""
         return self.dimensions(path) == (path.rpartition("/")[2],)
 
     def is_written_in(self, path: str) -> bool:
-        """Say whether the set itself holds all values of an array."""
+        """Return whether the set itself holds all values of an array."""
         chunks = self.chunks[path]
         return len(chunks) == self.arrays[path].chunk_count > 0 and not any(
             isinstance(value, list) for value in chunks.values()
@@ -258,8 +258,8 @@ class _Joining:
                 for what, one, other in _differences(self._first, part, path):
                     raise SourceError(
                         f"{what} of {escape(path)} is {_value_text(one)} in {self._first.name} and "
-                        f"{_value_text(other)} in {part.name}: joined, the values of one of them "
-                        "would be wrong."
+                        f"{_value_text(other)} in {part.name}: the values of one of them would "
+                        "be wrong in the joined set."
                     )
 
     def references(self) -> Iterator[tuple[str, Any]]:
@@ -283,7 +283,7 @@ class _Joining:
             yield from join_values(sets, group, names, wanted, self._dimension, version)
 
     def needs_v3(self) -> bool:
-        """Say whether chunks of several lengths follow each other, which Zarr v2 cannot say."""
+        """Return whether chunks of several lengths follow each other, which Zarr v2 cannot say."""
         return any(
             array.zarr_format == 2
             and self._is_joined(path)
@@ -417,7 +417,7 @@ class _Joining:
         )
 
     def warn_of_first(self) -> None:
-        """Say which arrays were taken from the first set and compared with no other."""
+        """Return which arrays were taken from the first set and compared with no other."""
         paths = [
             path
             for path, array in self._first.arrays.items()
@@ -438,8 +438,8 @@ def _check_names(parts: Sequence[_JoinedPart]) -> None:
     versions = {array.zarr_format: part.name for part in parts for array in part.arrays.values()}
     if len(versions) > 1:
         raise SourceError(
-            f"{versions[2]} is of Zarr v2 and {versions[3]} of Zarr v3; sets of one version are "
-            "joined."
+            f"{versions[2]} is of Zarr v2 and {versions[3]} of Zarr v3; all sets must have one "
+            "version."
         )
     for part in parts[1:]:
         if {*first.arrays} != {*part.arrays}:

@@ -59,7 +59,7 @@ _PAYING = {"fsspec": ", requester_pays=True)", "obstore": ", request_payer=True)
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """What a place of targets needs.
+    """The credentials that a place needs.
 
     Attributes
     ----------
@@ -68,13 +68,13 @@ class Login:
     answers
         ``"without credentials"``, ``"with the options given"``, ``"not"``, ``"not asked"``.
     region
-        That of a bucket of S3; None where it is not known.
+        The region of an S3 bucket; None if it is not known.
     requester_pays
-        Whether the reader pays; None where that is not known.
+        Whether the requester pays; None if that is not known.
     message
         Why it does not answer.
     code
-        Lines for fsspec, obstore and Icechunk, by these names.
+        Code for fsspec, obstore and Icechunk, by these names.
     """
 
     place: str

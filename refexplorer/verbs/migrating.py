@@ -1,6 +1,6 @@
 """Sets of Zarr v2 as sets of Zarr v3, where that is exact: Icechunk holds no other.
 
-Keys of chunks get other names, metadata are written anew, and bytes of chunks stay as they are.
+Keys of chunks get other names, metadata are written again, and bytes of chunks stay as they are.
 That the codecs of v3 read them is tried for each kind of array, with zarr, on values made for it.
 """
 
@@ -36,7 +36,7 @@ _TRIED = 6
 
 
 def is_older(refs: ReferenceSet) -> bool:
-    """Say whether a set has arrays or groups of Zarr v2."""
+    """Return whether a set has arrays or groups of Zarr v2."""
     return any(refs.array(path).zarr_format == 2 for path in refs.arrays()) or _GROUP in refs
 
 

@@ -11,29 +11,30 @@ from refexplorer.core.errors import LeftOutWarning, LimitError, SourceError, Spe
 from refexplorer.core.files import OwnFiles, Progress
 from refexplorer.core.limits import DEFAULT_LIMITS, Limits, memory_message
 from refexplorer.core.text import counted, masks_repr
-from refexplorer.formats.documents import placed, read_long, read_whole
-from refexplorer.formats.finding import NoDataFileError, note_beyond, read_source
-from refexplorer.formats.icechunk.history import RepositoryHistory
-from refexplorer.formats.icechunk.repository import OpenedVersion, open_version
-from refexplorer.formats.objects import PLAIN, unwrapped
-from refexplorer.formats.other_files import Sources, common_folder, sources_of
-from refexplorer.formats.parquet.store import read_store
+from refexplorer.formats.documents import (
+    note_beyond,
+    own_document,
+    placed,
+    read_long,
+    read_whole,
+)
 from refexplorer.formats.source import DOCUMENTS, OpeningTerms, Source, cause, of_file
-from refexplorer.io.access import resolve
-from refexplorer.readers.comparing import dialects_of
-from refexplorer.readers.verdicts import Dialects
-from refexplorer.refset.manifest_segment import with_manifests
 from refexplorer.refset.opened_set import Contents, internals, open_document, open_store
 from refexplorer.spec.document import Forms, written_forms
 from refexplorer.spec.findings import Finding, Findings
 from refexplorer.spec.references import V0Value
-from refexplorer.verbs.joining import join_sets
 from refexplorer.verbs.referenceset import ReferenceSet
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
+    from refexplorer.formats.icechunk.history import RepositoryHistory
+    from refexplorer.formats.icechunk.repository import OpenedVersion
+    from refexplorer.formats.other_files import Sources
     from refexplorer.io.access import AccessPolicy
+    from refexplorer.readers.verdicts import Dialects
+
+# What opening a document does not need is imported where it is used: a command line feels it.
 
 
 def history(
@@ -54,6 +55,9 @@ def history(
     SourceError
         If it is not a repository, or is a session without its repository.
     """
+    from refexplorer.formats.icechunk.history import RepositoryHistory
+    from refexplorer.formats.icechunk.repository import open_version
+
     if isinstance(source, ReferenceSet):
         storage_options = storage_options or source.storage_options
         name, source = source.source.name, source.source.place
@@ -73,6 +77,8 @@ def guarded_history(
     source: str, policy: AccessPolicy, limits: Limits
 ) -> Iterator[RepositoryHistory]:
     """Lend the history of a repository that somebody else chose, as far as a policy allows."""
+    from refexplorer.formats.icechunk.history import RepositoryHistory
+    from refexplorer.formats.icechunk.repository import open_version
     from refexplorer.io.fetch.guarded import GuardedFiles
 
     version = None if "://" in source else open_version(source, {}, limits, GuardedFiles(policy))
@@ -82,7 +88,7 @@ def guarded_history(
 
 @contextmanager
 def owned_history(place: str, options: Mapping[str, Any]) -> Iterator[RepositoryHistory]:
-    """Lend the history of a repository that who runs this process opened."""
+    """Lend the history of a repository that the user of this process opened."""
     yield history(place, storage_options=options)
 
 
@@ -102,7 +108,7 @@ def _require_repository(
     version: AbstractContextManager[OpenedVersion] | None, name: str
 ) -> Iterator[OpenedVersion]:
     if version is None:
-        raise SourceError(f"{name} is no Icechunk repository, and nothing else has a history.")
+        raise SourceError(f"{name} is not an Icechunk repository; only those have a history.")
     with version as opened:
         if opened.repository is None:
             raise SourceError(
@@ -166,6 +172,28 @@ def open_references(
     if isinstance(source, ReferenceSet):
         return _opened_again(source, storage_options, templates, limits)
     limits = limits or DEFAULT_LIMITS
+    try:
+        if concat_dim is None and (read := own_document(source, limits)) is not None:
+            return set_of(read, limits, templates, storage_options, progress)
+    except MemoryError:
+        raise LimitError(memory_message()) from None
+    return _open_any(source, templates, storage_options, limits, progress, concat_dim)
+
+
+def _open_any(
+    source: object,
+    templates: Mapping[str, str] | None,
+    storage_options: Mapping[str, Any] | None,
+    limits: Limits,
+    progress: Progress | None,
+    concat_dim: str | None,
+) -> ReferenceSet:
+    """Open what is no document of this machine, or several."""
+    from refexplorer.formats.finding import NoDataFileError, read_source
+    from refexplorer.formats.objects import PLAIN, unwrapped
+    from refexplorer.formats.other_files import sources_of
+    from refexplorer.verbs.joining import join_sets
+
     if not isinstance(source, PLAIN) and (given := unwrapped(source, limits)) is not None:
         return open_references(
             given.source,
@@ -222,6 +250,8 @@ def _opened_again(
 
 def _grouped(sets: Sequence[ReferenceSet], limits: Limits) -> ReferenceSet:
     """Return several sets as one in which each is a group; what may be read is what they may."""
+    from refexplorer.formats.other_files import common_folder
+    from refexplorer.io.access import resolve
     from refexplorer.verbs.migrating import is_older, set_as_v3
 
     older = [is_older(refs) for refs in sets]
@@ -244,8 +274,8 @@ def _grouped(sets: Sequence[ReferenceSet], limits: Limits) -> ReferenceSet:
     findings = [each for refs in sets for each in refs.diagnostics if each.severity == "error"]
     if findings:
         warn(
-            f"{counted(len(findings), 'error')} of these sets are not in the set of them all, such "
-            f"as: {findings[0]}",
+            f"{counted(len(findings), 'error')} of these sets are not listed in the joined set, "
+            f"such as: {findings[0]}",
             LeftOutWarning,
         )
     left_out = tuple(
@@ -279,13 +309,15 @@ def set_of(
     """Make the set of what a form read: a parquet store, columns, or a document."""
     if read.store is not None:
         return _open_parquet(read, limits, storage_options)
-    findings = Findings()
+    findings = Findings() if read.manifests is None else read.manifests.findings
     long = read_long(read, templates, limits, findings, progress)
     document, entries = long or (read_whole(read, templates, limits, findings)[1], None)
     form = DOCUMENTS[document.version] if read.is_document else read.form
     named = replace(read, form=form, entries=None, manifests=None)
     opened = open_document(document, entries)
     if read.manifests is not None:
+        from refexplorer.refset.manifest_segment import with_manifests
+
         opened = with_manifests(opened, read.manifests)
     note_beyond(read, findings)
     forms: Forms = {}
@@ -302,6 +334,8 @@ def set_of(
 def _open_parquet(
     source: Source, limits: Limits, storage_options: Mapping[str, Any] | None
 ) -> ReferenceSet:
+    from refexplorer.formats.parquet.store import read_store
+
     assert source.store is not None
     try:
         store = read_store(*source.store, limits)
@@ -384,6 +418,8 @@ def dialects(
     RefexplorerError
         If the source cannot be read, or is refused as a whole, or there is no such reader.
     """
+    from refexplorer.readers.comparing import dialects_of
+
     refs = open_references(source, templates=templates, storage_options=storage_options)
     contents = internals(refs).contents
     return dialects_of(refs.source, contents, templates or {}, DEFAULT_LIMITS, readers)

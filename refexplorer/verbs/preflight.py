@@ -36,7 +36,7 @@ _VALUES = 2**22
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """A difference between some files and most, which keeps them from being joined.
+    """A difference between some files and most others, because of which they cannot be joined.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Era:
     files
         Their names, in the order of their coordinate.
     first, last
-        Where that begins and ends; None where it is not known.
+        The first and last value of the coordinate; None if they are not known.
     """
 
     files: tuple[str, ...]
@@ -87,7 +87,7 @@ class Preflight:
     barriers
         What differs, by variable.
     eras
-        The smallest division into files that can be joined with each other.
+        The smallest division into groups of files that can be joined.
     findings
         Gaps, duplicates and disorder of the joined coordinate.
     unread
@@ -130,7 +130,7 @@ class Preflight:
         return f"{count} can be joined{along}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as what JSON knows."""
+        """Return everything as JSON values."""
         names = ("variable", "what", "usual", "other", "files")
         document = {
             "schema": SCHEMA,
@@ -283,7 +283,7 @@ class _JoinTerms:
                 yield from (((path, what), _text(value)) for what, value in joined_terms(meta))
 
     def ends_inside_a_chunk(self, dimension: str | None) -> bool:
-        """Tell whether nothing can follow: a chunk at its end is not full."""
+        """Return whether nothing can follow: a chunk at its end is not full."""
         for path, meta in self.arrays.items():
             names = meta.dimensions or ()
             if dimension in names and names != (path.rpartition("/")[2],):
@@ -310,7 +310,7 @@ def _dimension(files: Sequence[_JoinTerms]) -> str | None:
 def _barriers(
     rules: Sequence[Mapping[tuple[str, str], str]], names: Sequence[str]
 ) -> Iterator[Barrier]:
-    """Yield what some files have otherwise than most; a variable that is not there only once."""
+    """Yield what some files have differently from most; a variable that is not there only once."""
     keys = dict.fromkeys(key for each in rules for key in each)
     for variable, what in keys:
         values = [each.get((variable, what)) for each in rules]

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from refexplorer.core.errors import SourceError
-from refexplorer.verbs.set_entries import SetEntries
 
 if TYPE_CHECKING:
     from refexplorer.checks.advice.advising import Advice
@@ -25,6 +24,9 @@ if TYPE_CHECKING:
     from refexplorer.io.fetch.targets import Targets
     from refexplorer.io.reading.selection import ArrayReading, Estimate, SelectionPart
     from refexplorer.verbs.logins import Login
+    from refexplorer.verbs.referenceset import SetEntries
+else:
+    SetEntries = object  # `ReferenceSet` is both
 
 
 class SetChecks(SetEntries):
@@ -87,7 +89,7 @@ class SetChecks(SetEntries):
             plain_path,
         )
         from refexplorer.checks.expected_values import value_range
-        from refexplorer.checks.look.coordinates import Expected, look_at_coordinates
+        from refexplorer.checks.look.coordinates import look_at_coordinates
 
         location, terms = self.source.location, self._reading
         facts = partial(
@@ -99,9 +101,9 @@ class SetChecks(SetEntries):
             targets=lambda: (plain_path(each.url, location) for each in self.targets() if each.url),
             listing=lambda pattern: files_fitting(pattern, location, self.storage_options),
         )
-        expected = None if expect is None else Expected(Expectations.read(Path(expect)), facts)
+        expected = None if expect is None else Expectations.read(Path(expect))
         read = partial(self.read, failed="keep") if read_coordinates else None
-        return look_at_coordinates(self._opened, self.limits, terms.base, read, expected)
+        return look_at_coordinates(self._opened, self.limits, terms.base, read, expected, facts)
 
     def logins(self) -> tuple[Login, ...]:
         """Request one file of each bucket and host: without credentials, then with the options.
@@ -365,7 +367,7 @@ class SetChecks(SetEntries):
         Raises
         ------
         AccessError
-            If its target may not be read yet.
+            If its target is not allowed yet.
         RefexplorerError
             If the array has no such part, or a chunk failed.
         """

@@ -186,7 +186,7 @@ class SetEntries(Mapping[str, Reference]):
         return self._opened.arrays.get(path) is not None
 
     def _near(self, path: str) -> str:
-        """Say what is at a path in place of an array, or what is like it."""
+        """Return what is at a path in place of an array, or what is like it."""
         if path in self:
             owner = self.array_of(path)
             return f"; that is a key{'' if owner is None else f' of the array {owner[0]!r}'}"
@@ -214,7 +214,7 @@ class SetEntries(Mapping[str, Reference]):
         return self._internals.target_index.layout(url)
 
     def origin(self, key: str) -> str:
-        """Say where a key comes from: ``"refs"``, ``"gen[0]"`` or ``"parquet"``."""
+        """Return where a key comes from: ``"refs"``, ``"gen[0]"`` or ``"parquet"``."""
         entry = self._opened.lookup(key)
         if entry is None:
             raise KeyError(key)
@@ -245,7 +245,7 @@ class SetEntries(Mapping[str, Reference]):
 
 
 def _instead(path: str) -> str:
-    """Say what to use in place of the path of an array as a key."""
+    """Return what to use in place of the path of an array as a key."""
     return (
         f"{path!r} is an array, and references are those of its chunks: "
         f"refs.read({path!r}) reads values, refs.array({path!r}) is its metadata, "

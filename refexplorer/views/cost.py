@@ -25,7 +25,7 @@ from refexplorer.core.text import counted
 from refexplorer.refset.chunk_grid import Windows
 from refexplorer.refset.opened_set import internals
 from refexplorer.spec.zarr_metadata import ArrayMeta
-from refexplorer.views.wire.context import ViewContext
+from refexplorer.views.wire.context import ExplorerPart, Keep, ViewContext, array_at
 from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.requests import Buffers, Count, floats, job
 
@@ -126,7 +126,7 @@ class CostView:
         self._refs = context.references
         self._advice: Advice | None = None
 
-    @job("cost.show", in_turn=True)
+    @job("cost.show", unsaved="The cost of this access was not saved with the page", in_turn=True)
     def show(
         self,
         report: JobReport,
@@ -137,7 +137,7 @@ class CostView:
         bandwidth: float | None = None,
         given: str = "",  # A part of the array: ``0, 10:20``
     ) -> ReadingCosts:
-        """Say what opening and reading cost, and what would help; no target is read."""
+        """Return what opening and reading cost, and what would help; no target is read."""
         connected = adjusted_connection(place, latency, bandwidth)
         if self._advice is None or self._advice.place != connected:
             arrays = counted(len(self._refs.arrays()), "array")
@@ -175,7 +175,7 @@ class CostView:
         axes: tuple[int, ...] | None = None,
         window: tuple[tuple[int, int], ...] | None = None,
     ) -> tuple[ChunkTouches, Buffers]:
-        """Say how often an access reads each chunk of an array."""
+        """Return how often an access reads each chunk of an array."""
         shown = self._array(array)
         if shown is None:
             raise RefexplorerError("The set has no arrays.")
@@ -194,7 +194,7 @@ class CostView:
             return part_of(array, given)
         standard = standard_accesses(internals(self._refs).opened, array)
         if access not in standard:
-            raise RefexplorerError(f"{access!r} is not asked of {array.path or '/'}.")
+            raise RefexplorerError(f"{access!r}: is not an access of {array.path or '/'}.")
         return standard[access]
 
     def _array(self, path: str | None) -> ArrayMeta | None:
@@ -202,10 +202,7 @@ class CostView:
         if path is None:
             arrays = map(self._refs.array, self._refs.arrays())
             return max(arrays, key=lambda array: array.chunk_count, default=None)
-        try:
-            return self._refs.array(path)
-        except KeyError:
-            raise RefexplorerError(f"There is no array at {path!r}.") from None
+        return array_at(self._refs, path)
 
 
 def adjusted_connection(name: str, latency: float | None, bandwidth: float | None) -> Connection:
@@ -223,3 +220,22 @@ def adjusted_connection(name: str, latency: float | None, bandwidth: float | Non
 def _names(array: ArrayMeta) -> tuple[str, ...]:
     names: Sequence[str] = array.dimensions or ("",) * len(array.shape)
     return tuple(name or f"axis {axis}" for axis, name in enumerate(names))
+
+
+_RECORDED = 50
+"""Arrays of which a saved page has the cost."""
+
+
+def _record(keep: Keep, arrays: Sequence[str]) -> None:
+    """Keep what reading costs; the page computes times of other places."""
+    for path in (None, *arrays[:_RECORDED]):
+        found, _ = keep("cost.show", array=path)
+        for bar in found.get("bars", ()):
+            if bar["path"] == found["array"] and bar["name"] != "open":
+                keep("cost.touches", array=bar["path"], access=bar["name"])
+
+
+PART = ExplorerPart(
+    "cost", "Cost", "Cost of reading", (CostView,), place=6, alone=False, paints="access",
+    address=("cost",), recorded=("cost.show",), record=_record,
+)  # fmt: skip

@@ -10,7 +10,7 @@ from msgspec import Struct
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import counted
 from refexplorer.views.preview.values import load_xarray
-from refexplorer.views.wire.context import ViewContext
+from refexplorer.views.wire.context import ExplorerPart, ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on, unheard
 from refexplorer.views.wire.requests import job, sentence
 
@@ -71,3 +71,8 @@ def _dataset_html(refs: ReferenceSet) -> str:
         dataset = open_metadata(create_default_indexes=False, decode_times=False)
         html: str = dataset._repr_html_()
     return html
+
+
+PART = ExplorerPart(
+    "overview", "Dataset", "Dataset", (Overview,), look=False, alone=False, recorded=("overview",)
+)

@@ -1,51 +1,24 @@
-"""All views, one record each: widgets, looks and addresses follow from it.
+"""The views: each is declared beside its controller, and all that lists views follows from it.
 
-A view of the explorer is an `ExplorerPart`: a controller here and a component of the same name in
-`frontend/src/explorer/parts.tsx` make it. What stands beside the explorer is a `Screen`.
+An `ExplorerPart` in the text of a module of `refexplorer.views` is found here. The explorer makes
+its controllers, widgets and saved pages offer it, addresses name it; the `VIEW` of the same name
+in `frontend/src` draws it. What stands beside the explorer is a `Screen`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
+from pkgutil import walk_packages
 from typing import Any, Generic, TypeVar
 
-from refexplorer.views.compare.beside import BesideController
-from refexplorer.views.compare.compare_controller import CompareController
-from refexplorer.views.compare.repairs import Repairing
-from refexplorer.views.cost import CostView
+from refexplorer import views
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.exercises.exercise_controller import ExercisesController
-from refexplorer.views.geo.map_controller import MapController
-from refexplorer.views.health.health_controller import FilesCompared, HealthTable
-from refexplorer.views.key.key_details import KeyDetails
-from refexplorer.views.maps.chunk_map import ChangesOfChunks, ChunkMap
-from refexplorer.views.maps.target_map import TargetMapView
-from refexplorer.views.overview import Overview
-from refexplorer.views.preview.preview import PreviewReader
-from refexplorer.views.tree.tree_controller import TreeController
-from refexplorer.views.versions import VersionPicker
-from refexplorer.views.wire.context import ViewContext
+from refexplorer.views.wire.context import ExplorerPart
 
 C = TypeVar("C", bound=EditorController)
-
-
-@dataclass(frozen=True)
-class ExplorerPart:
-    """A view of the explorer, which is also a widget and a place in an address."""
-
-    name: str  # What addresses, the trait `part` of widgets and the front end call it
-    label: str  # Of its button in the switch over the picture
-    title: str  # Of the widget that shows it alone, before "of" and the name of the set
-    # Make what answers its requests
-    controllers: tuple[Callable[[ViewContext], object], ...]
-    look: bool = True  # Whether the middle of the screen shows it; others have their own place
-    # The look whose form it is; None: the switch offers it itself; "": something else leads to it
-    under: str | None = None
-    alone: bool = True  # Whether a widget can show it alone
-    # Requests that a saved page answers: of the set, and of each array where they have that field.
-    # What takes other fields, or a budget, is asked for in `saved/recording.py`.
-    recorded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -60,34 +33,28 @@ class Screen(Generic[C]):
 
 EXPLORER = "explorer"
 """The part that is all of them."""
-PARTS: list[ExplorerPart] = [
-    ExplorerPart("data", "Values", "Values", (PreviewReader,)),
-    ExplorerPart("map", "Map", "Map of the earth", (MapController,), alone=False, under="data"),
-    ExplorerPart(
-        "beside", "Side by side", "Side by side", (BesideController,), alone=False, under="data"
-    ),
-    ExplorerPart("chunks", "Chunks", "Chunks", (ChunkMap, ChangesOfChunks)),
-    ExplorerPart("targets", "Files", "Files", (TargetMapView,)),
-    ExplorerPart(
-        "cost", "Cost", "Cost of reading", (CostView,), alone=False, recorded=("cost.show",)
-    ),
-    ExplorerPart(
-        "compare", "Compare", "Comparison", (CompareController,), recorded=("compare.summary",),
-        under="",
-    ),
-    ExplorerPart("tree", "Keys", "Keys", (TreeController,), look=False),
-    ExplorerPart("key", "Key", "One key", (KeyDetails,), look=False),
-    ExplorerPart(
-        "set", "The set", "The set",
-        (HealthTable, FilesCompared, Repairing, Overview, VersionPicker), look=False, alone=False,
-        recorded=("overview", "verify.last", "versions.list"),
-    ),
-]  # fmt: skip
+_JOINED = {"explorer", "registry", "saved", "static_html"}
+"""What makes use of all views, and is none."""
+
+
+def _declared() -> Iterator[ExplorerPart]:
+    """Yield what the modules of `refexplorer.views` declare."""
+    start = f"{views.__name__}."
+    for found in walk_packages(views.__path__, start):
+        if found.name.removeprefix(start).partition(".")[0] not in _JOINED:
+            members = vars(import_module(found.name)).values()
+            yield from (each for each in members if isinstance(each, ExplorerPart))
+
+
+PARTS: list[ExplorerPart] = sorted(_declared(), key=lambda part: (part.place, part.name))
 """In the order of the switch; the first one has no name in an address."""
 EDITOR = Screen("editor", "Template editor", lambda text: EditorController(text()))
 EXERCISES = Screen("exercises", "Exercises", lambda text: ExercisesController())
 SCREENS: dict[str, Screen[Any]] = {screen.name: screen for screen in (EDITOR, EXERCISES)}
 """Beside the explorer."""
+
+
+_DESCRIBED = ("name", "label", "title", "look", "under", "paints")
 
 
 def part_named(name: str) -> ExplorerPart:
@@ -97,10 +64,7 @@ def part_named(name: str) -> ExplorerPart:
 
 def described() -> list[dict[str, object]]:
     """Describe each part as the front end needs it to offer it."""
-    return [
-        {name: getattr(part, name) for name in ("name", "label", "title", "look", "under")}
-        for part in PARTS
-    ]
+    return [{name: getattr(part, name) for name in _DESCRIBED} for part in PARTS]
 
 
 def screens() -> list[dict[str, object]]:

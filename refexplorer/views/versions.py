@@ -10,7 +10,7 @@ from msgspec import Struct
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.verbs.differing import diff
 from refexplorer.verbs.opening import history, open_references
-from refexplorer.views.wire.context import RepositoryVersions, ViewContext
+from refexplorer.views.wire.context import ExplorerPart, RepositoryVersions, ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.requests import job
 
@@ -48,12 +48,12 @@ class VersionChanges(Struct, frozen=True):
     title: str  # The difference in one line
     # What `refexplorer.diff` found in the references: counts, rules, the first keys
     lines: tuple[str, ...]
-    # What Icechunk's transaction logs say; empty where one is no ancestor of the other
+    # What Icechunk's transaction logs say; empty where one is not an ancestor of the other
     logged: tuple[str, ...]
 
 
 class OwnVersions:
-    """The versions of a repository, for who runs this process."""
+    """The versions of a repository, for the user of this process."""
 
     def __init__(self, references: ReferenceSet) -> None:
         self._refs = references
@@ -63,7 +63,7 @@ class OwnVersions:
         return self._history().listing(most)
 
     def changes(self, before: str, after: str, is_wanted: Callable[[], bool]) -> tuple[str, ...]:
-        """Say what changed."""
+        """Return what changed."""
         return self._history().changes(before, after)
 
     def open(self, version: str, is_wanted: Callable[[], bool]) -> ReferenceSet:
@@ -79,7 +79,7 @@ class OwnVersions:
 def own_versions(references: ReferenceSet) -> RepositoryVersions | None:
     """Return who reads the versions of the repository of a set; None if it has none, or no place.
 
-    For who runs this process, and for nobody else.
+    For the user of this process, and for nobody else.
     """
     source = references.source
     is_known = source.repository is not None and source.place is not None
@@ -154,7 +154,7 @@ class VersionPicker:
         """Show another version of the repository in place of this one."""
         if self._show is None:
             raise RefexplorerError(
-                "Another version is not opened in place of this one here; open it by its name, "
+                "Another version cannot be opened in place of this one here; open it by its name, "
                 f"{version_name(self._refs, version)}."
             )
         known, label = self._known(), f"Opening {version}"
@@ -164,11 +164,17 @@ class VersionPicker:
     def _known(self) -> RepositoryVersions:
         if self._versions is None:
             raise RefexplorerError(
-                "Only Icechunk repositories that have a place have versions, and a page for others "
-                "lists those of repositories alone that its visitors may open."
+                "Only Icechunk repositories that were opened by path or URL have versions; a page "
+                "for others lists those that its visitors may open."
             )
         return self._versions
 
 
 def _wanted(report: JobReport, label: str) -> Callable[[], bool]:
     return lambda: report(None, None, label)
+
+
+PART = ExplorerPart(
+    "versions", "Versions", "Versions", (VersionPicker,), look=False, alone=False,
+    recorded=("versions.list",),
+)  # fmt: skip

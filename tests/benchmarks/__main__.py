@@ -21,6 +21,7 @@ import tests.benchmarks
 from refexplorer import __version__
 from tests.benchmarks.measuring import Case, Measured, measure
 from tests.benchmarks.sets import made
+from tests.benchmarks.tables import TABLES, write
 
 PEERS = (
     "fsspec", "ujson", "s3fs", "kerchunk", "virtualizarr", "obstore", "zarr", "pyarrow", "numpy",
@@ -39,9 +40,16 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5, help="of each, in turn")
     parser.add_argument("--keys", type=float, help="make every set of this size instead")
     parser.add_argument("--sets", type=Path, help="folder to keep the sets in")
+    parser.add_argument(
+        "--write", nargs="*", choices=TABLES, help="tables into README and docs; all if none named"
+    )
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = chosen.sets or Path(scratch)
+        if chosen.write is not None:
+            for name in chosen.write or TABLES:
+                write(name, folder, chosen.runs)
+            return
         print(f"{_where()}\n\n{HEAD}\n{'|---' * HEAD.count(' | ')}|---|", flush=True)
         for case in collected(chosen.large, chosen.only):
             sized = case if chosen.keys is None else replace(case, keys=int(chosen.keys))

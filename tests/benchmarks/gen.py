@@ -30,8 +30,8 @@ def v0_ours(watch: Watch, path: Path) -> object:
 def columns_ours(watch: Watch, path: Path) -> object:
     """Make columns of all generated keys."""
     from refexplorer import open_references
+    from refexplorer.refset.generated import Generated, generated_tables
     from refexplorer.refset.opened_set import internals
-    from refexplorer.refset.segments import Generated, generated_tables
 
     opened = internals(open_references(path)).opened
     parts = [part for part in opened.parts if isinstance(part, Generated)]
@@ -65,8 +65,8 @@ def parquet_ours(watch: Watch, path: Path) -> object:
 def columns_of_one_dimension(watch: Watch, path: Path) -> object:
     """Make columns of a million keys with a URL for each, as in the specification's example."""
     from refexplorer import open_references
+    from refexplorer.refset.generated import Generated, generated_tables
     from refexplorer.refset.opened_set import internals
-    from refexplorer.refset.segments import Generated, generated_tables
 
     (part,) = internals(open_references(_one_dimension(MILLION))).opened.segments
     assert isinstance(part, Generated)

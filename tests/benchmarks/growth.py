@@ -1,21 +1,13 @@
-"""How opening and counting grow: ``python -m tests.benchmarks.growth``, with ``--write`` into docs.
+"""How opening and counting grow: ``python -m tests.benchmarks --write growth``.
 
-Three sizes of each form, CPU seconds and memory of fresh processes, and the exponent between the
-two largest. The sizes of Icechunk take a Python with icechunk 2, that of GDAL's driver rasterio.
+Three sizes of each form, CPU seconds and memory of fresh processes, and the exponent that fits
+them. The sizes of Icechunk take a Python with icechunk 2, that of GDAL's driver rasterio.
 """
-
-# ruff: noqa: T201
 
 from __future__ import annotations
 
-import argparse
 import math
-import os
-import platform
-import re
-import tempfile
 from collections.abc import Iterator, Sequence
-from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
@@ -26,8 +18,6 @@ import numpy as np
 from tests.benchmarks.measuring import Measured, Watch, Work, measure
 from tests.benchmarks.sets import BUCKET, CELLS, COLUMNS, NAMES, ROWS, STEPS, WRITERS, made, url_of
 
-PAGE = Path("docs/reference/costs.md")
-_TABLE = re.compile(r"(<!-- growth -->\n).*?(<!-- end of growth -->)", re.DOTALL)
 _SPLIT = 2_500
 """Steps of a manifest, so 50,000 of its chunks."""
 _AT_ONCE = 50_000
@@ -75,6 +65,26 @@ def counted(watch: Watch, path: Path) -> object:
     return [summary.keys, summary.bytes, summary.targets]
 
 
+def diagnosed(watch: Watch, path: Path) -> object:
+    """Find all diagnostics of an opened set."""
+    from refexplorer import open_references
+
+    refs = open_references(path)
+    with watch.running():
+        found = refs.diagnostics
+    return len(found)
+
+
+def listed(watch: Watch, path: Path) -> object:
+    """List the files of an opened set, and what of each is referenced."""
+    from refexplorer import open_references
+
+    refs = open_references(path)
+    with watch.running():
+        found = refs.targets()
+    return [len(found), sum(each.bytes for each in found)]
+
+
 def opened_by_gdal(watch: Watch, path: Path) -> object:
     """Import rasterio and open the same document by GDAL's driver for Zarr."""
     with watch.running():
@@ -103,32 +113,18 @@ GROWTHS = (
     Growth("parquet", "parquet: import, open, first level", opened, _STORED),
     Growth("parquet", "parquet: import, open, print with counts", printed, _STORED),
     Growth("parquet", "parquet: a page of keys", paged, _STORED),
+    Growth("parquet", "parquet: all diagnostics", diagnosed, _STORED),
+    Growth("parquet", "parquet: table of files (`targets`)", listed, _STORED),
     Growth("icechunk", "Icechunk: import, open, first level", opened, _ICECHUNK, "icechunk"),
     Growth("icechunk", "Icechunk: a page of keys", paged, _ICECHUNK, "icechunk"),
     Growth("icechunk", "Icechunk: count kinds, bytes, targets", counted, _ICECHUNK, "icechunk"),
+    Growth("icechunk", "Icechunk: all diagnostics", diagnosed, _ICECHUNK, "icechunk"),
+    Growth("icechunk", "Icechunk: table of files (`targets`)", listed, _ICECHUNK, "icechunk"),
 )
 
 
-def main() -> None:
-    """Print the table, or write it into the page about costs."""
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.growth", description=__doc__)
-    parser.add_argument("--only", default="", help="lines whose words hold this text")
-    parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--sets", type=Path, help="folder to keep the sets in")
-    parser.add_argument("--write", action="store_true", help=f"into {PAGE}")
-    chosen = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
-        lines = list(_lines(chosen.sets or Path(scratch), chosen.runs, chosen.only))
-    table = "\n".join(lines)
-    print(table)
-    if chosen.write:
-        PAGE.write_text(
-            _TABLE.sub(lambda found: f"{found[1]}{table}\n{found[2]}", PAGE.read_text())
-        )
-
-
-def _lines(folder: Path, runs: int, only: str) -> Iterator[str]:
-    yield f"{_where()}\n"
+def lines(folder: Path, runs: int, only: str = "") -> Iterator[str]:
+    """Measure and return the table."""
     yield "| work | keys | CPU s | memory MB | exponent |\n|---|---|---|---|---|"
     for growth in GROWTHS:
         if only not in growth.work or (growth.needs and _version(growth.needs) is None):
@@ -157,8 +153,9 @@ def _measured(growth: Growth, folder: Path, keys: int, runs: int) -> Measured:
 
 
 def _exponent(keys: Sequence[int], seconds: Sequence[float]) -> str:
-    steps = math.log(seconds[-1] / seconds[-2]) / math.log(keys[-1] / keys[-2])
-    return f"{max(steps, 0):.1f}"
+    """Return the power of the number of keys that fits best, by least squares of logarithms."""
+    power = np.polyfit(np.log(keys), np.log(np.maximum(seconds, 1e-4)), 1)[0]
+    return f"{max(float(power), 0):.1f}"
 
 
 def _power(keys: int) -> str:
@@ -166,14 +163,6 @@ def _power(keys: int) -> str:
     first = keys // 10**power
     digits = str(power).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
     return f"10{digits}" if first == 1 else f"{first}·10{digits}"
-
-
-def _where() -> str:
-    names = ("refexplorer", "pyarrow", "numpy", "icechunk", "zarr", "rasterio")
-    versions = [f"{name} {found}" for name in names if (found := _version(name))]
-    machine = f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
-    python = f"Python {platform.python_version()}"
-    return f"Measured {date.today()} on {machine}, {python}, {', '.join(versions)}."
 
 
 def _version(name: str) -> str | None:
@@ -220,8 +209,3 @@ def _icechunk(path: Path, steps: int) -> None:
 
 
 WRITERS |= {"icechunk": _icechunk}
-
-if __name__ == "__main__":
-    from tests.benchmarks.growth import main as grown  # by the name that a fresh process imports
-
-    grown()

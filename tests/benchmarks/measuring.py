@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
+import os
 import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -32,6 +34,8 @@ class Watch:
         Bytes by which the resident memory grew at its highest.
     stages
         Seconds by the clock from the begin of the last run to what was reached then, by name.
+    requests
+        Requests that a server got, if one counts them.
     """
 
     def __init__(self) -> None:
@@ -39,6 +43,7 @@ class Watch:
         self.wall = 0.0
         self.added = 0
         self.stages: dict[str, float] = {}
+        self.requests = 0
         self._begun = 0.0
 
     @contextmanager
@@ -97,13 +102,14 @@ class Case:
 
 @dataclass(frozen=True)
 class Measured:
-    """Several runs: CPU seconds, seconds by the clock, medians of memory and stages, the result."""
+    """Several runs: CPU seconds, seconds by the clock, the result, and medians of all else."""
 
     cpu: tuple[float, ...]
     wall: tuple[float, ...]
     added: int
     result: object
     stages: dict[str, float]
+    requests: int = 0
 
 
 def measure(works: Sequence[Work], path: Path, runs: int) -> list[Measured]:
@@ -111,7 +117,10 @@ def measure(works: Sequence[Work], path: Path, runs: int) -> list[Measured]:
 
     In turn, so that what else the machine has to do slows all of them alike.
     """
-    rounds = [[_run(work, path) for work in works] for _ in range(runs)]
+    with tempfile.TemporaryDirectory() as compiled:
+        for work in works:  # so that no run compiles modules, which those of a wheel are
+            _run(work, path, compiled)
+        rounds = [[_run(work, path, compiled) for work in works] for _ in range(runs)]
     return [
         _measured(work, found) for work, found in zip(works, zip(*rounds, strict=True), strict=True)
     ]
@@ -127,7 +136,8 @@ def _measured(work: Work, found: Sequence[dict[str, Any]]) -> Measured:
         name: statistics.median(one["stages"][name] for one in found if name in one["stages"])
         for name in names
     }
-    return Measured(cpu, wall, added, found[0]["result"], stages)
+    requests = int(statistics.median(one["requests"] for one in found))
+    return Measured(cpu, wall, added, found[0]["result"], stages, requests)
 
 
 def checksum(lines: Iterable[str]) -> str:
@@ -142,9 +152,10 @@ def _name(work: Work) -> str:
     return f"{work.__module__}:{work.__qualname__}"
 
 
-def _run(work: Work, path: Path) -> dict[str, Any]:
+def _run(work: Work, path: Path, compiled: str) -> dict[str, Any]:
     command = [sys.executable, "-m", __name__, _name(work), str(path)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": compiled}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 
@@ -166,7 +177,7 @@ def _main(name: str, path: str) -> None:
     result = getattr(importlib.import_module(module), function)(watch, Path(path))
     found = {
         "seconds": watch.seconds, "wall": watch.wall, "added": watch.added, "stages": watch.stages,
-        "result": result,
+        "result": result, "requests": watch.requests,
     }  # fmt: skip
     sys.stdout.write(json.dumps(found) + "\n")
 

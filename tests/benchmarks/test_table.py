@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from tests.benchmarks.__main__ import collected
+from tests.benchmarks.tables import TABLES, put
 
 
 @pytest.mark.child
@@ -29,3 +30,10 @@ def test_a_line_has_both_times_of_both_sides_with_their_ranges() -> None:
 def test_the_large_cases_are_collected_from_every_module() -> None:
     large = [case for case in collected(True, "") if case.keys >= 10**7]
     assert {case.ours.__module__.rpartition(".")[2] for case in large} >= {"opening", "parquet"}
+
+
+def test_each_table_of_the_documentation_has_one_place_in_its_page() -> None:
+    for name, table in TABLES.items():
+        text = table.page.read_text()
+        assert f"<!-- end of {name} -->" in put(text, name, "| a table |")
+        assert "Measured 20" in text.partition(f"<!-- {name} -->")[2].partition("<!-- end")[0]

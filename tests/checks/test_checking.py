@@ -8,7 +8,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.checks.states import KeyState
-from refexplorer.refset.segments import EVALUATED_KEYS
+from refexplorer.refset.generated import EVALUATED_KEYS
 from tests.helpers.audits import files, many
 from tests.helpers.servers import RangeServer
 

@@ -176,7 +176,7 @@ def test_all_files_of_a_folder_must_be_there(tmp_path: Path) -> None:
     expected = '[files]\npatterns = ["data/*.nc"]'
     ran = check(tmp_path, document, expected)
     assert ran.status == 1
-    assert "1 of 2 files that fit 'data/*.nc' are not in the set: b.nc" in ran.out
+    assert "1 of 2 files that match 'data/*.nc' are not in the set: b.nc" in ran.out
     (tmp_path / "data" / "b.nc").unlink()
     assert check(tmp_path, document, expected).status == 0
     ran = check(tmp_path, document, '[files]\npatterns = ["none/*.nc"]')

@@ -90,7 +90,7 @@ def test_levels_that_are_not_there_or_of_another_size() -> None:
     layout[2]["asset"] = "r9"
     assert "names the level `r9`" in findings(document)["level-missing"]
     layout[2] = {"asset": "r1", "derived_from": "r7"}
-    assert "derived from `r7`, which is no level" in findings(document)["level-missing"]
+    assert "derived from `r7`, which is not a level" in findings(document)["level-missing"]
 
 
 @pytest.mark.parametrize(

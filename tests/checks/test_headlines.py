@@ -14,14 +14,13 @@ from refexplorer.checks.ledger import Ledger
 from refexplorer.checks.states import CHUNK_TERMS, FileState, LedgerState, ObjectState, Rank
 from refexplorer.checks.terms import CheckTerms
 from refexplorer.spec.codes import Severity
+from refexplorer.spec.findings import Finding
 
 S, F, O = LedgerState, FileState, ObjectState  # noqa: E741
 
 
-@dataclass
-class Fault:
-    code: str
-    severity: Severity = Severity.ERROR
+def fault(code: str, severity: Severity = Severity.ERROR) -> Finding:
+    return Finding(code, severity, "", "")
 
 
 @dataclass
@@ -32,7 +31,7 @@ class Case:
     chunks: dict[LedgerState, int] = field(default_factory=lambda: {S.PLACED: 4})
     files: dict[FileState, int] = field(default_factory=lambda: {F.READ: 2})
     objects: list[tuple[str, ObjectState]] = field(default_factory=lambda: [("sst", O.IN_SET)])
-    findings: list[Fault] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
 
 
 LEFT_OUT = [("sst", O.IN_SET), ("qc", O.LEFT_OUT)]
@@ -51,15 +50,15 @@ CASES = {
     ),
     "our own opening left it out": Case(
         "incomplete: its files have 1 variable that it lacks", 1,
-        objects=LEFT_OUT, findings=[Fault("left-out")],
+        objects=LEFT_OUT, findings=[fault("left-out")],
     ),
     "coordinate dropped": Case(
         "incomplete: its files have 1 variable that it lacks", 1,
-        objects=LACKING, findings=[Fault("lacking-object")],
+        objects=LACKING, findings=[fault("lacking-object")],
     ),
     "chunks lacking": Case(
         "incomplete: its files have 2 chunks that it lacks", 1,
-        chunks={S.PLACED: 2, S.LACKING: 2}, findings=[Fault("no-reference")],
+        chunks={S.PLACED: 2, S.LACKING: 2}, findings=[fault("no-reference")],
     ),
     "hole": Case("the same as its files; 1 chunk has no file", chunks={S.PLACED: 3, S.HOLE: 1}),
     "array of its own": Case(
@@ -67,23 +66,23 @@ CASES = {
     ),
     "wrong": Case(
         "differs from its files", 1,
-        chunks={S.PLACED: 3, S.WRONG_RANGE: 1}, findings=[Fault("offset")],
+        chunks={S.PLACED: 3, S.WRONG_RANGE: 1}, findings=[fault("offset")],
     ),
     "wrong and incomplete": Case(
         "differs from its files", 1, objects=LACKING,
-        findings=[Fault("units"), Fault("lacking-object")],
+        findings=[fault("units"), fault("lacking-object")],
     ),
     "other fill": Case(
         "differs from its files", 1,
-        chunks={S.PLACED: 3, S.OTHER_FILL: 1}, findings=[Fault("fill_value")],
+        chunks={S.PLACED: 3, S.OTHER_FILL: 1}, findings=[fault("fill_value")],
     ),
     "stale": Case(
         "is stale: 1 file changed", 1,
-        files={F.READ: 1, F.CHANGED: 1}, findings=[Fault("changed")],
+        files={F.READ: 1, F.CHANGED: 1}, findings=[fault("changed")],
     ),
-    "no root": Case("xarray cannot open it", 1, findings=[Fault("no-root")]),
+    "no root": Case("xarray cannot open it", 1, findings=[fault("no-root")]),
     "a file that may not be read": Case(
-        "not known: 1 file may not be read yet", 2,
+        "not known: 1 file is not allowed yet", 2,
         chunks={S.PLACED: 2, S.NOT_ALLOWED: 2}, files={F.READ: 1, F.NOT_ALLOWED: 1},
     ),
     "a library is missing": Case(
@@ -92,7 +91,7 @@ CASES = {
     ),
     "a finding wins over what is unknown": Case(
         "differs from its files", 1, chunks={S.PLACED: 2, S.NOT_ALLOWED: 1, S.WRONG_RANGE: 1},
-        files={F.READ: 1, F.NOT_ALLOWED: 1}, findings=[Fault("offset")],
+        files={F.READ: 1, F.NOT_ALLOWED: 1}, findings=[fault("offset")],
     ),
     "nobody looked": Case(
         "not known: 4 chunks were not compared", 2, chunks={S.UNTOUCHED: 4}
@@ -108,7 +107,7 @@ CASES = {
         "all values are its own: it refers to no file", chunks={S.OWN: 4}, files={}, objects=[]
     ),
     "warnings alone": Case(
-        "the same as its files", findings=[Fault("axis-gap", Severity.WARNING)]
+        "the same as its files", findings=[fault("axis-gap", Severity.WARNING)]
     ),
     "audit": Case(
         "all 4 ranges are inside their files; 1 chunk decodes", verb="audit",
@@ -133,16 +132,16 @@ CASES = {
     "targets that changed": Case(
         "is stale: 1 file changed", 1, verb="check --targets",
         chunks={S.INSIDE: 3}, files={F.ASKED: 1, F.CHANGED: 1}, objects=[],
-        findings=[Fault("changed")],
+        findings=[fault("changed")],
     ),
     "targets that changed, and more": Case(
         "has errors", 1, verb="check --targets", chunks={S.INSIDE: 3, S.PAST_END: 1},
         files={F.ASKED: 1, F.CHANGED: 1}, objects=[],
-        findings=[Fault("changed"), Fault("range-past-end")],
+        findings=[fault("changed"), fault("range-past-end")],
     ),
     "audit that finds": Case(
         "has errors", 1, verb="audit", chunks={S.PAST_END: 4}, files={F.ASKED: 2}, objects=[],
-        findings=[Fault("past-end")],
+        findings=[fault("past-end")],
     ),
     "check": Case(
         "no errors in the set itself; its files were not opened", verb="check",
@@ -150,7 +149,7 @@ CASES = {
     ),
     "check that finds": Case(
         "has errors", 1, verb="check", chunks={S.UNTOUCHED: 4}, files={}, objects=[],
-        findings=[Fault("bad-url")],
+        findings=[fault("bad-url")],
     ),
 }  # fmt: skip
 

@@ -147,7 +147,7 @@ def test_inline_data_that_is_no_chunk() -> None:
     source = document([1, 2, 3, 4], None, compressor={"id": "zlib"})
     assert found(source) == {}
     cut = source | {"x/0": source["x/0"][:-8]}
-    assert "`x/0` is no chunk of `x`" in found(cut)["undecodable-inline"]
+    assert "`x/0` is not a chunk of `x`" in found(cut)["undecodable-inline"]
     short = document([1, 2, 3], None, compressor={"id": "zlib"})
     assert "12" in found(short)["undecodable-inline"]
 

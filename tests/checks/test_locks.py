@@ -226,7 +226,7 @@ def test_what_is_no_lock_is_refused_in_a_sentence(source: Path, content: bytes) 
     other.write_bytes(content)
     ran = run("check", source, "--against", other)
     assert ran.status == 2
-    assert "is no lock; `refexplorer lock SET -o FILE` writes one" in ran.err
+    assert "is not a lock; `refexplorer lock SET -o FILE` writes one" in ran.err
     other.unlink()
     assert "cannot be read: no such file" in run("check", source, "--against", other).err
 

@@ -13,7 +13,7 @@ import pytest
 
 import refexplorer as rx
 from refexplorer.checks.look.targets import TARGETS
-from refexplorer.checks.report_html import ReportHtml, of_targets
+from refexplorer.checks.report_html import document, of_targets
 
 
 @pytest.fixture
@@ -67,9 +67,7 @@ def test_a_page_of_a_million_targets_is_small(source: Path) -> None:
     columns |= {"target": pa.array(names), "state": pa.array(state)}
     columns |= {name: pa.array(np.zeros(count, np.int64)) for name in ("past_end", "failed")}
     targets = pa.table(columns)
-    page = ReportHtml(
-        report.source, report.headline, report.summary, report.findings * 10_000, report.arrays,
-        report.counts,
-    ).document((), targets, of_targets(targets.slice(0, 50_000)))  # fmt: skip
+    report.findings *= 10_000
+    page = document(report, (), targets, of_targets(targets.slice(0, 50_000)))
     assert "50,000 files from 1990-01-01" in page  # bars are as many for any number of files
     assert len(page.encode()) < 200_000

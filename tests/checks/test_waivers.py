@@ -76,7 +76,7 @@ def test_a_report_is_judged_again_without_another_run(demo: Path) -> None:
     assert (accepted.status, accepted.findings) == (0, ())
     assert "accepted: " in accepted.headline.text
     assert report.status == 0
-    with pytest.raises(rx.RefexplorerError, match=r"is no code that a check has.*`missing-chunks`"):
+    with pytest.raises(rx.RefexplorerError, match=r"is not a code of a check.*`missing-chunks`"):
         report.judged(accept=["mising-chunks"])
     with pytest.raises(rx.RefexplorerError, match="error, warning or info"):
         report.judged("fatal")

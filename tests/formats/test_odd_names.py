@@ -64,7 +64,7 @@ def test_a_user_who_is_not_there_is_part_of_a_name() -> None:
 def test_a_pattern_that_begins_with_a_bracket_fits_files() -> None:
     for name in ("a.nc", "b.nc"):
         np.save(name, np.zeros(2))
-    with pytest.raises(rx.errors.SourceError, match=r"a\.nc.* is no data file|a\.nc"):
+    with pytest.raises(rx.errors.SourceError, match=r"a\.nc.* is not a data file|a\.nc"):
         rx.open_references("[ab].n*")
 
 

@@ -71,7 +71,7 @@ def test_what_is_near_and_does_not_serve_is_named() -> None:
     assert "lat has the dimensions time, j, i and lon time, j, i, where one or two of" in str(
         told.value
     )
-    assert "its grid_mapping crs is no array of this set" in str(told.value)
+    assert "its grid_mapping crs is not an array of this set" in str(told.value)
     with pytest.raises(NoPlaceError, match="lat is near it, but nothing is a longitude"):
         found({**lat, **array}, "v")
     crs = inline_array("crs", np.zeros(()), [])

@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from refexplorer.demo.lessons import LESSONS, STEPS
+
 FOLDER = Path(__file__).parents[2] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 LIVE = "application/vnd.jupyter.widget-view+json"
@@ -48,6 +50,16 @@ def _kind(output: Cell) -> str:
     return str(output.get("name", "result"))
 
 
+def lesson_text(cell: Cell) -> list[str] | None:
+    """Return the lines of a cell that shares its text with the page: it names lesson and field."""
+    name, _, field = cell["metadata"].get("lesson", "").partition(".")
+    if not name:
+        return None
+    lines = LESSONS[name].steps[STEPS[field]].splitlines()
+    quoted = [f"> {line}".rstrip() for line in lines] if field == "letter" else lines
+    return "\n".join(quoted).splitlines(keepends=True)
+
+
 def execute(path: Path, folder: Path, python: str = sys.executable) -> Notebook:
     """Run all cells in a new kernel of an environment, without the user's settings.
 
@@ -74,7 +86,7 @@ def cleaned(notebook: Notebook) -> Notebook:
     cells = [
         {**cell, "metadata": {}, "outputs": _joined(cell["outputs"])}
         if cell["cell_type"] == "code"
-        else cell
+        else {**cell, "source": lesson_text(cell) or cell["source"]}
         for cell in notebook["cells"]
     ]
     return {**notebook, "cells": cells, "metadata": _METADATA}

@@ -12,7 +12,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from tests.notebooks.running import FOLDER, code_cells, read
+from refexplorer.demo.lessons import LESSONS, STEPS
+from tests.notebooks.running import FOLDER, code_cells, lesson_text, read
 
 pytest.importorskip("icechunk")
 pytest.importorskip("virtualizarr")
@@ -70,9 +71,17 @@ pytestmark = [
 ]
 
 
-def test_there_are_six() -> None:
-    found = sorted(path.stem for path in FOLDER.glob("lesson_*.ipynb"))
-    assert found == [*CLAIMS, "lesson_6_slow_map"]
+def test_each_has_the_text_that_the_page_shows() -> None:
+    found = sorted(FOLDER.glob("lesson_*.ipynb"))
+    assert [path.stem for path in found] == [*CLAIMS, "lesson_6_slow_map"]
+    for path, (name, lesson) in zip(found, LESSONS.items(), strict=True):
+        cells = read(path)["cells"]
+        assert "".join(cells[0]["source"]).startswith(f"# {lesson.title}\n")
+        shared = [cell["metadata"]["lesson"] for cell in cells if "lesson" in cell["metadata"]]
+        assert shared == [f"{name}.{field}" for field in STEPS]
+        for cell in cells:
+            told = lesson_text(cell)
+            assert told in (None, cell["source"]), "run `python -m tests.notebooks.save`"
 
 
 @pytest.mark.parametrize("name", CLAIMS)
@@ -82,6 +91,9 @@ def test_a_value_is_wrong_the_fault_is_found_and_the_value_is_right(name: str, r
     assert not np.isclose(wrong, truth)
     assert claim.codes <= names["codes"]
     assert np.isclose(right, truth, atol=1e-4)
+    said = list(LESSONS.values())[[*CLAIMS].index(name)].steps["Other tools"]
+    assert f"{truth:.2f}" in said
+    assert np.isnan(wrong) or f"{wrong:.2f}" in said
     tools = names["tools"]
     assert [*tools] == TOOLS
     for tool, value in tools.items():

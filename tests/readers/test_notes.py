@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import refexplorer as rx
-from refexplorer.formats import forms
+from refexplorer.formats import source
 from refexplorer.readers.features import FSSPEC, JINJA
 from tests.cases import Case, conformance
 
@@ -199,8 +199,8 @@ def test_what_is_noted_for_another_reason_hides_no_difference(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if is_large:
-        monkeypatch.setattr(forms, "LARGE", 1)
-        monkeypatch.setattr(forms, "LONG", 1)
+        monkeypatch.setattr(source, "LARGE", 1)
+        monkeypatch.setattr(source, "LONG", 1)
     document = {"version": 1, "templates": templates, "refs": refs}
     found = {
         (one.code, one.pointer) for one in rx.open_references(json.dumps(document)).diagnostics

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import refexplorer as rx
+from refexplorer.refset.generated import Generated, generated_tables
 from refexplorer.refset.opened_set import internals
-from refexplorer.refset.segments import Generated, generated_tables
 from refexplorer.spec.findings import Findings
 from refexplorer.spec.gen.parsing import KeyCheckBudget, check_keys
 from tests.helpers.expanding import expanded

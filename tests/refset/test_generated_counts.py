@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import refexplorer as rx
 from refexplorer.refset.arrays import count_by_arithmetic
+from refexplorer.refset.generated import Generated
 from refexplorer.refset.opened_set import internals
-from refexplorer.refset.segments import Generated
 
 
 def opened(

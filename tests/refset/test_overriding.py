@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import refexplorer as rx
+from refexplorer.refset.generated import OverrideLimits
 from refexplorer.refset.opened_set import OpenedSet, internals, open_document
-from refexplorer.refset.overriding import OverrideLimits
 from refexplorer.spec.document import read_document
 from refexplorer.spec.findings import Findings
 from tests.helpers.expanding import expanded

@@ -13,7 +13,7 @@ from unittest.mock import patch
 import pytest
 
 import refexplorer as rx
-from refexplorer.formats import forms
+from refexplorer.formats import source
 from refexplorer.spec.codes import CODES, RULES, FindingCode, Severity, codes_of
 from refexplorer.spec.findings import SHOWN_PER_CODE, Findings, pointer
 from tests.docs.diagnostics import diagnostics_page
@@ -57,7 +57,7 @@ def test_the_example_of_a_code_shows_it_in_a_large_set(code: str, protocol: str)
     is_v1 = document.get("version") == 1
     refs = {**plain, **(document.get("refs", {}) if is_v1 else document), **last}
     text = json.dumps({**document, "refs": refs} if is_v1 else refs)
-    with patch.multiple(forms, LARGE=1, LONG=1):
+    with patch.multiple(source, LARGE=1, LONG=1):
         found = {found.code for found in rx.open_references(text).diagnostics}
     assert code in found, "extend `ODD_KEY` or `ODD_URL`"
 

@@ -170,3 +170,25 @@ def test_a_chunk_is_read_in_both_sets(panel_page: PanelPage, page: Page) -> None
     pictures.last.hover()
     expect(panel).to_contain_text(re.compile(r"before [\d.]+ \w+, after [\d.]+ \w+, difference 0"))
     assert violations(page) == []
+
+
+def test_both_pictures_with_a_line_between_them(panel_page: PanelPage, page: Page) -> None:
+    page.set_viewport_size({"width": 1200, "height": 900})
+    page.goto(f"{panel_page.url}?source=demo/sst.v1.json&key=sst&other=demo/sst.v0.json")
+    # a narrow tree shows its keys whole, and what changed
+    key = page.get_by_role("treegrid").locator(".array-row b", has_text=re.compile("^sst$"))
+    expect(key).to_be_visible()
+    assert key.evaluate("name => name.scrollWidth <= name.clientWidth")
+    page.get_by_role("button", name="Both pictures").click()
+    panel = looked_at(page, "Side by side")
+    expect(panel.get_by_role("application")).to_have_count(3)  # read without a question
+    expect(panel.get_by_role("group", name="Left part").get_by_label("Set")).to_have_value("other")
+    panel.get_by_role("button", name="Swipe").click()
+    right = panel.locator(".swipe-over")
+    before = right.evaluate("part => getComputedStyle(part).clipPath")
+    panel.get_by_role("slider", name="Line between both parts").press("Home")
+    assert right.evaluate("part => getComputedStyle(part).clipPath") != before
+    expect(panel.get_by_role("application", name=re.compile("^Difference"))).to_be_visible()
+    panel.get_by_role("application", name=re.compile("^Left")).hover()
+    expect(panel.get_by_role("status").filter(has_text="right")).to_contain_text("difference 0")
+    assert violations(page) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -98,8 +99,17 @@ def test_the_set_is_compared_with_its_files(broken: Locator) -> None:
     expect(broken.get_by_text("Not compared: ")).to_be_visible()
     lab = broken.page.locator(".jp-OutputArea-output").count()
     assert violations(broken.page, within=".jp-OutputArea-output" if lab else None) == []
-    found.get_by_title("Show the array").first.click()
-    expect(details(broken, "Key")).to_be_visible()
+    expect(about).not_to_contain_text("Not checked yet.")  # its files were read
+    verdict = broken.get_by_role("status", name="Verdict")
+    expect(verdict).to_contain_text(re.compile(r"Compared at \d\d:\d\d\."))
+    first = found.get_by_title("Show the key").first
+    key = first.inner_text()
+    verdict.get_by_role("button", name="Show").click()
+    about = details(broken, "Key")
+    expect(about.get_by_role("heading", name=key, exact=True)).to_be_visible()
+    expect(about).to_contain_text(re.compile("checked✕"))
+    row = broken.get_by_role("treegrid").locator("[aria-selected=true]")
+    expect(row).to_contain_text(key.rpartition("/")[2])
 
 
 def test_repairing_shows_what_would_change_first(
@@ -140,7 +150,7 @@ def test_trouble_is_seen_in_the_tree_and_can_be_all_of_it(broken: Locator) -> No
     sst = tree.get_by_role("row").filter(has=broken.page.get_by_role("gridcell", name="sst"))
     expect(sst).to_contain_text("4 chunks rejected, ")
     expect(sst).to_contain_text("1 chunk without a reference")
-    expect(sst).to_contain_text("2 chunks sharing bytes with another reference")
+    expect(sst).to_contain_text("2 chunks that share bytes with another reference")
     broken.get_by_role("button", name="Problems only").click()
     expect(tree).to_have_attribute("aria-rowcount", "3")  # with that of the headings
     sst.click()

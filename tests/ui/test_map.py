@@ -26,10 +26,10 @@ def test_from_a_place_to_its_chunk_and_from_a_pixel_to_its_value(explorer: Locat
     before = picture.locator("canvas").evaluate(PAINTED)
     assert before > 4  # coastlines, graticule, chunks
 
-    panel.get_by_label("Chunks").select_option("file")
+    panel.get_by_role("combobox", name="Chunks").select_option("file")
     # the times of the demo lie in three files, and a footprint stands for all of them
     expect(panel.get_by_role("list", name="Legend")).to_have_text("several files")
-    panel.get_by_label("Chunks").select_option("state")
+    panel.get_by_role("combobox", name="Chunks").select_option("state")
 
     panel.get_by_label("Place: latitude and longitude").fill("20N 60W")
     explorer.page.keyboard.press("Enter")
@@ -39,7 +39,7 @@ def test_from_a_place_to_its_chunk_and_from_a_pixel_to_its_value(explorer: Locat
     explorer.page.keyboard.press("Enter")
     expect(panel.get_by_role("alert")).to_contain_text("write latitude and longitude")
 
-    panel.get_by_label("Chunks").select_option("outline")
+    panel.get_by_role("combobox", name="Chunks").select_option("outline")
     expect(panel.get_by_role("img", name=re.compile("^Colours of"))).to_be_visible()
     assert picture.locator("canvas").evaluate(PAINTED) > before
 
@@ -84,3 +84,18 @@ def test_the_page_keeps_its_view_in_the_address(panel_page: PanelPage, page: Pag
     page.wait_for_function(
         f"canvas => ({PAINTED})(canvas) > 4", arg=picture.locator("canvas").element_handle()
     )
+
+
+def test_the_map_says_which_day_it_shows(panel_page: PanelPage, page: Page) -> None:
+    page.goto(f"{panel_page.url}?source=demo/sst.v1.json&view=map&key=sst")
+    panel = looked_at(page, "Map")
+    expect(panel.get_by_role("img", name=re.compile("^Colours of"))).to_be_visible()
+    slider = panel.get_by_role("slider", name="time: index")
+    expect(panel.get_by_text("2025-07-03", exact=True)).to_be_visible()
+    slider.press("ArrowRight")
+    slider.press("ArrowRight")
+    expect(panel.get_by_text("2025-07-13", exact=True)).to_be_visible()
+    expect(panel).to_contain_text("Drawn: sst[2, :, :]")
+    expect(page.locator("footer code")).to_have_text("refs.to_zarr()['sst'][2, :, :]")
+    show(page, "Values")  # what can be copied is what is seen, on the picture, too
+    expect(page.locator("footer code")).to_have_text("refs.to_zarr()['sst'][2, :, :]")

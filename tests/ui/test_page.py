@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, FilePayload, Page, expect
 
 from refexplorer import demo
+from refexplorer.demo.lessons import LESSONS, paragraphs
 from tests.helpers.browsing import choose, looked_at, open_on_page, row, show, start
 from tests.helpers.hosts import PanelPage, running_page
 from tests.helpers.servers import range_server
@@ -56,6 +57,25 @@ def test_start_screen_offers_every_set(panel_page: PanelPage, page: Page) -> Non
     for title in demo.sets():
         expect(page.get_by_role("link", name=title)).to_be_visible()
     expect(page.get_by_text("The page is not here yet")).to_have_count(0)
+
+
+def test_a_lesson_is_read_step_by_step(panel_page: PanelPage, page: Page) -> None:
+    first, second = list(LESSONS.values())[:2]
+    page.goto(panel_page.url)
+    page.get_by_role("link", name=first.title).click()
+    lesson = page.get_by_role("group", name=first.title)
+    titles = list(first.steps)
+    for title, following in zip(titles, [*titles[1:], "Next lesson"], strict=True):
+        expect(lesson.get_by_role("heading", name=title)).to_be_visible()
+        expect(lesson).to_contain_text(re.sub("[`*]", "", paragraphs(first.steps[title])[-1]))
+        for hidden in titles[titles.index(title) + 1 :]:
+            expect(lesson.get_by_role("heading", name=hidden)).to_have_count(0)
+        lesson.get_by_role("button", name=following, exact=True).click()
+    expect(page.get_by_role("group", name=second.title)).to_contain_text("1 of 6")
+    page.get_by_role("button", name="Exercises").click()
+    expect(page.get_by_role("group", name=second.title)).to_be_hidden()
+    open_on_page(page, panel_page.url, "The same with templates")
+    expect(page.get_by_role("group", name=second.title)).to_have_count(0)
 
 
 def test_from_one_set_to_another(panel_page: PanelPage, page: Page) -> None:

@@ -227,6 +227,6 @@ def test_a_filter_that_no_codec_decodes_is_told(tmp_path: Path) -> None:
     refs |= {f"x/{c.chunk_offset[0] // 10}": [str(path), c.byte_offset, c.size] for c in chunks}
     found = rx.repair(refs, allow=[str(tmp_path)])
     assert [each.code for each in found.left] == ["filters"]
-    assert any("no codec that is installed here decodes the filter scaleoffset" in n
+    assert any("no installed codec decodes the filter scaleoffset" in n
                for n in found.notes)  # fmt: skip
     assert found.difference.total == 0

@@ -51,9 +51,9 @@ _UNKNOWN = "?"
 
 @dataclass(frozen=True)
 class Advice:
-    """What reading a set costs, and what would make it cheaper.
+    """The cost of reading a set, and how to reduce it.
 
-    Nothing was read for it.
+    No file was read for it.
 
     Attributes
     ----------
@@ -62,15 +62,15 @@ class Advice:
     place
         The connection that times are computed for.
     opening
-        What `xarray.open_dataset` of each group costs.
+        The cost of `xarray.open_dataset` for each group.
     accesses
-        What accesses to each array cost.
+        The cost of accesses to each array.
     findings
-        What would be cheaper, by the seconds gained; where they are not known, at the end.
+        How to reduce the cost, sorted by the seconds gained; unknown gains are at the end.
     bounds
-        What the layout of the files does not allow to be cheaper, the most requests first.
+        Limits of the file layout, the most requests first.
     notes
-        What was not looked at, or costs nothing.
+        What was not examined, or costs nothing.
     """
 
     name: str
@@ -83,11 +83,11 @@ class Advice:
 
     @property
     def readers(self) -> dict[str, str]:
-        """The readers whose requests are told apart, and whose reads are like that."""
+        """The readers whose requests differ, and which libraries read like each."""
         return {rules.name: rules.description for rules in READERS}
 
     def to_dict(self) -> dict[str, object]:
-        """Return everything as JSON takes it; what is not known is None."""
+        """Return everything as JSON values; unknown values are None."""
         facts = asdict(self)
         return {"source": facts.pop("name"), **facts, "readers": self.readers}
 
@@ -112,7 +112,7 @@ class Advice:
         """Return the lists that are not empty by their titles, the first lines of each."""
         lists: dict[str, tuple[object, ...]] = {
             "What would be cheaper": self.findings,
-            "What the layout of the files does not allow": self.bounds,
+            "Limits of the file layout": self.bounds,
         }
         return {
             title: [*map(str, found[:_SHOWN])]
@@ -277,7 +277,7 @@ def _notes(
             "There is no consolidated metadata. The set holds the metadata itself, so that "
             "costs no request."
         )
-    yield "Times are of transport alone, by a model; decoding is not in them."
+    yield "Times are of transport only, from a model; decoding is not included."
 
 
 def _document_size(source: Source) -> int | None:

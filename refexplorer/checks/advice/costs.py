@@ -23,9 +23,9 @@ from refexplorer.core.text import counted
 from refexplorer.io.decode.sizes import place_count
 from refexplorer.io.reading.selection import places_along
 from refexplorer.refset.chunk_grid import ChunkColumns, ChunkReferences, chunk_counts
+from refexplorer.refset.generated import Generated
 from refexplorer.refset.numbered_segment import Records, SegmentPart
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.segments import Generated
 from refexplorer.spec.chunk_axes import ChunkAxis
 from refexplorer.spec.references import prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -112,7 +112,7 @@ def _places_of_chunks(places: range, axis: ChunkAxis, numbers: np.ndarray) -> np
 
 
 def is_countable(array: ArrayMeta) -> bool:
-    """Say whether the values of an array's chunks can be counted in columns."""
+    """Return whether the values of an array's chunks can be counted in columns."""
     return max(array.shape, default=0) < _COUNTED and math.prod(array.chunks) < _COUNTED
 
 
@@ -157,7 +157,7 @@ def _index_text(part: int | slice) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AccessCost:
-    """What one access costs; None is not known, and `unknown` says why.
+    """The cost of one access; None if it is not known, and `unknown` says why.
 
     Attributes
     ----------
@@ -165,22 +165,22 @@ class AccessCost:
         ``"open"``, ``"one map"``, ``"one time series"``, ``"all of it"`` or ``"as given"``; where
         the first dimension is not time, ``"one slice"`` and ``"along the first dimension"``.
     path
-        Of the array, or of the group that is opened.
+        The array, or the group that is opened.
     selection
-        As it is written in Python.
+        The part, written as in Python.
     chunks
         Chunks that are read from targets.
     held, absent, rejected
-        Chunks that the set holds itself, that have no reference, and whose reference cannot be
-        used: they cost no request.
+        Chunks that are inline, that have no reference, and whose reference cannot be
+        used: they need no request.
     files
         Targets that are read.
     least_requests, least_bytes
-        No merging takes fewer requests than one for each file; and a chunk is read whole.
+        Lower limits: one request for each file; a chunk is read whole.
     decoded
         Bytes of the chunks when they are decoded.
     used
-        Bytes of the values that were asked for, of those chunks.
+        Bytes of the values that were requested, of those chunks.
     readers
         The cost with each reader.
     unknown
@@ -222,7 +222,7 @@ class ArrayCosts:
         """Whether all chunks with a reference are byte ranges of uncompressed, whole chunks."""
         grid = ChunkReferences(opened, array)
         if not is_countable(array):
-            why = "the array or a chunk has more values than are counted"
+            why = "the array or a chunk has too many values to count"
             self.costs = [_unknown_cost(name, part, why) for name, part in parts]
         elif not grid.complete:
             length = _length_by_arithmetic(opened, array)
@@ -257,7 +257,7 @@ class ArrayCosts:
         return [each.cost(name) for each, (name, _) in zip(running, parts, strict=True)]
 
     def _is_alike(self, chunks: ChunkColumns) -> bool:
-        """Say whether some chunks are byte ranges of uncompressed, whole chunks."""
+        """Return whether some chunks are byte ranges of uncompressed, whole chunks."""
         if (size := self.array.encoded_size) is None:
             return False
         return bool((chunks.offsets >= 0).all()) and bool((chunks.lengths == size).all())
@@ -308,7 +308,7 @@ class _RunningAccess:
             why = f"values of data type {part.array.dtype} vary in size"
             cost = replace(cost, unknown=(*cost.unknown, why))
         if self._is_partial:
-            why = "of shards some inner chunks are read; only the shards say where they are"
+            why = "only parts of its shards are read, and only the shards say where these are"
             unread = tuple(ReaderCost(each.name) for each in READERS)
             cost = replace(
                 cost, least_requests=None, least_bytes=None, decoded=None, readers=unread,
@@ -366,7 +366,7 @@ def _length_by_arithmetic(opened: OpenedSet, array: ArrayMeta) -> int | str:
     if len(segments) != 1 or len(rows) or not isinstance(segments[0], Generated):
         return "several parts of the set generate its chunks, too many to evaluate"
     if opened.arrays.present(array) != array.chunk_count:
-        return "which of its generated chunks there are is not known without evaluating them"
+        return "its generated chunks are not known without evaluating them"
     length = segments[0].item.length
     if length is None or not length.literal:
         return "the lengths of its generated chunks vary, and there are too many to evaluate"
@@ -503,5 +503,5 @@ def metadata_elsewhere(opened: OpenedSet) -> int:
 
 
 def has_consolidated(opened: OpenedSet, group: str) -> bool:
-    """Say whether a group of Zarr v2 has consolidated metadata."""
+    """Return whether a group of Zarr v2 has consolidated metadata."""
     return f"{prefix(group)}.zmetadata" in opened.table.metadata

@@ -55,7 +55,7 @@ class Connection:
     Attributes
     ----------
     name
-        What it is called.
+        Its name.
     latency
         Seconds from a request to its first byte.
     stream
@@ -63,7 +63,7 @@ class Connection:
     bandwidth
         Bytes a second of all requests together.
     concurrency
-        Requests that the place answers at a time; None leaves it to the reader.
+        Concurrent requests that the place allows; None leaves it to the reader.
     """
 
     name: str
@@ -165,7 +165,7 @@ class Reads:
 
 
 def _begins(column: np.ndarray) -> np.ndarray:
-    """Say where another value begins than the one before, shape ``(n,)`` bool."""
+    """Return where another value begins than the one before, shape ``(n,)`` bool."""
     is_new = np.ones(len(column), np.bool_)
     is_new[1:] = column[1:] != column[:-1]
     return is_new
@@ -218,21 +218,21 @@ class OutOfOrderError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ReaderCost:
-    """What one reader asks for; None is not known.
+    """The requests of one reader; None is not known.
 
     Attributes
     ----------
     reader
         Its name; `Advice.readers` says what it is.
     requests
-        Reads of targets, after its merging.
+        Requests after merging.
     bytes, smallest, largest
-        Bytes that come, gaps among them, and those of single requests.
+        Bytes received, including gaps, and those of the smallest and largest request.
     seconds
-        By the model of the place: transport alone, without decoding.
+        From the model of the place: transport only, without decoding.
     reads
-        Of each read, which follow each other: its requests, their bytes, and those of the largest.
-        None where they are many.
+        For each successive read: its requests, their bytes, and those of the largest.
+        None if there are too many.
     """
 
     reader: str
@@ -308,7 +308,7 @@ class RunningReads:
 
 
 def _last_request(columns: tuple[np.ndarray, ...]) -> np.ndarray:
-    """Say which ranges of one file the last request has; all where it cannot be cut off."""
+    """Return which ranges of one file the last request has; all where it cannot be cut off."""
     _, offsets, lengths = columns
     starts, _ = Reads(*columns).requests(OURS)
     if len(starts) and not (offsets < 0).any():

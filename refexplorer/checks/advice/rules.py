@@ -16,7 +16,7 @@ from refexplorer.spec.zarr_metadata import ArrayMeta
 @masks_repr
 @dataclass(frozen=True, slots=True)
 class AdviceFinding:
-    """A change and what it would gain; None is not known.
+    """A change and its gain; None if it is not known.
 
     Attributes
     ----------
@@ -24,15 +24,15 @@ class AdviceFinding:
         ``"inline-coordinates"``, ``"subchunk"``, ``"asked-apart"``, ``"few-at-a-time"``,
         ``"small-chunks"``, ``"large-chunks"``, ``"groups-apart"`` or ``"json-to-parquet"``.
     path
-        The array or group that is concerned; None for the whole set.
+        The array or group; None for the whole set.
     access
         Which access becomes cheaper.
     message, remedy
-        What was found, and the command or function that changes it.
+        The finding, and the command or function that changes it.
     requests, requests_after, bytes, bytes_after
         Before and after, with the reader ``"zarr"``.
     seconds_gained
-        By the model of the place.
+        From the model of the place.
     """
 
     code: str
@@ -52,24 +52,24 @@ class AdviceFinding:
 
 @dataclass(frozen=True, slots=True)
 class LayoutBound:
-    """What the layout of the files allows, and what a copy in other chunks would; None is unknown.
+    """The lowest cost with this file layout, and with a copy in other chunks; None is unknown.
 
     Attributes
     ----------
     path, access
-        The array, and what is asked of it.
+        The array, and the access.
     requests, bytes
-        Today, with the reader ``"zarr"``.
+        With the present layout and the reader ``"zarr"``.
     least_requests, least_bytes
         One request for each file, and the bytes of the chunks, each of which is read whole.
     copy_requests
-        Of a copy whose chunks have the same size and hold the values of this access together.
+        With a copy whose chunks have the same size and are shaped for this access.
     copy_bytes
-        Decoded bytes of the array, which writing the copy takes.
+        Decoded bytes of the array, which have to be read to write the copy.
     copy_seconds
-        To read all of the array and to write it without compression to the same place.
+        Time to read the whole array and write it uncompressed to the same place.
     seconds_gained
-        Of each access, once the copy is there.
+        Gain for each access, once the copy exists.
     """
 
     path: str
@@ -165,7 +165,7 @@ def inline_coordinates(
 
 
 def _inlining_text(arrays: Sequence[ArrayMeta], coordinates: Sequence[str]) -> str:
-    """Say how others bring coordinates into a set; kerchunk's function is for Zarr v2 alone."""
+    """Return how others bring coordinates into a set; kerchunk's function is for Zarr v2 alone."""
     names = [path.rpartition("/")[2] for path in coordinates]
     dotted = [path.replace("/", ".") for path in coordinates]
     loaded = f"VirtualiZarr, when the set is made: loadable_variables={names!r}"
@@ -200,7 +200,7 @@ def subchunk(
 
 
 def asked_apart(cost: AccessCost) -> Iterator[AdviceFinding]:
-    """Find ranges that lie next to each other in their file and are asked for one by one."""
+    """Find ranges that are next to each other in their file and are asked for one by one."""
     now, merged = cost.reader(ZARR), cost.reader(OURS)
     if not now.requests or not now.seconds or not merged.requests or not merged.seconds:
         return
@@ -279,7 +279,7 @@ def _copy_code_text(cost: AccessCost) -> str:
 
 
 def _copy_text(full: AccessCost, place: Connection) -> str:
-    """Say what a copy of an array takes, or nothing where that is not known."""
+    """Return what a copy of an array takes, or nothing where that is not known."""
     seconds = copy_seconds(full, place)
     return "" if seconds is None else f" Writing a copy takes about {seconds:.2g} s."
 

@@ -31,7 +31,7 @@ _SINCE = re.compile(
 
 
 def is_time(units: object) -> bool:
-    """Say whether units are those of a time coordinate, such as ``"days since 2000-01-01"``."""
+    """Return whether units are those of a time coordinate, such as ``"days since 2000-01-01"``."""
     return isinstance(units, str) and " since " in units
 
 
@@ -42,7 +42,7 @@ def calendar_of(attribute: AttributeOf) -> str:
 
 
 def same_times(one: AttributeOf, other: AttributeOf) -> bool:
-    """Say whether the numbers of two time coordinates mean the same."""
+    """Return whether the numbers of two time coordinates mean the same."""
     units = [" ".join(str(each("units")).lower().split()) for each in (one, other)]
     if calendar_of(one) != calendar_of(other):
         return False

@@ -149,7 +149,7 @@ class FileComparison:
         return (native, found) if all(0 <= s.start < s.stop for s in found) else None
 
     def _has_inside(self, path: str) -> bool:
-        """Say whether references of chunks in the grid of an array lead to the file."""
+        """Return whether references of chunks in the grid of an array lead to the file."""
         return path in self._references and bool((self._references[path].numbers >= 0).any())
 
     def _remake(self, path: str, record: Record) -> None:
@@ -229,7 +229,7 @@ class FileComparison:
             yield wrong("other-array", rows, said_of)
 
     def _is_of_another(self, path: str, name: str) -> bool:
-        """Say whether a file of Zarr, which is a chunk, is one of another array of the set."""
+        """Return whether a file of Zarr, which is a chunk, is one of another array of the set."""
         if self._matched.filed.form != ZARR:
             return False
         mine, theirs = (each.rpartition("/")[2] for each in (path, name))

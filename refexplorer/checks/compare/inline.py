@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 INLINE_ELEMENTS = 2**21
 """Elements of one array that are held; of all twice as many, since they go along with each part."""
 _RELATIVE, _NEAR_ZERO = 1e-6, 1e-12
-"""How much values may differ that were decoded and encoded anew: a single has 24 bits."""
+"""How much values may differ that were decoded and encoded again: a single has 24 bits."""
 _TIME_NEAR = 1e3
 """Microseconds that times may differ: a double of days since 1900 has some tens."""
 
@@ -248,7 +248,7 @@ def compare_inline(
     found = found._replace(differs=found.differs & known)
     if found.differs.any():
         record.findings.append(_values_difference(ours, native, held, lie, origin, found))
-        # of values that were encoded anew the packing may differ, and mean the same
+        # of values that were encoded again the packing may differ, and mean the same
         record.findings += packing_differences(ours, native)
     return True
 

@@ -86,7 +86,7 @@ def told(mine: SetArray, held: InlineArray, name: str) -> np.ndarray | None:
 
 
 def is_same(ours: Any, theirs: float) -> Any:
-    """Say whether values of coordinates are the same."""
+    """Return whether values of coordinates are the same."""
     return np.abs(ours - theirs) <= 1e-6 * max(abs(theirs), 1)
 
 
@@ -220,7 +220,7 @@ class MessageComparison:
     def _wanted(self, ours: SetArray) -> tuple[dict[int, int], str | None]:
         """Return the messages of an array by the chunks that they belong to, or why not."""
         if codec_of(ours).get("var") in GRID:
-            return {}, "any message has the coordinates of its grid"
+            return {}, "every message has the coordinates of its grid"
         if name_of(ours) is None:
             return {}, "it is not known which messages belong to it"
         coordinates = {}

@@ -135,7 +135,7 @@ def _same_settings(codec: str, ours: Mapping[str, Any], theirs: Mapping[str, Any
 
 
 def _is_of_tiff(names: tuple[str, ...]) -> bool:
-    """Say whether names are the letters that tifffile gives axes: the file has none."""
+    """Return whether names are the letters that tifffile gives axes: the file has none."""
     return all(name[:1].isupper() and not name[1:].strip("0123456789") for name in names)
 
 
@@ -155,7 +155,7 @@ def _names(filters: tuple[FileFilter, ...]) -> str:
 
 
 def is_filled_alike(ours: SetArray, native: FileArray, is_read: bool = False) -> bool:
-    """Tell whether chunks that were never written read as the same value.
+    """Return whether chunks that were never written read as the same value.
 
     Null is any value, but where there are such chunks (`is_read`), which Zarr reads as zeros.
     """
@@ -169,7 +169,7 @@ def is_filled_alike(ours: SetArray, native: FileArray, is_read: bool = False) ->
 
 
 def same_value(one: Any, other: Any, dtype: np.dtype[Any] | None = None) -> bool:
-    """Say whether two values of metadata are equal: as numbers of the data type, NaN to NaN."""
+    """Return whether two values of metadata are equal: as numbers of the data type, NaN to NaN."""
     if one is None or other is None:
         return one is other
     if isinstance(one, str) or isinstance(other, str):
@@ -202,7 +202,7 @@ def packing_differences(ours: SetArray, native: FileArray) -> Iterator[FileDiffe
 
 
 def _is_unsigned(attribute: Any, dtype: np.dtype[Any]) -> bool:
-    """Say whether integers are read as unsigned ones, as xarray does by netCDF's attribute."""
+    """Return whether integers are read as unsigned ones, as xarray does by netCDF's attribute."""
     text = "" if attribute is None else str(attribute).lower()
     return text == "true" if text in ("true", "false") else dtype.kind == "u"
 
@@ -245,7 +245,7 @@ def _plain(value: Any) -> Any:
 
 
 def _is_nan(value: Any) -> bool:
-    """Say whether a mark is NaN, which is missing anyway."""
+    """Return whether a mark is NaN, which is missing anyway."""
     return isinstance(value, float | np.floating) and math.isnan(value)
 
 

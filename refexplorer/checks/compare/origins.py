@@ -1,4 +1,4 @@
-"""Where the arrays of a file lie in those of the set, and what references to them should be."""
+"""Where the arrays of a file are in those of the set, and what references to them should be."""
 
 from __future__ import annotations
 
@@ -103,26 +103,20 @@ class Origins:
         return found
 
     def knows_values(self, dimension: SetDimension) -> bool:
-        """Say whether the set holds a coordinate of which the file has a part."""
-        path = prefix(dimension[0]) + dimension[1]
-        held, native = self._matched.held.arrays.get(path), self._matched.native(path)
-        if held is None or native is None or len(native.shape) != 1:
+        """Return whether the set holds a coordinate of which the file has a part."""
+        sides = self._sides(dimension)
+        if sides is None or sides[0].meta.dimensions != (dimension[1],):
             return False
-        is_own = self._matched.arrays[path].meta.dimensions == (dimension[1],)
-        filed = self._matched.whole(native) if is_own else None
-        return filed is not None and 0 < filed.size < held.values.size
+        return 0 < sides[3].size < sides[1].size
 
     def start_by_values(self, dimension: SetDimension) -> int | None:
         """Return the only place where the coordinate that the set holds has the file's values."""
-        path = prefix(dimension[0]) + dimension[1]
-        matched = self._matched
-        ours, native, held = matched.arrays[path], matched.native(path), matched.held.arrays[path]
-        filed = None if native is None else matched.whole(native)
-        if native is None or filed is None:
+        if (sides := self._sides(dimension)) is None:
             return None
-        first = np.full(held.values.shape, filed[0])
+        ours, held, native, filed = sides
+        first = np.full(held.shape, filed[0])
         try:
-            same = ~compared(ours, held.values, native, first, marked(ours, native)).differs
+            same = ~compared(ours, held, native, first, marked(ours, native)).differs
         except Unread:
             return None
         starts = np.flatnonzero(same)[:_CANDIDATES].tolist()
@@ -130,21 +124,28 @@ class Origins:
         return starts[0] if len(starts) == 1 else None
 
     def _holds(self, dimension: SetDimension, start: int) -> bool:
-        """Say whether the coordinate that the set holds begins there as in the file."""
-        matched = self._matched
-        path = prefix(dimension[0]) + dimension[1]
-        held, native = matched.held.arrays.get(path), matched.native(path)
-        if held is None or native is None or len(native.shape) != 1 or held.values.ndim != 1:
+        """Return whether the coordinate that the set holds begins there as in the file."""
+        if (sides := self._sides(dimension)) is None:
             return False
-        mine = held.values[start : start + native.shape[0]]
-        filed = matched.whole(native)
-        if filed is None or mine.shape != filed.shape:
+        ours, held, native, filed = sides
+        mine = held[start : start + len(filed)]
+        if mine.shape != filed.shape:
             return False
-        ours = matched.arrays[path]
         try:
             return not compared(ours, mine, native, filed, marked(ours, native)).differs.any()
         except Unread:
             return False
+
+    def _sides(
+        self, dimension: SetDimension
+    ) -> tuple[SetArray, np.ndarray, FileArray, np.ndarray] | None:
+        """Return the coordinate of the set with its values, and that of the file, of one axis."""
+        path, matched = prefix(dimension[0]) + dimension[1], self._matched
+        held, native = matched.held.arrays.get(path), matched.native(path)
+        if held is None or native is None or len(native.shape) != 1 or held.values.ndim != 1:
+            return None
+        filed = matched.whole(native)
+        return None if filed is None else (matched.arrays[path], held.values, native, filed)
 
 
 def dimensions_of(ours: SetArray) -> Iterator[tuple[int, SetDimension]]:
@@ -336,7 +337,7 @@ def _references(
     if cut:
         lengths = np.full(len(offsets), prod(ours.meta.chunks) * native.dtype.itemsize)
     if known.masks is not None and (known.masks[wanted.rows] != 0).any():
-        raise Unread("expression", "some of its chunks leave filters out, which no codec can say")
+        raise Unread("expression", "some of its chunks skip filters, which Zarr cannot express")
     order = np.argsort(wanted.numbers, kind="stable")
     numbers, offsets, lengths = wanted.numbers[order], offsets[order], lengths[order]
     if len(np.unique(numbers)) < len(numbers):

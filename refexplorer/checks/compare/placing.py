@@ -58,7 +58,7 @@ class Alignment:
 
 
 def aligned(ours: SetArray, native: FileArray) -> Alignment | None:
-    """Return how a file's array lies in the dimensions of the set's; None if it has more."""
+    """Return how a file's array is in the dimensions of the set's; None if it has more."""
     rank, extra = len(ours.meta.shape), len(ours.meta.shape) - len(native.shape)
     if extra < 0:
         return None
@@ -201,7 +201,7 @@ class NativeReferences:
     """The references of an array that lead to one array of the file, n of them."""
 
     # ours, native, place, lie: The array of the set, that of the file, its place in
-    # `FileLayout.arrays`, and how it lies in the dimensions of the set's
+    # `FileLayout.arrays`, and how it is in the dimensions of the set's
     ours: SetArray
     place: int
     native: FileArray
@@ -236,7 +236,7 @@ class NativeReferences:
         return found
 
     def meets(self, other: NativeReferences) -> bool:
-        """Say whether two arrays of a file would lie in the same place of the set's array."""
+        """Return whether two arrays of a file would be in the same place of the set's array."""
         if not (self.is_placed and other.is_placed):
             return True
         starts = np.maximum(self.origin, other.origin)

@@ -27,7 +27,7 @@ NOWHERE = -1  # in place of a position: no chunk of the file has this range
 
 @dataclass(frozen=True)
 class FoundChunks:
-    """Where n byte ranges lie in a file."""
+    """Where n byte ranges are in a file."""
 
     # The array whose chunk has the start of the range, a place in `FileLayout.arrays`; `NOWHERE`
     # for none; shape ``(n,)``
@@ -111,7 +111,7 @@ class FileLayout:
 _SAME_FILTERS = {"deflate": "zlib", "adobe_deflate": "zlib"}
 """Other names of a filter that decode the same bytes."""
 _NEUTRAL = {"bytes", "endian"}
-"""Codecs of Zarr that are no filters of a file, or said by the data type."""
+"""Codecs of Zarr that are not filters of a file, or said by the data type."""
 
 
 @dataclass(frozen=True)

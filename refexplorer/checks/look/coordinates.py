@@ -101,13 +101,6 @@ def _read(ours: SetArray, read: ReadArray) -> StoredCoordinate:
     return StoredCoordinate(ours, np.asarray(found.values), ~found.mask(ChunkState.FILL))
 
 
-class Expected(NamedTuple):
-    """What must be so of a set, and what makes the facts that this is compared with."""
-
-    promises: Expectations
-    facts: Callable[..., CheckedFacts]
-
-
 class AxesLook(NamedTuple):
     """What a look at coordinates gave, and what was expected of the set."""
 
@@ -123,9 +116,13 @@ def look_at_coordinates(
     limits: Limits,
     base: str,
     read: ReadArray | None,
-    expected: Expected | None = None,
+    expected: Expectations | None = None,
+    facts: Callable[..., CheckedFacts] | None = None,
 ) -> AxesLook:
-    """Look at all coordinates, and compare the set with what is expected of it."""
+    """Look at all coordinates, and compare the set with what is expected of it.
+
+    `facts` makes the facts that this is compared with.
+    """
     axes: dict[str, CheckedAxis] = {}
     odd: list[OddPlaces] = []
     values: dict[str, AxisValues] = {}
@@ -140,11 +137,10 @@ def look_at_coordinates(
     unread = sum(each.why not in ("", NO_VALUES) for each in axes.values())
     unknown = [f"{counted(unread, 'coordinate')} could not be read"] if unread and read else []
     findings = [each.finding for each in odd]
-    if expected is not None:
+    if expected is not None and facts is not None:
         arrays = {path: meta for path in opened.arrays.paths if (meta := opened.arrays.get(path))}
-        facts = expected.facts(axes=axes, values=values, arrays=arrays)
-        findings += expected.promises.findings(facts, base)
-        unknown += expected.promises.unknown
+        findings += expected.findings(facts(axes=axes, values=values, arrays=arrays), base)
+        unknown += expected.unknown
     return AxesLook(
         tuple(axes.values()), tuple(findings), tuple(unknown), read is not None, tuple(odd)
     )

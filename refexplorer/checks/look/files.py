@@ -94,13 +94,14 @@ class Verifier:
         rows = _PartRows(part.rows)
         numbers = rows.columns["number"]
         # before they are read, so that a file that changes meanwhile has another version later
-        versions = versions_asked(targets, rows.urls, keep_on) if self.keeps else {}
+        urls = [url for url in rows.urls if url is not None] if self.keeps else []
+        versions = versions_asked(targets, urls, keep_on)
         bounds = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1])).tolist()
         records: list[Record] = []
         for start, stop in zip(bounds, [*bounds[1:], len(numbers)], strict=True):
             if not keep_on():
                 raise Stopped
-            found = list(self._of_target(targets, rows.of(start, stop)))
+            found = list(self._of_target(targets, _OfTarget(rows, start, stop)))
             self._note_version(targets, found)
             records += found
         return table(records).replace_schema_metadata(as_metadata(versions))
@@ -137,7 +138,7 @@ class Verifier:
         if number < 0:
             yield from _uncompared(rows, HELD, None, LedgerState.HELD)
         elif url is None:
-            text = "The references name no target: the reader of the set gives it."
+            text = "The references name no target: pass it when you open the set."
             yield from _unread(rows, FileState.UNREACHABLE, text)
         else:
             try:
@@ -243,15 +244,28 @@ class Verifier:
         return found
 
 
-@dataclass(frozen=True)
-class _OfTarget:
-    """The references of one target, in a part."""
+class _PartRows:
+    """The references of a part, as numpy has them: there are few of most targets."""
 
-    number: int
-    url: str | None
-    arrays: tuple[tuple[str | None, np.ndarray], ...]
-    _rows: _PartRows
-    _place: slice
+    def __init__(self, rows: pa.Table) -> None:
+        names = ("number", "chunk", "kind", "offset", "length", "chosen")
+        self.table = rows
+        self.columns: dict[str, np.ndarray] = {name: rows[name].to_numpy() for name in names}
+        self.paths, self.of_array = coded(rows["array"])
+        self.urls, self.of_url = coded(rows["target"])
+
+
+class _OfTarget:
+    """The references of one target, which are rows of a part."""
+
+    def __init__(self, rows: _PartRows, start: int, stop: int) -> None:
+        self._rows, self._place = rows, slice(start, stop)
+        self.number = int(rows.columns["number"][start])
+        self.url = rows.urls[rows.of_url[start]]
+        codes = rows.of_array[start:stop]
+        self.arrays = [
+            (rows.paths[code], np.flatnonzero(codes == code)) for code in np.unique(codes)
+        ]
 
     def column(self, name: str) -> np.ndarray:
         """Return a column of numbers."""
@@ -269,25 +283,6 @@ class _OfTarget:
     def taken(self, places: np.ndarray) -> pa.Table:
         """Return some rows as `Part.rows` has them."""
         return self._rows.table.take(pa.array(places + self._place.start))
-
-
-class _PartRows:
-    """The references of a part, as numpy has them: there are few of most targets."""
-
-    def __init__(self, rows: pa.Table) -> None:
-        names = ("number", "chunk", "kind", "offset", "length", "chosen")
-        self.table = rows
-        self.columns: dict[str, np.ndarray] = {name: rows[name].to_numpy() for name in names}
-        self._paths, self._of_array = coded(rows["array"])
-        self._urls, self._of_url = coded(rows["target"])
-        self.urls = [url for url in self._urls if url is not None]
-
-    def of(self, start: int, stop: int) -> _OfTarget:
-        """Return the references from one row to another, which have the same target."""
-        codes = self._of_array[start:stop]
-        arrays = ((self._paths[code], np.flatnonzero(codes == code)) for code in np.unique(codes))
-        number, url = int(self.columns["number"][start]), self._urls[self._of_url[start]]
-        return _OfTarget(number, url, tuple(arrays), self, slice(start, stop))
 
 
 def _past_end_difference(ours: SetArray, numbers: np.ndarray, size: int) -> FileDifference:

@@ -105,7 +105,7 @@ async def ask(targets: Targets, url: str | None) -> Answer:
 
 
 def past_end(offsets: np.ndarray, lengths: np.ndarray, sizes: np.ndarray | int) -> np.ndarray:
-    """Say which ranges reach past the ends of their targets, shape ``(n,)`` bool."""
+    """Return which ranges reach past the ends of their targets, shape ``(n,)`` bool."""
     if isinstance(sizes, int) and sizes > LARGEST:
         offsets = offsets.astype(object)
     found: np.ndarray = lengths > sizes - offsets  # a sum might not fit into 64 bits
@@ -344,7 +344,7 @@ _ROWS = pa.schema([("number", pa.int64()), ("worst", pa.int64()), *TARGETS])
 
 
 def _of_part(results: pa.Table) -> pa.Table:
-    """Return a row for each target of a part, with what is said of its worst reference."""
+    """Return a row for each target of a part, with the text about its worst reference."""
     numbers = results["number"].to_numpy()
     rows = np.flatnonzero(numbers >= 0)
     states = places_of(results["state"], CHUNK_NAMES)[rows]

@@ -76,7 +76,7 @@ def alike_numbers(
 
 
 def _layout(names: Spans, start: str, separator: str, rank: int) -> _NameLayout | None:
-    """Return how the middle name is written; None if it is no name of a chunk."""
+    """Return how the middle name is written; None if it is not a name of a chunk."""
     middle = len(names.starts) // 2
     begin, end = int(names.starts[middle]), int(names.ends[middle])
     text, head = names.data[begin:end].tobytes(), start.encode()
@@ -107,7 +107,7 @@ def _words(text: bytes, is_number: bytes) -> list[tuple[int, int, int]]:
 
 
 def _is_alike(names: Spans, layout: _NameLayout, last: np.ndarray) -> np.ndarray:
-    """Say which names, given their last words, differ from a layout in their digits alone."""
+    """Return which names, given their last words, differ from a layout in their digits alone."""
     is_alike: np.ndarray = names.sizes == layout.size
     for before, text, digits in layout.words:
         words = names.words_before(names.ends - before) if before else last
@@ -168,7 +168,7 @@ def chunk_indices(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return which of some keys, or of all, are chunks of an array, and their indices.
 
-    Shapes ``(n,)`` and ``(n, rank)``, int64; an index may lie outside the grid.
+    Shapes ``(n,)`` and ``(n, rank)``, int64; an index may be outside the grid.
     """
     rows = np.arange(len(keys)) if rows is None else rows
     if array.shape:
@@ -258,7 +258,7 @@ def _after(names: pa.LargeStringArray, skip: int) -> Spans:
 
 
 def _numbers_in(keys: pa.LargeStringArray, rows: np.ndarray, skip: int) -> np.ndarray | None:
-    """Return all names as numbers, shape ``(n, rank)``; None if one is no name of a chunk."""
+    """Return all names as numbers, shape ``(n, rank)``; None if one is not a name of a chunk."""
     first = keys[int(rows[0])].as_py().encode()[skip:]
     separator = "/" if b"/" in first else "."
     rank = first.count(separator.encode()) + 1
@@ -274,7 +274,7 @@ def _numbers_in(keys: pa.LargeStringArray, rows: np.ndarray, skip: int) -> np.nd
 
 
 def _lexical_order(numbers: np.ndarray) -> np.ndarray | None:
-    """Order rows by their first number, then by the second, and so on; None if they are so."""
+    """Order rows by their first number, then by the second, and so on; None if they are sorted."""
     sizes = [int(column.max()) + 1 for column in numbers.T]
     if math.prod(sizes) >= 2**63 or len(sizes) > MOST_DIMENSIONS:
         return np.lexsort(numbers.T[::-1])

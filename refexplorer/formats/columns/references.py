@@ -32,7 +32,7 @@ def text_column(texts: Sequence[str]) -> pa.LargeStringArray:
 
 
 def text_scalar(text: str) -> pa.LargeStringScalar:
-    """Make a text that is to stand in every row."""
+    """Make a text that is to be in every row."""
     return text_column([text])[0]
 
 

@@ -406,7 +406,7 @@ class Table(PickledByFields):
         return self.metadata.get(key) if is_metadata else self.index.find(key)
 
     def holds(self, key: str) -> bool:
-        """Say whether there is such a key."""
+        """Return whether there is such a key."""
         return self.find(key) is not None
 
     def get(self, key: str) -> Reference | None:

@@ -1,4 +1,4 @@
-"""Texts where they lie in a buffer, compared and read by the column."""
+"""Texts where they are in a buffer, compared and read by the column."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Spans(NamedTuple):
         return Spans(self.data, self.starts[rows], self.ends[rows])
 
     def holding(self, places: np.ndarray) -> np.ndarray:
-        """Say how many of some places, in order, lie inside each text."""
+        """Return how many of some places, in order, are inside each text."""
         counts: np.ndarray = np.searchsorted(places, self.ends) - np.searchsorted(
             places, self.starts
         )
@@ -60,7 +60,7 @@ class Spans(NamedTuple):
     def marked(self, marks: np.ndarray, count: int) -> np.ndarray | None:
         """Return the places of marks by text, shape ``(count, n)``, if each has so many.
 
-        None if one has not, or if there are not as many marks between each two texts. What a
+        None if one has not, or if there are no as many marks between each two texts. What a
         program wrote is so regular, and no place needs to be searched for then.
         """
         if not len(self.starts) or len(marks) % len(self.starts):
@@ -92,7 +92,7 @@ class Spans(NamedTuple):
         return good
 
     def _equal_to(self, row: int) -> np.ndarray:
-        """Say which texts equal the one in a row."""
+        """Return which texts equal the one in a row."""
         size = int(self.sizes[row])
         equal: np.ndarray = self.sizes == size
         for done in range(0, size, WORD):
@@ -132,7 +132,7 @@ class Spans(NamedTuple):
         return Spans(self.data, starts, ends)
 
     def is_blank(self) -> np.ndarray:
-        """Say which texts are empty but for blanks; of very many it may say no."""
+        """Return which texts are empty but for blanks; of very many it may say no."""
         return self._without_blanks() == self.ends
 
     def _without_blanks(self) -> np.ndarray:
@@ -153,6 +153,18 @@ class Spans(NamedTuple):
         buffers = [None, pa.py_buffer(bounds), pa.py_buffer(self.data)]
         column = pa.Array.from_buffers(pa.large_string(), len(bounds) - 1, buffers)
         return column.take(number_column(np.arange(0, len(bounds), 2)))
+
+    def trimmed_numbers(self) -> tuple[np.ndarray, np.ndarray]:
+        """Read whole numbers that blanks may surround; mostly as many as around the middle one."""
+        middle = self.take(slice(len(self.starts) // 2, len(self.starts) // 2 + 1))
+        before = int((middle.trimmed().starts - middle.starts).sum())
+        values, good = Spans(self.data, self.starts + before, self.ends).numbers()
+        for place in range(before):
+            good &= _BLANKS[self.data[np.minimum(self.starts + place, len(self.data) - 1)]]
+        if not good.all():
+            others = np.flatnonzero(~good)
+            values[others], good[others] = self.take(others).trimmed().numbers()
+        return values, good
 
     def numbers(self) -> tuple[np.ndarray, np.ndarray]:
         """Read whole numbers as JSON writes them."""
@@ -200,7 +212,7 @@ def _words(data: np.ndarray) -> np.ndarray:
 
 
 def spans_of(column: pa.LargeStringArray) -> Spans:
-    """Return the texts of a column where they lie."""
+    """Return the texts of a column where they are."""
     if not len(column):
         return Spans(np.zeros(1, np.uint8), np.zeros(0, np.int64), np.zeros(0, np.int64))
     _, bounds, data = column.buffers()
@@ -228,7 +240,7 @@ def chunk_numbers(names: Spans, separator: str, rank: int) -> tuple[np.ndarray, 
 
 
 def is_not_digit(digits: np.ndarray) -> np.ndarray:
-    """Say of words, from whose bytes ``0`` was taken, where one is no digit: 0 where all are."""
+    """Say of words, from whose bytes ``0`` was taken, where one is not a digit: 0 where all are."""
     return (digits | (digits + _TO_TOP)) & _TOPS
 
 

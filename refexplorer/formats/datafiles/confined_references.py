@@ -166,7 +166,7 @@ def start(kind: str) -> None:
 
 @cache
 def _can_confine() -> bool:
-    """Say whether there are processes, and warn once if not."""
+    """Return whether there are processes, and warn once if not."""
     if has_processes():
         return True
     warn(

@@ -171,7 +171,7 @@ def _scaling(header: Mapping[str, Any], dtype: np.dtype[Any]) -> FileFilter:
 
 
 def _has_neighbours(header: Mapping[str, Any], missing: float) -> bool:
-    """Say whether integers beside that of undefined values become the same number as it."""
+    """Return whether integers beside that of undefined values become the same number as it."""
     bits = header["BITPIX"]
     limits = np.iinfo(f"{'u' if bits == 8 else 'i'}{bits // 8}")
     around = (header["BLANK"] - 1, header["BLANK"] + 1)
@@ -195,7 +195,7 @@ def undefined_value(header: Mapping[str, Any]) -> int | float | None:
 
 
 def _is_scaled(part: Any) -> bool:
-    """Say whether an extension is an image whose numbers stand for others."""
+    """Return whether an extension is an image whose numbers stand for others."""
     is_image = part.is_image and not _is_binary(part)
     return is_image and ("BSCALE" in part.header or "BZERO" in part.header)
 

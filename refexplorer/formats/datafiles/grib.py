@@ -283,7 +283,7 @@ def _messages(file: IO[bytes]) -> Iterator[tuple[int, int]]:
         if length < 16 or start + length > end:
             raise Unread(
                 "damaged",
-                f"The message at byte {start:,} is not whole: it gives its length as {length:,} "
+                f"The message at byte {start:,} is incomplete: it gives its length as {length:,} "
                 "bytes.",
             )
         file.seek(start + length - len(_END))

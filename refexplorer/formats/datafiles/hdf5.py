@@ -1,7 +1,7 @@
 """HDF5 and NetCDF4 files, read with h5py.
 
 Soft links within the file are other names of what they lead to. External links, datasets whose
-values lie in other files and virtual datasets, which are views of others, are never followed: they
+values are in other files and virtual datasets, which are views of others, are never followed: they
 would have HDF5 open files by names that a stranger's file gives.
 """
 
@@ -132,7 +132,7 @@ class Hdf5File(DataFile):
         return groups
 
     def _take(self, links: list[tuple[bytes, int, int]], name: bytes, link: Any) -> bool:
-        """Note a link, and tell whether that is enough; h5py cannot bear that this raises."""
+        """Note a link, and return whether that is enough; h5py cannot bear that this raises."""
         links.append((name, link.type, link.u))
         return self._count + len(links) > OBJECTS
 
@@ -354,7 +354,7 @@ def _damaged(error: BaseException) -> UnreadReason:
 
 
 def _why_undecoded(dataset: h5d.DatasetID) -> UnreadReason:
-    """Say whether values are not read because a filter is not installed."""
+    """Return whether values are not read because a filter is not installed."""
     plist = dataset.get_create_plist()
     codes = (plist.get_filter(number)[0] for number in range(plist.get_nfilters()))
     return "damaged" if all(map(h5z.filter_avail, codes)) else "library"

@@ -51,7 +51,7 @@ def chunk_table(dataset: h5d.DatasetID, file: IO[bytes], userblock: int) -> File
 
 
 def _is_ascending(indices: np.ndarray) -> bool:
-    """Say whether chunks are listed in the order of the grid, and none twice.
+    """Return whether chunks are listed in the order of the grid, and none twice.
 
     HDF5 seeks them in this order: it does not find those beside one that is not, and reads the
     fill value.
@@ -62,7 +62,7 @@ def _is_ascending(indices: np.ndarray) -> bool:
 
 
 def _may_be_turned(dataset: h5d.DatasetID) -> bool:
-    """Say whether HDF5 may list chunks in another order: see `_turned`."""
+    """Return whether HDF5 may list chunks in another order: see `_turned`."""
     most = dataset.get_space().get_simple_extent_dims(True)
     unlimited = [axis for axis, size in enumerate(most) if size == h5s.UNLIMITED]
     return len(unlimited) == 1 and unlimited[0] > 0
@@ -204,7 +204,7 @@ def attribute_value(attribute: h5a.AttrID) -> Any:
 
 
 def dtype_of(path: str, kind: h5t.TypeID) -> np.dtype[Any]:
-    """Return the type of the values as they lie in the file."""
+    """Return the type of the values as they are in the file."""
     try:
         dtype: np.dtype[Any] = kind.dtype
     except TypeError:  # an integer of three bytes

@@ -169,7 +169,7 @@ class _ArrayReferences:
 
 
 def _is_nameable(name: str, left_out: dict[str, Unread]) -> bool:
-    """Say whether a name can stand in a key; one that cannot is left out."""
+    """Return whether a name can be in a key; one that cannot is left out."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -257,7 +257,7 @@ def _is_codec(each: FileFilter) -> bool:
 
 
 def _fits_shuffle(array: FileArray, filters: Sequence[FileFilter]) -> bool:
-    """Say whether numcodecs can shuffle: HDF5 passes over the bytes after the last element."""
+    """Return whether numcodecs can shuffle: HDF5 passes over the bytes after the last element."""
     size: int | None = math.prod(array.chunks) * array.dtype.itemsize
     for each in filters:
         if each.name == "shuffle":

@@ -13,7 +13,7 @@ from refexplorer.core.errors import LimitError, SourceError
 from refexplorer.core.files import Progress
 
 BLOCK = 2**17
-"""Bytes of one request at least: metadata of a file lies in many small pieces, often near."""
+"""Bytes of one request at least: metadata of a file is in many small pieces, often near."""
 
 Fetch = Callable[[int, int], bytes]
 """Returns the bytes from the first number to the second."""
@@ -121,8 +121,8 @@ class RangeStream(SeekableBytes):
         data = self._fetch(start, end)
         if len(data) != end - start:
             raise SourceError(
-                f"{self._name} cannot be read: {len(data):,} bytes came for the {end - start:,} "
-                f"from {start:,}."
+                f"{self._name} cannot be read: {len(data):,} bytes were received for "
+                f"the {end - start:,} from {start:,}."
             )
         self._keep(first, data)
         while len(self._blocks) > max(self.kept, last - first):

@@ -244,7 +244,7 @@ def _chunks(shape: tuple[int, ...], page: Any) -> tuple[int, ...]:
         grid = _grid(shape, found)
         if math.prod(grid) == pages * per_page and math.prod(found) == math.prod(own):
             return found
-    raise Unread("expression", "Its tiles or strips are no regular grid.")
+    raise Unread("expression", "Its tiles or strips do not form a regular grid.")
 
 
 def _segments(series: Any) -> Iterator[tuple[int, int, int]]:

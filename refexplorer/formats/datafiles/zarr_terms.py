@@ -196,7 +196,7 @@ def declared_fill(array: FileArray) -> Any:
 
 
 def is_same_value(one: Any, other: Any) -> bool:
-    """Say whether two fill values are equal; NaN equals itself."""
+    """Return whether two fill values are equal; NaN equals itself."""
     if one is None or other is None:
         return one is other
     try:

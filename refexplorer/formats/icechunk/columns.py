@@ -78,7 +78,7 @@ _NODES = 1_000_000
 
 
 def is_columnar(store: object) -> bool:
-    """Say whether the installed Icechunk gives chunks in columns, as it does from version 2."""
+    """Return whether the installed Icechunk gives chunks in columns, as it does from version 2."""
     return hasattr(store, "array_chunk_iterator")
 
 
@@ -199,7 +199,7 @@ class ManifestFile(NamedTuple):
 
     id: str
     chunks: int | None  # How many it holds, of all arrays; None if that is not told
-    extents: tuple[tuple[int, int], ...]  # Where these lie in the grid, for each dimension
+    extents: tuple[tuple[int, int], ...]  # Where these are in the grid, for each dimension
 
 
 @dataclass(frozen=True, slots=True)

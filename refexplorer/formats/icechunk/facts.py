@@ -26,13 +26,13 @@ class Container(NamedTuple):
     Attributes
     ----------
     prefix
-        What those URLs begin with.
+        The start of those URLs.
     name
-        What it is called in the repository; None without.
+        Its name in the repository; None without a name.
     store
         The kind of store: ``s3``, ``gcs``, ``http``, ``local_filesystem`` and so on.
     endpoint
-        The server of an S3 bucket that is not one of AWS.
+        The server of an S3 bucket outside AWS.
     """
 
     prefix: str
@@ -44,30 +44,30 @@ class Container(NamedTuple):
 @masks_repr
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepositoryFacts:
-    """A repository and the snapshot of it that was read.
+    """A repository, and the snapshot that was read.
 
     Attributes
     ----------
     place
         Path or URL of the repository; None for one in memory.
     version
-        What was asked for: a branch, tag or snapshot; None where an object was given.
+        The requested branch, tag or snapshot; None if an object was given.
     snapshot
         The id of the snapshot that was read.
     uncommitted
-        Whether changes of the session that are in no snapshot were read, too.
+        Whether uncommitted changes of the session were read, too.
     branches, tags
-        Their names; None where only a session was given, which does not know them.
+        Their names; None if only a session was given, which does not list them.
     containers
-        Virtual chunk containers; None where only a session was given.
+        Virtual chunk containers; None if only a session was given.
     chunks
-        How many there are: ``native`` (bytes in the repository), ``virtual`` and ``inline``; of a
+        Numbers of chunks: ``native`` (bytes in the repository), ``virtual`` and ``inline``; of a
         large snapshot, whose manifests opening does not read, ``not told apart``.
     outside
-        How many locations of virtual chunks are in no container, so that Icechunk refuses to read
-        them; None if that is not known.
+        The number of virtual chunks outside all containers, which Icechunk refuses to read;
+        None if that is not known.
     example
-        One of those.
+        One of these locations.
     """
 
     place: str | None
@@ -83,19 +83,19 @@ class RepositoryFacts:
 
     @property
     def endpoints(self) -> dict[str, str]:
-        """The servers of buckets that are not those of AWS, by what URLs begin with."""
+        """The servers of buckets outside AWS, by the start of their URLs."""
         return {each.prefix: each.endpoint for each in self.containers or () if each.endpoint}
 
     @staticmethod
     def kind_of(url: str) -> Literal["native", "virtual"]:
-        """Say whether a target is a file of the repository, or one that it refers to."""
+        """Return whether a target is a file of the repository, or one that it refers to."""
         return "native" if url.startswith(NATIVE_STARTS) else "virtual"
 
     @property
     def access(self) -> str | None:
-        """What Icechunk itself needs to read the virtual chunks, in a sentence; None without any.
+        """What Icechunk needs to read the virtual chunks, in a sentence; None if there are none.
 
-        refexplorer reads them under its own access policy, and needs none of it.
+        refexplorer uses its own access policy instead.
         """
         if not self.chunks.get("virtual") and not self.chunks.get(UNREAD):
             return None

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from refexplorer.core.errors import SourceError
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted, escape
 from refexplorer.formats.columns.references import numbers_of
@@ -39,17 +40,17 @@ class RepositorySnapshot:
     Attributes
     ----------
     id
-        Its id, by which ``repository@id`` opens it.
+        Its id; ``repository@id`` opens it.
     parent
         The id of the one before; None for the first.
     written
         When it was written, as ISO 8601.
     message
-        Of who committed it.
+        The commit message.
     metadata
-        Of the commit.
+        The metadata of the commit.
     branches, tags
-        Those that lead to it.
+        Branches and tags of this snapshot.
     """
 
     id: str
@@ -80,7 +81,7 @@ class RepositoryHistory:
     name
         Of the repository.
     branches, tags
-        The ids of the snapshots that they lead to, by name.
+        The ids of their snapshots, by name.
     """
 
     def __init__(self, opened: OpenedVersion) -> None:
@@ -102,13 +103,13 @@ class RepositoryHistory:
             return list(islice(self._snapshots(), start, stop))
 
     def listing(self, most: int) -> RepositoryListing:
-        """Return the first so many branches, tags and snapshots."""
+        """Return the first branches, tags and snapshots, up to a number."""
         found = self.snapshots(0, most + 1)
         branches, tags = (dict(islice(names.items(), most)) for names in (self.branches, self.tags))
         return RepositoryListing(branches, tags, tuple(found[:most]), len(found) > most)
 
     def changes(self, before: str, after: str) -> tuple[str, ...]:
-        """Say what Icechunk's transaction logs tell between two snapshots.
+        """Describe the changes between two snapshots, from Icechunk's transaction logs.
 
         `refexplorer.diff` compares the references themselves.
 
@@ -120,7 +121,7 @@ class RepositoryHistory:
         Raises
         ------
         SourceError
-            If there is no such version, or one is no ancestor of the other.
+            If there is no such version, or one is not an ancestor of the other.
         """
         with as_source_error(self.name):
             ids = {"from_snapshot_id": self._id(before), "to_snapshot_id": self._id(after)}
@@ -194,7 +195,7 @@ def recorded_versions(
     """Read the versions of all virtual chunks of a snapshot."""
     found: dict[str, set[RecordedVersion]] = {}
     with opened() as version:
-        assert version.repository is not None, "only what has a place can be opened again"
+        assert version.repository is not None, "only what has a path or URL is opened again"
         for node in nodes_of(version.repository, version.session, version.name):
             files = [manifest_path(place, file.id) for file in node.manifests]
             for urls, etags, modified in _of_array(version, node, files, limits, opening):
@@ -219,7 +220,10 @@ def _of_array(
     """Return the columns of an array; those without any version are left out."""
     found: list[_VersionColumns] = []
     for file in files:
-        blocks = list(versions_in(file, node.id, limits, opening))
+        try:
+            blocks = list(versions_in(file, node.id, limits, opening))
+        except SourceError:  # a lost manifest is a finding of its array
+            continue
         if not any(map(_tells, blocks)):
             continue
         chunks = chunks_of(file, node.id, limits, opening, version.containers)
@@ -231,7 +235,7 @@ def _of_array(
 
 
 def _tells(block: ManifestVersions) -> bool:
-    """Say whether any version was written down."""
+    """Return whether any version was written down."""
     return bool(block.modified.any() or pc.any(pc.not_equal(block.etags, "")).as_py())
 
 

@@ -1,14 +1,14 @@
 """The manifests of a snapshot, read when their chunks are asked for.
 
-Which manifests an array has, how many chunks each of them holds and where these lie in the grid
-stands in the snapshot itself.
+Which manifests an array has, how many chunks each of them holds and where these are in the grid
+is in the snapshot itself.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from refexplorer.core.errors import PickledByFields
 from refexplorer.core.limits import INT64_MAX, Limits
@@ -19,9 +19,10 @@ from refexplorer.formats.icechunk.manifests import (
     OpenManifest,
     chunks_of,
 )
+from refexplorer.spec.findings import Findings
 from refexplorer.spec.zarr_metadata import ArrayMeta, BadMetadata, parse_metadata, read_array
 
-_FEW = 10_000
+FEW = 10_000
 """Chunks of a snapshot that are read when it is opened: they cost less than they save."""
 
 
@@ -43,6 +44,8 @@ class ManifestStore(PickledByFields):
     opening: OpenManifest
     containers: Containers
     arrays: tuple[ManifestArray, ...]
+    findings: Findings = field(default_factory=Findings)  # What was noted
+    noted: set[str] = field(default_factory=set)  # The manifests that it is about
 
     def path_of(self, file: ManifestFile) -> str:
         """Return the path or URL of a manifest."""
@@ -60,7 +63,7 @@ def manifest_path(place: str, name: str) -> str:
 
 
 def readable_later(
-    nodes: Sequence[SnapshotNode], metadata: Mapping[str, str]
+    nodes: Sequence[SnapshotNode], metadata: Mapping[str, str], few: int
 ) -> Iterator[ManifestArray]:
     """Yield the arrays of a large snapshot whose chunks can be found by their numbers.
 
@@ -68,7 +71,7 @@ def readable_later(
     with a manifest that holds chunks of another array, too, so that nothing counts them.
     """
     owners = Counter(file.id for node in nodes for file in node.manifests)
-    if sum(file.chunks or 0 for node in nodes for file in node.manifests) <= _FEW:
+    if sum(file.chunks or 0 for node in nodes for file in node.manifests) <= few:
         return
     for node in nodes:
         if not node.manifests or any(owners[file.id] > 1 for file in node.manifests):
@@ -83,7 +86,7 @@ def readable_later(
 
 
 def _fits(file: ManifestFile, array: ArrayMeta) -> bool:
-    """Say whether the chunks of a manifest are counted, and inside the grid of its array."""
+    """Return whether the chunks of a manifest are counted, and inside the grid of its array."""
     return (
         file.chunks is not None
         and array.chunk_count <= INT64_MAX

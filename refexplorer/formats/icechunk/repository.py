@@ -44,7 +44,7 @@ from refexplorer.formats.icechunk.facts import (
     place_of,
     storage_of,
 )
-from refexplorer.formats.icechunk.manifest_store import ManifestStore, readable_later
+from refexplorer.formats.icechunk.manifest_store import FEW, ManifestStore, readable_later
 from refexplorer.formats.icechunk.manifests import OpenManifest, chunks_of
 
 if TYPE_CHECKING:
@@ -77,11 +77,28 @@ class OpenedVersion:
 
     def read(self, limits: Limits, opening: OpenManifest) -> Snapshot:
         """Read metadata and chunks; of a large snapshot no chunk that can be read later."""
-        builder = EntriesBuilder()
-        store, nodes = self.session.store, None
-        if self.repository is not None and not self.session.has_uncommitted_changes:
-            nodes = nodes_of(self.repository, self.session, self.name)
-        manifests = None if nodes is None else self._manifests(nodes, limits, opening)
+        import icechunk
+
+        if self.repository is None or self.session.has_uncommitted_changes:
+            return self._read(None, None, limits, opening)
+        nodes = nodes_of(self.repository, self.session, self.name)
+        manifests = self._manifests(nodes, limits, opening, FEW)
+        try:
+            return self._read(nodes, manifests, limits, opening)
+        except (SourceError, icechunk.IcechunkError):  # as of a lost manifest
+            manifests = self._manifests(nodes, limits, opening, 0)
+            if manifests is None:
+                raise
+        return self._read(nodes, manifests, limits, opening)
+
+    def _read(
+        self,
+        nodes: Sequence[SnapshotNode] | None,
+        manifests: ManifestStore | None,
+        limits: Limits,
+        opening: OpenManifest,
+    ) -> Snapshot:
+        builder, store = EntriesBuilder(), self.session.store
         later = () if manifests is None else {each.array.path for each in manifests.arrays}
         if is_columnar(store):
             start = NOWHERE if self.place is None else ""
@@ -93,13 +110,13 @@ class OpenedVersion:
         return Snapshot(entries, self._facts(entries, counts, manifests), manifests)
 
     def _manifests(
-        self, nodes: Sequence[SnapshotNode], limits: Limits, opening: OpenManifest
+        self, nodes: Sequence[SnapshotNode], limits: Limits, opening: OpenManifest, few: int
     ) -> ManifestStore | None:
-        """Return the chunks that are read later; None without any."""
+        """Return the chunks that are read later; None without any, or if there are but a few."""
         if self.place is None or self.again is None:
             return None
         metadata = awaited(metadata_of(self.session, nodes))
-        arrays = tuple(readable_later(nodes, metadata))
+        arrays = tuple(readable_later(nodes, metadata, few))
         return (
             ManifestStore(self.place, limits, opening, self.containers, arrays) if arrays else None
         )
@@ -193,7 +210,7 @@ def _kind_of(store: object) -> str:
 
 
 def is_repository(path: Path) -> bool:
-    """Say whether a folder looks like an Icechunk repository."""
+    """Return whether a folder looks like an Icechunk repository."""
     return (path / "snapshots").is_dir() and (path / "manifests").is_dir()
 
 
@@ -283,7 +300,7 @@ def open_version(
 
 
 def is_icechunk(given: object) -> bool:
-    """Say whether an object is one of the package icechunk that leads to a snapshot."""
+    """Return whether an object is one of the package icechunk that leads to a snapshot."""
     kind = type(given)
     kinds = ("Repository", "Session", "ForkSession", "IcechunkStore")
     return kind.__module__.partition(".")[0] == "icechunk" and kind.__name__ in kinds
@@ -314,7 +331,7 @@ def as_source_error(name: str, done: str = "read") -> Iterator[None]:
         ) from None
     except UnicodeDecodeError:
         raise SourceError(
-            f"{escape(name, _SHOWN)} cannot be read: the metadata of a node is no text."
+            f"{escape(name, _SHOWN)} cannot be read: the metadata of a node is not text."
         ) from None
     finally:
         icechunk.set_logs_filter(None)

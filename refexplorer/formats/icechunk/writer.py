@@ -150,7 +150,7 @@ def _committed(repository: Repository, message: str, is_new: bool) -> Iterator[R
 
 
 def _is_empty(repository: Repository) -> bool:
-    """Say whether nothing was ever written: a conversion that failed leaves it so."""
+    """Return whether nothing was ever written: a conversion that failed leaves it so."""
     snapshots = list(islice(repository.ancestry(branch=MAIN), 2))
     others = {*repository.list_branches()} - {MAIN}
     return len(snapshots) == 1 and not others and not repository.list_tags()

@@ -3,7 +3,7 @@
 Most of a large set is ``"key": ["url", offset, length]``. The text is split at ``],`` and each
 piece is held against the strict form of one such entry (`refexplorer.formats.json.blocks`);
 pieces that do not match are joined again with their neighbours and go to a real parser. A piece
-that lies inside a text or a nested value leaves the pieces around it unbalanced, so that parser
+that is inside a text or a nested value leaves the pieces around it unbalanced, so that parser
 fails, and with it this whole way: what is accepted is exactly JSON, and any doubt ends in
 `NotInBlocks`.
 """
@@ -105,7 +105,7 @@ def _four_quotes(pieces: Spans, quotes: np.ndarray) -> tuple[_Rows, np.ndarray]:
 
 
 def _is_between(spans: Spans) -> np.ndarray:
-    """Say where a colon and an opening bracket stand."""
+    """Return where a colon and an opening bracket stand."""
     spans = spans.trimmed()
     good = (spans.sizes > 1) & (spans.first() == ord(":")) & (spans.last() == ord("["))
     inner = Spans(spans.data, spans.starts + 1, np.maximum(spans.ends - 1, spans.starts + 1))
@@ -124,7 +124,7 @@ def _two_numbers(rest: Spans, commas: np.ndarray) -> tuple[list[np.ndarray], np.
     good &= Spans(rest.data, rest.starts, one).tested(Spans.is_blank)
     numbers = []
     for before, ends in ((one, two), (two, rest.ends)):
-        values, whole = Spans(rest.data, np.minimum(before + 1, ends), ends).trimmed().numbers()
+        values, whole = Spans(rest.data, np.minimum(before + 1, ends), ends).trimmed_numbers()
         numbers.append(values)
         good &= whole
     return numbers, good
@@ -284,7 +284,7 @@ class _Reader:
     def _parse_runs(self, block: bytes, ranges: Ranges) -> dict[int, dict[str, Any]]:
         """Parse the runs of pieces that do not match, each by the place of its first piece.
 
-        A run that waited and does not go on stands at -1, before all pieces.
+        A run that waited and does not go on is at -1, before all pieces.
         """
         parsed: dict[int, dict[str, Any]] = {}
         matched, pieces = ranges.matched, ranges.pieces

@@ -65,7 +65,7 @@ class Positions:
     def members(self, start: int) -> dict[str, int] | None:
         """Return where each member of the container at `start` begins; None if it is broken.
 
-        Members of a list are called by their place; what is no container has no members.
+        Members of a list are called by their place; what is not a container has no members.
         """
         if start not in self._members:
             try:

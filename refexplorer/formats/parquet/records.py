@@ -1,6 +1,6 @@
 """One record file of a parquet store: its footer, which rows hold a reference, its columns.
 
-Chunks without a reference have neither ``path`` nor ``raw``. How many there are often stands in
+Chunks without a reference have neither ``path`` nor ``raw``. How many there are often is in
 the footer; which ones they are, in these two columns, which are small beside the others.
 """
 
@@ -212,7 +212,7 @@ def _check_bytes(name: str, column: str, size: int, expected: int, limits: Limit
 
 
 def has_good_numbers(metadata: pq.FileMetaData) -> bool:
-    """Say whether the statistics prove that every offset and size is a number of bytes."""
+    """Return whether the statistics prove that every offset and size is a number of bytes."""
     return all(
         _is_good(statistics) for name in NUMBERS for statistics in _statistics(metadata, name)
     )
@@ -246,7 +246,7 @@ def _wrong_columns(file: pq.ParquetFile) -> str:
 
 
 def _fits(column: str, kind: pa.DataType) -> bool:
-    """Say whether a column may have a type; one of nulls alone has type null."""
+    """Return whether a column may have a type; one of nulls alone has type null."""
     import pyarrow.types as types
 
     if types.is_dictionary(kind):
@@ -395,7 +395,7 @@ def _counted(codes: np.ndarray, urls: pa.LargeStringArray, sizes: np.ndarray) ->
 
 
 class RecordFile:
-    """A record file by its name; it is opened anew for each question, its footer read once."""
+    """A record file by its name; it is opened again for each question, its footer read once."""
 
     def __init__(
         self, filesystem: AbstractFileSystem, root: str, name: str, rows: int, limits: Limits

@@ -30,7 +30,7 @@ from refexplorer.core.text import escape
 from refexplorer.formats.columns.references import number_column, text_column
 from refexplorer.formats.documents import parse_json
 from refexplorer.formats.parquet.records import RecordFile
-from refexplorer.formats.source import ZMETADATA, decode_text
+from refexplorer.formats.source import RECORD_SIZE, ZMETADATA, decode_text
 from refexplorer.spec.findings import Findings, pointer
 from refexplorer.spec.references import (
     BadReference,
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
 _RECORD = re.compile(r"refs\.(0|[1-9][0-9]{0,17})\.parq")
-_KEY_CHARS = 4000
-"""More than the indices of any chunk have, and fewer digits than Python refuses to read."""
 _CHUNKS = 2**63
 """Chunks are numbered in 64 bits; no store has files for more."""
 
@@ -118,7 +116,7 @@ class ParquetStore(PickledByFields):
             if name.startswith(".") or name == "zarr.json":
                 continue
             for path in folders_above(key):
-                number = number_of_key(arrays[path], key) if path in arrays else None
+                number = arrays[path].number_of_key(key) if path in arrays else None
                 if number is not None:
                     found.setdefault(path, []).append(number)
         return {path: sorted(numbers) for path, numbers in found.items()}
@@ -142,16 +140,6 @@ class ParquetStore(PickledByFields):
     def open_records(self, name: str) -> RecordFile:
         """Return a record file by its path inside the store; nothing is read yet."""
         return RecordFile(self.filesystem, self.root, name, self.record_size, self.limits)
-
-
-def number_of_key(array: ArrayMeta, key: str) -> int | None:
-    """Return the number of the chunk that has a key; None if that names no chunk of the grid."""
-    if len(key) > len(array.folder) + _KEY_CHARS:
-        return None
-    index = array.chunk_index(key)
-    if index is None or not array.contains(index) or array.chunk_key(index) != key:
-        return None
-    return array.chunk_number(index)
 
 
 def lost_record_message(array: ArrayMeta) -> str | None:
@@ -261,10 +249,6 @@ def _object(reference: Reference | None) -> Mapping[str, object]:
     """Return the JSON object of a metadata key, an empty one if it holds none."""
     found = parse_metadata(reference.text) if isinstance(reference, Inline) else None
     return found or {}
-
-
-RECORD_SIZE = 100_000
-"""As VirtualiZarr writes; fsspec's own writer takes 10,000, ten times as many files."""
 
 
 class Chunks(NamedTuple):

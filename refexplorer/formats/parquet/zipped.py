@@ -46,7 +46,7 @@ def zipped_store(
         why = escape(str(error).rstrip("."), 200)
         raise SourceError(f"{escape(name)} is a zip archive that cannot be read: {why}.") from None
     if damaged is not None:
-        raise SourceError(f"{escape(name)} is damaged: so is {escape(damaged, 200)} in it.")
+        raise SourceError(f"{escape(name)} is damaged: {escape(damaged, 200)} cannot be read.")
     if len(stores) > 1:
         raise SourceError(
             f"{escape(name)} has {len(stores):,} parquet stores; unpack it and open one of them."

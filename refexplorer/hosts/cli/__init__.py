@@ -85,7 +85,7 @@ def _interruptible(arguments: list[str]) -> int:
 
 def _run(arguments: list[str]) -> int:
     _start_early(arguments[1:])
-    with _gc_paused():  # modules are no garbage: looking through them was a tenth of the start
+    with _gc_paused():  # modules are not garbage: looking through them was a tenth of the start
         from refexplorer.hosts.cli.output import WrittenError, write_failure
         from refexplorer.hosts.cli.program import usage_errors
     try:
@@ -141,7 +141,7 @@ def _unforeseen(error: Exception) -> str:
     if isinstance(error, OSError):
         place = error.filename or "The output"
         return f"{place} cannot be read or written: {error.strerror or error}."
-    # a fault of ours: still no traceback for who only looks
+    # a bug of ours: still no traceback for users
     return f"This should not happen: {type(error).__name__}: {error}."
 
 
@@ -175,7 +175,7 @@ def _name(command: CommandInfo) -> str:
 
 
 def _is_closed_pipe(ended: BaseException) -> bool:
-    """Tell whether the reader, such as `head`, has seen enough; typer calls that a failure."""
+    """Return whether the reader, such as `head`, has seen enough; typer calls that a failure."""
     return isinstance(ended, BrokenPipeError) or isinstance(ended.__context__, BrokenPipeError)
 
 

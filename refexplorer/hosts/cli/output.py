@@ -34,7 +34,7 @@ class WrittenError(RefexplorerError):
 
 
 def is_terminal() -> bool:
-    """Tell whether a person reads stdout."""
+    """Return whether a person reads stdout."""
     return sys.stdout.isatty()
 
 

@@ -21,7 +21,7 @@ from refexplorer.core.errors import LimitError, SourceError
 from refexplorer.core.limits import DEFAULT_LIMITS
 from refexplorer.core.text import counted, size_text
 from refexplorer.formats.datafiles.streams import ReadAmount
-from refexplorer.formats.finding import NamedBytes
+from refexplorer.formats.source import NamedBytes
 from refexplorer.hosts.cli import output
 from refexplorer.hosts.cli.settings import VERBS, settings
 from refexplorer.spec.codes import Severity
@@ -177,12 +177,12 @@ def open_set(
             concat_dim=concat_dim,
         )
     if refs.source.fetched is not None:
-        output.say(f"To make references {fetched_text(refs.source.fetched)} were read.")
+        output.say(f"{fetched_text(refs.source.fetched)} were read to make references.")
     return refs
 
 
 def fetched_text(fetched: ReadAmount) -> str:
-    """Say what was read of data files to make references."""
+    """Return what was read of data files to make references."""
     requests = counted(fetched.requests, "request")
     return f"{size_text(fetched.bytes)} of {size_text(fetched.size)} in {requests}"
 

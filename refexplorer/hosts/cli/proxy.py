@@ -14,10 +14,10 @@ START_SECONDS = 60
 
 
 def setup() -> dict[str, Any]:
-    """Tell how JupyterLab starts the page, under ``/refexplorer/`` and from its launcher.
+    """Return how JupyterLab starts the page, under ``/refexplorer/`` and from its launcher.
 
     Jupyter has checked who asks and from where, so that the page takes each request as its own;
-    it listens to this machine only, and offers what lies in the folder that Jupyter serves.
+    it listens to this machine only, and offers what is in the folder that Jupyter serves.
     """
     return {
         "command": [

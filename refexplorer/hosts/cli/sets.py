@@ -119,7 +119,7 @@ def over_sets(verb: Callable[..., Report]) -> Callable[..., int]:
     @wraps(verb)
     def command(**arguments: Any) -> int:
         from refexplorer.checks.ci_formats import SetResult, joint_status
-        from refexplorer.checks.waivers import Waiver
+        from refexplorer.checks.terms import Waiver
 
         asked = {name: arguments.pop(name) for name in common}
         sources = asked["source"]

@@ -36,7 +36,7 @@ def settings() -> dict[str, Any]:
     if found is None:
         return {}
     if not isinstance(found, dict):
-        raise SourceError(f"{name} is no table of settings.")
+        raise SourceError(f"{name} must be a table of settings.")
     kinds = {
         "accept": TEXTS, "allow": TEXTS, "decode": TEXT, "expect": TEXT, "fail-on": TEXT,
         "format": TEXT, "targets": FLAG, "values": TEXT,

@@ -129,7 +129,7 @@ class TemplateEditor(StaticWidget):
         path
             The file to write.
         name
-            Of the text, for the title.
+            The name of the text, for the title.
 
         Raises
         ------
@@ -185,15 +185,15 @@ class Exercises(TemplateEditor):
         A folder with your own exercises, TOML files as the documentation page "Exercises of your
         own" describes them; the exercises of this package by default.
     exercise
-        The one to begin with, by its name; the first by default.
+        The name of the first exercise to show.
     answers
-        The file that keeps what you write, read when you begin and written as you go on; to be
-        submitted and judged by `grade`. None keeps nothing.
+        The file in which your answers are saved as you type; you can submit it, and
+        `grade` judges it. None saves nothing.
 
     Attributes
     ----------
     exercise
-        The one that is open; setting it opens another.
+        The open exercise; setting it opens another.
     solved
         Names of those that were solved, sorted.
 
@@ -226,17 +226,16 @@ class Exercises(TemplateEditor):
     def to_html(self, path: str | os.PathLike[str], *, name: str = "") -> None:
         """Write the open exercise as one HTML file, which needs no Python and no network.
 
-        What is judged there are the texts that the exercise has: the one to begin with, its
-        solutions and its wrong answers, in any spacing, with all hints. An answer is judged by
-        the set that it makes, which takes Python; so of any other text the page says that it is
-        not judged there.
+        The page can judge the texts of the exercise: the initial one, its
+        solutions and its wrong answers, in any spacing, with all hints. Judging other texts
+        needs Python; for those, the page says that they cannot be judged.
 
         Parameters
         ----------
         path
             The file to write.
         name
-            For the title; that of the exercise by default.
+            Name in the title; by default that of the exercise.
         """
         from refexplorer.hosts.saved_page import save_exercise_page
 

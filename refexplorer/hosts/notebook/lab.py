@@ -80,7 +80,7 @@ def _shown(name: str) -> ReferenceSet:
         references: ReferenceSet = set_named(name)
     except KeyError:
         raise RefexplorerError(
-            "The set is gone, since the kernel was restarted or let go of it: run the cell again."
+            "The set is gone, since the kernel was restarted or deleted it: run the cell again."
         ) from None
     return references
 

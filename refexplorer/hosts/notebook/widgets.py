@@ -22,7 +22,7 @@ from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.preview.values import cache_of
-from refexplorer.views.registry import EXPLORER, described, part_named
+from refexplorer.views.registry import EXPLORER, PARTS, described, part_named
 from refexplorer.views.static_html import explorer_html, explorer_text
 from refexplorer.views.wire.requests import SourceChanged, event, question
 
@@ -48,9 +48,9 @@ class StaticWidget(anywidget.AnyWidget):
         super().close()
 
     def save_static(self) -> None:
-        """Put the state as it is now into the outputs where the widget was displayed last.
+        """Save the present state in the output where the widget was displayed last.
 
-        Nothing happens if it was not displayed. The live view is drawn anew.
+        Nothing happens if it was not displayed. The live view is drawn again.
         """
         if self._display_id is not None:
             data, metadata = self._bundle()
@@ -128,19 +128,19 @@ FIRST_ROWS = 60
 
 
 class ReferencesWidget(StaticWidget):
-    """The common base of the explorer and its parts: a set, a selection, and Python for it.
+    """The base class of the explorer and its parts: a set, a selection, and Python code.
 
     Parameters
     ----------
     source
         A `ReferenceSet`, or what `open_references` takes: path, URL, dict, JSON text or bytes.
     selection
-        The key or path that is chosen at first.
+        The key or path that is selected at the start.
     allow
-        What may be read without asking, besides the folder of the reference file, such as
+        Places that may be read without asking, in addition to the folder of the set, such as
         ``["s3://bucket"]``.
     compare
-        A set as it was before, given as `source`: what changed since is shown in the comparison,
+        An earlier version of the set, given like `source`: changes are shown in the comparison,
         the tree and the map of chunks.
     **options
         As for `open_references`.
@@ -148,15 +148,15 @@ class ReferencesWidget(StaticWidget):
     Attributes
     ----------
     selection
-        The key or path that is chosen; setting it opens the tree there.
+        The selected key or path; setting it opens the tree there.
     code
-        Python that does what was done last: chose a key, searched, read a part of an array.
+        Python code for the last action: a selection, a search, a read.
     references
         The set that is shown; setting it shows another one.
     compare
         The set that it is compared with, or None; setting it compares with another one.
     first
-        For the front end: the answers to what a view asks first, while they are true.
+        For the front end: the answers to the first requests of a view, while they are valid.
     parts
         For the front end: the name, label and title of each part.
 
@@ -230,10 +230,10 @@ class ReferencesWidget(StaticWidget):
         return explorer_html(self._controller), explorer_text(self._controller, name)
 
     def save_static(self) -> None:
-        """Put the state as it is now into the outputs where the widget was displayed last.
+        """Save the present state in the output where the widget was displayed last.
 
-        Of a large set, whose first look does not wait for them, the notes are found now.
-        Nothing happens if it was not displayed. The live view is drawn anew.
+        For a large set, this also runs the checks that the first view does not wait for.
+        Nothing happens if it was not displayed. The live view is drawn again.
         """
         _ = self._controller.references.diagnostics
         super().save_static()
@@ -291,9 +291,9 @@ class Explorer(ReferencesWidget):
     Attributes
     ----------
     state
-        What is shown, as texts by name: ``{"view": "data", "key": "sst", "slice": "1,0,0"}``.
-        Setting it shows that again. The names are those of an address of the page, and what is as
-        it is at first is left out.
+        The view, as strings by name: ``{"view": "data", "key": "sst", "slice": "1,0,0"}``.
+        Setting it restores the view. The names are those in the address of the page; values
+        that are still as at the start are omitted.
     """
 
     state = traitlets.Dict(value_trait=traitlets.Unicode()).tag(sync=True)
@@ -304,7 +304,7 @@ class KeyTree(ReferencesWidget, part="tree"):
 
 
 class KeyInspector(ReferencesWidget, part="key"):
-    """All that is known of one key without a request; see `ReferencesWidget`."""
+    """Everything about one key that needs no request; see `ReferencesWidget`."""
 
 
 class ArrayPreview(ReferencesWidget, part="data"):
@@ -326,7 +326,7 @@ class TargetMap(ReferencesWidget, part="targets"):
 
 
 class SetComparison(ReferencesWidget, part="compare"):
-    """A reference set beside another one: what differs, and one chunk in both.
+    """Two reference sets side by side: their differences, and one chunk in both.
 
     See `ReferencesWidget`; ``SetComparison(after, compare=before)``.
     `refexplorer.verbs.differing.Difference` holds the numbers behind it.
@@ -363,9 +363,11 @@ def explore(source: object, *, part: str = EXPLORER, **options: Any) -> Referenc
     kinds: tuple[type[ReferencesWidget], ...] = (Explorer, KeyTree, KeyInspector, ArrayPreview)
     kinds += (ChunkGrid, TargetMap, SetComparison)
     widgets = {each._part: each for each in kinds}
-    if part not in widgets:
-        raise RefexplorerError(f"There is no part {part!r}; use one of {', '.join(widgets)}.")
-    return widgets[part](source, **options)
+    names = [*widgets, *(each.name for each in PARTS if each.alone and each.name not in widgets)]
+    if part not in names:
+        raise RefexplorerError(f"There is no part {part!r}; use one of {', '.join(names)}.")
+    kind = widgets.get(part) or type("ViewWidget", (ReferencesWidget,), {}, part=part)
+    return kind(source, **options)
 
 
 def _open(name: str, source: object, options: dict[str, Any]) -> ReferenceSet:

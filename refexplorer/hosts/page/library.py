@@ -13,7 +13,7 @@ from refexplorer import demo
 from refexplorer.core.errors import AccessError, LimitError, RefexplorerError
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import escape, size_text
-from refexplorer.demo.lessons import LESSONS, shared
+from refexplorer.demo.lessons import LESSONS, paragraphs, shared
 from refexplorer.formats.icechunk.history import RepositoryListing
 from refexplorer.hosts.page.openings import Openings, OpeningWatch
 from refexplorer.io.access import AccessPolicy, InternetPolicy, protocol_of
@@ -89,7 +89,7 @@ class VisitedVersions:
             self._opening = partial(open_references, storage_options=options, limits=limits)
 
     def listing(self, limit: int, is_wanted: Callable[[], bool]) -> RepositoryListing:
-        """Return the first so many branches, tags and snapshots."""
+        """Return the first branches, tags and snapshots, up to a number."""
         question = partial(ask_history, self._history, "listing", limit)
         watch = OpeningWatch(is_wanted=is_wanted)
         listing: RepositoryListing = self._openings.open(self._name, question, watch)
@@ -126,8 +126,11 @@ def _shared() -> Openings:
 
 
 def is_local(source: str) -> bool:
-    """Tell whether a source is a path of this machine."""
+    """Return whether a source is a path of this machine."""
     return protocol_of(source) in (None, "file")
+
+
+_LESSON = "lessons/"
 
 
 class Offer(NamedTuple):
@@ -154,7 +157,7 @@ class Library:
             for title, path in demo.sets().items()
         }
         self.offers |= {
-            f"lessons/{name}": Offer(lesson.title, partial(self._open_lesson, name))
+            f"{_LESSON}{name}": Offer(lesson.title, partial(self._open_lesson, name))
             for name, lesson in LESSONS.items()
         }
         self._homes = {str(path.resolve().parent) for path in demo.sets().values()}
@@ -167,8 +170,21 @@ class Library:
         self._homes.add(str(path.parent))
         return open_references(path)
 
+    def lesson(self, source: str) -> dict[str, Any]:
+        """Return the lesson of a set and the source of the next one; {} for other sets."""
+        names, name = list(LESSONS), source.removeprefix(_LESSON)
+        if name == source or name not in LESSONS:
+            return {}
+        following = names[names.index(name) + 1 :]
+        steps = [(title, paragraphs(text)) for title, text in LESSONS[name].steps.items()]
+        return {
+            "title": LESSONS[name].title,
+            "steps": steps,
+            "next": f"{_LESSON}{following[0]}" if following else "",
+        }
+
     def needs_consent(self, source: str) -> bool:
-        """Tell whether a source is a path of this machine that was not allowed yet."""
+        """Return whether a source is a path of this machine that was not allowed yet."""
         if source in self.offers or not is_local(source):
             return False
         try:

@@ -29,11 +29,11 @@ class Owner:
         return f"{url}?{urlencode({PARAMETER: self._token})}"
 
     def is_token(self, text: str) -> bool:
-        """Tell whether a text is the secret."""
+        """Return whether a text is the secret."""
         return secrets.compare_digest(text.encode(), self._token.encode())
 
     def is_asking(self, request: Any) -> bool:
-        """Tell whether a request of Bokeh's session is the owner's."""
+        """Return whether a request of Bokeh's session is the owner's."""
         headers: Mapping[str, str] = {k.lower(): v for k, v in request.headers.items()}
         if headers.get("host") not in self._origins:
             return False

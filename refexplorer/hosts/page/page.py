@@ -29,7 +29,15 @@ from refexplorer.hosts.page.openings import OpeningWatch
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.explorer.explorer_controller import ExplorerController
-from refexplorer.views.registry import EDITOR, EXPLORER, SCREENS, addressed, described, screens
+from refexplorer.views.registry import (
+    EDITOR,
+    EXPLORER,
+    PARTS,
+    SCREENS,
+    addressed,
+    described,
+    screens,
+)
 from refexplorer.views.wire.requests import (
     Buffers,
     Bytes,
@@ -220,6 +228,7 @@ class Frame(JSComponent):
     opened = param.List(item_type=int, doc="Of it, the bytes that were read and all; or nothing.")
     problem = param.String(doc="Why the last one could not be opened.")
     notice = param.String(doc="What the view that is shown cannot do with the set.")
+    lesson = param.Dict({}, doc="The lesson that the set is of: its title, its steps, the next.")
     largest = param.Integer(doc="Bytes of a file that may be dropped.")
     typed = param.String(doc="What the field for a path or URL begins with.")
 
@@ -237,8 +246,8 @@ class Frame(JSComponent):
 
 _NAMES = [
     "key", "slice", "part", "mode", "axes", "colours", "limits", "raw", "find", "kinds",
-    "list", "only", "notes", "by", "map", "earth", "beside", "files", "cost", "other", "changes",
-    "gone",
+    "list", "only", "notes", "by", "other", "changes", "gone",
+    *(name for part in PARTS for name in part.address),
 ]  # fmt: skip
 """What an address says of the explorer, which has the same names in ``shared/place.ts``."""
 
@@ -269,7 +278,7 @@ class Address:
 
 
 def is_shareable(source: str) -> bool:
-    """Tell whether an address may name a source: not if it carries a password or a signature."""
+    """Return whether an address may name a source: not if it carries a password or a signature."""
     return masked_text(source) == source
 
 
@@ -354,10 +363,13 @@ class ServedPage:
         if (editor := self._made.pop("editor", None)) is not None:
             editor.close()  # its text is that of the set before; exercises stay
         self._explore(references)
-        self._frame.param.update(title=references.source.name, problem="", opening="")
+        lesson = self._library.lesson(source)
+        self._frame.param.update(
+            title=references.source.name, lesson=lesson, problem="", opening=""
+        )
 
     def _explore(self, references: ReferenceSet) -> None:
-        """Make the explorer anew; the other views stay as they are."""
+        """Make the explorer again; the other views stay as they are."""
         library = self._library
         explorer: ExplorerView = ExplorerView(
             references,

@@ -270,7 +270,7 @@ class Sessions:
         return template
 
     def _is_owner(self) -> bool:
-        """Tell whether the session that is being made is that of the owner."""
+        """Return whether the session that is being made is that of the owner."""
         context: Any = None if state.curdoc is None else state.curdoc.session_context
         if self.owner is None or context is None:
             return False
@@ -305,7 +305,7 @@ def serve(
     ready: Callable[[str], None] | None = None,
 ) -> None:
     """Serve the page until interrupted; ``/healthz`` answers proxies."""
-    # BokehJS introduces a model that was added later once more, which is no news to Bokeh.
+    # BokehJS introduces a model that was added later again, which Bokeh knows already.
     warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
     mask_logs()
     bounds = bounds or VisitorLimits()
@@ -327,7 +327,7 @@ def serve(
                     ready(url)
                 await is_ended.wait()
             finally:
-                # what is cut off now is no news, but Tornado and Bokeh would log it
+                # what is cut off now is expected, but Tornado and Bokeh would log it
                 logging.disable()
                 server.stop()
                 end_sessions(server)

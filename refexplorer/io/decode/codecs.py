@@ -103,7 +103,7 @@ def _newer_zarr_text() -> str:
     import zarr
 
     return (
-        "which Zarr has from version 3.2 on, with Python 3.12 or newer; "
+        "which needs Zarr 3.2 or newer, with Python 3.12 or newer; "
         f"Zarr {zarr.__version__} is installed."
     )
 
@@ -137,7 +137,7 @@ def _list(value: object) -> list[object]:
 
 
 def is_installed(name: str, zarr_format: int) -> bool:
-    """Say whether a codec of this name can be used."""
+    """Return whether a codec of this name can be used."""
     from numcodecs.registry import codec_registry, entries
 
     short = name.removeprefix("numcodecs.")
@@ -197,7 +197,7 @@ def missing(name: str, zarr_format: int) -> str:
     if zarr_format == 3 and name in _SINCE_3_2 and not _has_class(name):
         return f"requires the codec {name}, {_newer_zarr_text()}"
     if zarr_format == 3 and is_installed(short, 2):
-        return f"requires the codec {name}, which is installed for Zarr v2 alone, not for Zarr v3."
+        return f"requires the codec {name}, which is installed for Zarr v2 only, not for Zarr v3."
     if package is None:
         return f"requires the codec {name}, which no installed package provides."
     if (module := registering(short)) is not None and find_spec(module.partition(".")[0]):

@@ -46,7 +46,7 @@ def place_count(places: range) -> int:
 
 
 def inside(places: range, part: slice) -> tuple[slice, slice]:
-    """Return which of the places lie in a chunk, and where they are in it."""
+    """Return which of the places are in a chunk, and where they are in it."""
     first = max(0, -((places.start - part.start) // places.step))
     last = max(first, min(place_count(places), -((places.start - part.stop) // places.step)))
     begin = places.start + first * places.step - part.start
@@ -182,12 +182,12 @@ _Measure = Callable[[bytes, Settings, int], int]
 
 
 def is_bounded(name: str) -> bool:
-    """Say whether `check_inflation` knows what a codec decodes to."""
+    """Return whether `check_inflation` knows what a codec decodes to."""
     return name in _MEASURES or name in _SAME_SIZE or name in _RATIOS
 
 
 def keeps_size(name: str) -> bool:
-    """Say whether a codec decodes to as many bytes as it is given, or a few less."""
+    """Return whether a codec decodes to as many bytes as it is given, or a few less."""
     return name in _SAME_SIZE
 
 
@@ -387,11 +387,7 @@ class Recompressed:
 
 
 def recompressed(name: str, data: bytes, limit: int) -> Recompressed | None:
-    """Inflate a stream once, for somebody who then only copies it.
-
-    Its checksum, which has just been compared, is taken over: to compute it again would take as
-    long as the copy.
-    """
+    """Inflate a stream once, for somebody who then only copies it."""
     if name not in _WRAPPINGS:
         return None
     window, head, tail = _WRAPPINGS[name]

@@ -235,14 +235,11 @@ class ShardCodec:
         return [data[offset : offset + length] for offset, length in present]
 
     def is_index(self, data: bytes, start: int) -> bool:
-        """Say whether a part that was read is the index."""
+        """Return whether a part that was read is the index."""
         return self.leads and start == 0 and len(data) == self.size
 
     def read(self, data: bytes) -> tuple[np.ndarray, np.ndarray]:
-        """Return the offsets and lengths of the inner chunks, uint64, of the shape of `grid`.
-
-        Both are `ABSENT` for an inner chunk that the shard does not have.
-        """
+        """Return the offsets and lengths of the inner chunks, uint64, of the shape of `grid`."""
         if len(data) != self.size:
             raise DecodeError(
                 f"The index of the shard has {len(data):,} bytes, and one of "
@@ -262,10 +259,7 @@ class ShardCodec:
 
 
 def shard_layout(array: ArrayMeta) -> ShardCodec | None:
-    """Read the codec that divides chunks.
-
-    None if there is none, if it is not the only step, or if its index is of an unknown kind.
-    """
+    """Read the codec that divides chunks."""
     try:
         return _layout(array)
     except (BadMetadata, TypeError, ValueError, LookupError, AttributeError):
@@ -311,10 +305,7 @@ _WIDEST = 16
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One stage of decoding, under a limit of bytes.
-
-    Codecs that do not say beforehand what they make are run in a process of their own.
-    """
+    """One stage of decoding, under a limit of bytes."""
 
     array: ArrayMeta
     number: int
@@ -406,7 +397,7 @@ class ChunkGuard:
         self._shards: dict[_ChunkKind, ShardCodec | None] = {}
 
     def is_free(self, array: ArrayMeta, data: bytes) -> bool:
-        """Say whether a chunk may be decoded as it is, as far as that is known at once."""
+        """Return whether a chunk may be decoded as it is, as far as that is known at once."""
         found = self._steps_of(array)
         return bool(found) and self._fits(found, data)
 
@@ -437,7 +428,7 @@ class ChunkGuard:
         return data
 
     def _fits(self, found: list[Step], data: bytes) -> bool:
-        """Say whether no step can make too much, before any is taken."""
+        """Return whether no step can make too much, before any is taken."""
         size, given = len(data), data if data else None
         for step in found:
             if step.stage.name == VALUES:

@@ -95,7 +95,7 @@ def check_start(head: bytes, place: Place) -> None:
 
 
 def is_text(data: bytes) -> bool:
-    """Say whether bytes may be from the middle of UTF-8 text without control characters."""
+    """Return whether bytes may be from the middle of UTF-8 text without control characters."""
     inside = data[:3].lstrip(bytes(range(0x80, 0xC0))) + data[3:]
     try:
         getincrementaldecoder("utf-8")().decode(inside)
@@ -149,10 +149,7 @@ def check_body_length(span: ContentRange, length: int | None) -> None:
 
 
 def check_sent(header: str | None, start: int, end: int, length: int) -> int | None:
-    """Refuse what an object store sent unless it is a range, as far as there is one.
-
-    Returns the size of the object, or None if that is not known.
-    """
+    """Refuse what an object store sent unless it is a range, as far as there is one."""
     size = length if header is None else None
     if header is None:
         is_asked = not start and length <= end

@@ -43,7 +43,7 @@ def stoppable(keep_on: Callable[[], bool]) -> Iterator[None]:
 
 
 def is_wanted() -> bool:
-    """Say whether what `stoppable` was told of here is still wanted."""
+    """Return whether what `stoppable` was told of here is still wanted."""
     return _keep_on.get()()
 
 
@@ -143,7 +143,7 @@ class ReaderThreads(Executor):
                 return
             try:
                 result = fn(*args, **kwargs)
-            except BaseException as error:  # it is for who waits
+            except BaseException as error:  # it is for the caller who waits
                 future.set_exception(error)
             else:
                 future.set_result(result)

@@ -123,13 +123,7 @@ def cause(error: BaseException, place: Place, url: str = "") -> str:
 
 
 def require_packages(places: Iterable[str]) -> None:
-    """Refuse buckets that are allowed, and that no installed package reads.
-
-    Raises
-    ------
-    FetchError
-        If a package is missing: once, and not for each of the files there.
-    """
+    """Refuse buckets that are allowed, and that no installed package reads."""
     for name in places:
         protocol = protocol_of(name) or ""
         if protocol in EXTRAS and find_spec(PACKAGES[protocol]) is None:
@@ -166,7 +160,7 @@ def _connection(error: BaseException, place: Place) -> str | None:
     if isinstance(error, socket.gaierror | aiohttp.ClientConnectorDNSError):
         return f"the host {place.host} cannot be found"
     if isinstance(error, UnicodeError | aiohttp.InvalidURL):
-        return f"{place.host} is no name that a host can have"
+        return f"{place.host} is not a valid host name"
     if isinstance(error, aiohttp.ClientSSLError | ssl.SSLError):
         return f"no secure connection to {place.authority} could be made ({_tls(error)})"
     if isinstance(error, TimeoutError):
@@ -174,9 +168,9 @@ def _connection(error: BaseException, place: Place) -> str | None:
     if isinstance(error, aiohttp.ClientConnectorError | ConnectionRefusedError):
         return f"no connection to {place.authority or place.path} could be made"
     if isinstance(error, aiohttp.ClientPayloadError | aiohttp.ClientConnectionError):
-        return "the connection ended before all bytes came"
+        return "the connection ended before all bytes arrived"
     if isinstance(error, EOFError) or (isinstance(error, ConnectionError) and error.errno):
-        return "the connection ended before all bytes came"
+        return "the connection ended before all bytes arrived"
     if isinstance(error, aiohttp.ClientResponseError):
         return "the server sent an answer that is not valid HTTP"
     return None
@@ -190,7 +184,7 @@ def _tls(error: BaseException) -> str:
 
 
 def _advice(place: Place) -> str:
-    """Say which option would help, where there is one."""
+    """Return which option would help, where there is one."""
     options = _CREDENTIALS.get(place.protocol)
     if options is None:
         return ""
@@ -244,7 +238,7 @@ def as_internal_error(what: str) -> Iterator[None]:
 
 
 def internal_error(what: str, error: Exception) -> InternalError:
-    """Return what is said of an error that only a bug can raise."""
+    """Return the text about an error that only a bug can raise."""
     cause = f"{type(error).__name__}: {error}"
     return InternalError(
         f"Reading {what} failed inside refexplorer ({cause}); this is a bug, please report it."
@@ -281,7 +275,7 @@ class ReadTime:
             await self._timeout.__aexit__(kind, error, trace)
         except TimeoutError:
             late = TooLate(
-                f"no complete answer came within {self._seconds:,g} seconds, retries included "
+                f"there was no complete answer within {self._seconds:,g} seconds, retries included "
                 "(limits: read_seconds)"
             )
             late.count = self._count

@@ -51,10 +51,7 @@ _BULK = ("chunks",)
 
 
 class GuardedFiles:
-    """Opens what a policy allows, and of each file the very path that the policy checked.
-
-    Nothing in a name is expanded: ``~`` and ``$HOME`` are names of files like any other.
-    """
+    """Opens what a policy allows, and of each file the very path that the policy checked."""
 
     guarded = True
 
@@ -175,7 +172,7 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]
     ) -> bytes:
         """Return a byte range."""
         if versioned.is_s3(self._filesystem) and end is not None and not named:
-            # which notes each piece, so that a slow line is no stalled one
+            # which notes each piece, so that a slow line is not a stalled one
             work = versioned.read(self._filesystem, path, start or 0, end)
             return cast(bytes, self._in_time(path, work)[0])
         return cast(bytes, self._ask("cat_file", path, start=start, end=end, **named))
@@ -243,11 +240,7 @@ def _guarded(policy: AccessPolicy, limits: Limits) -> Locate:
 
 
 def typed(options: StorageOptions, limits: Limits) -> Locate:
-    """Return how a URL is read that its reader typed: of a web server in one request.
-
-    A parquet store has more files than one, and is left to fsspec, as other protocols are; a URL
-    whose name does not tell that it is JSON costs one request more to find out.
-    """
+    """Return how a URL is read that its reader typed: of a web server in one request."""
 
     def locate(url: str) -> tuple[AbstractFileSystem, str]:
         if not is_web(url):
@@ -326,10 +319,7 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         return True
 
     def info(self, path: str, **_: object) -> dict[str, Any]:
-        """Describe a file without asking for its size: reading it finds out whether it is there.
-
-        That of a data file is known, since its first bytes were read.
-        """
+        """Describe a file without asking for its size: reading it finds out whether it is there."""
         return {"name": path, "type": "file", "size": self._sizes.get(path)}
 
     def cat_file(
@@ -360,7 +350,7 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
             if head.size is not None and head.size <= PROBE:
                 return io.BytesIO(head.cut())
             if head.size is not None:
-                begun = head.cut()  # which is not read once more
+                begun = head.cut()  # which is not read again
         try:
             most = self._limit - len(begun)
             data = self._asked(place, self._reader.read(place, len(begun), None, most))

@@ -220,11 +220,7 @@ class HttpReader:
         self._sessions: dict[str, tuple[aiohttp.ClientSession, dict[str, Any]]] = {}
 
     async def read(self, place: Place, start: int, end: int | None, limit: int) -> ByteParts:
-        """Return the bytes from `start` to `end` (None: to the end of the file).
-
-        What may pass (a busy server, a broken connection) is tried again, a little later each
-        time.
-        """
+        """Return the bytes from `start` to `end` (None: to the end of the file)."""
         return await _retry(self._read, place, start, end, limit)
 
     async def facts(self, place: Place) -> Facts:
@@ -275,10 +271,7 @@ class HttpReader:
     async def _answer(
         self, place: Place, start: int, end: int | None
     ) -> tuple[aiohttp.ClientResponse, Place]:
-        """Ask for a range and follow redirects, each with the options that are meant for it.
-
-        Returns where the answer comes from, too.
-        """
+        """Ask for a range and follow redirects, each with the options that are meant for it."""
         asked = place
         for _ in range(REDIRECTS):
             redirected = asked.authority != place.authority
@@ -334,7 +327,7 @@ async def _retry(
     for attempt in range(ATTEMPTS - 1):
         try:
             return await ask(*asked, **named)
-        except TruncatedAnswer:  # asked for once more only: a cache that has it repeats it
+        except TruncatedAnswer:  # asked for again only: a cache that has it repeats it
             if was_truncated:
                 raise
             was_truncated = True
@@ -348,7 +341,7 @@ async def _retry(
 
 
 def _is_lasting(error: Exception) -> bool:
-    """Say whether a connection cannot be made, now or a moment later."""
+    """Return whether a connection cannot be made, now or a moment later."""
     if isinstance(error, aiohttp.ClientConnectorError) and not isinstance(error, _LASTING):
         return not isinstance(error.os_error, ConnectionResetError | TimeoutError)
     return isinstance(error, _LASTING)
@@ -384,10 +377,7 @@ def _unsatisfied(response: aiohttp.ClientResponse, start: int) -> FetchError:
 
 
 def _part_sent(response: aiohttp.ClientResponse, start: int, end: int | None) -> ContentRange:
-    """Return which part of the file comes: all of it if the server ignores ranges.
-
-    All of it ends at 0 where the server does not say how long it is.
-    """
+    """Return which part of the file comes: all of it if the server ignores ranges."""
     length = response.content_length
     if response.status == 200:
         check_whole(response.headers)

@@ -61,10 +61,7 @@ def fetch_many(
     advance: Advance = lambda progress: True,
     arrived: Arrived | None = None,
 ) -> Fetched:
-    """Return the bytes of several references, each by its key, or the error that names why not.
-
-    Ranges of a target that touch, or have a small gap between them, are read in one request.
-    """
+    """Return the bytes of several references, each by its key, or the error that names why not."""
     fetched: Fetched = {}
     run = _FetchRun(targets, references, advance, arrived or fetched.__setitem__)
     try:
@@ -167,7 +164,7 @@ class _FetchRun:
                     data = await self._targets.read(request.place, request.start, request.end)
                 except Exception as error:  # each protocol has errors of its own
                     self._fail(request, error)
-                else:  # an error of who is given it is no failure of the target
+                else:  # an error of who is given it is not a failure of the target
                     self._finish(request, data)
 
         async with asyncio.TaskGroup() as group:

@@ -92,10 +92,7 @@ class RemoteReader:
         return (await self._connect(place)).filesystem
 
     async def _ask(self, place: Place, ask: Callable[[Any], Awaitable[Answer]]) -> Answer:
-        """Ask a filesystem.
-
-        One whose connection broke is replaced, and asked once more if it had answered before.
-        """
+        """Ask a filesystem."""
         with follow_allowed(self._policy):
             while True:
                 connection = await self._connect(place)
@@ -164,7 +161,7 @@ def _make_filesystem(root: str, place: Place, name: str, options: dict[str, Any]
     import fsspec
 
     if place.protocol == "webhdfs":  # and fsspec follows to wherever that is
-        raise FetchError("WebHDFS is not read: its servers send who reads to other servers")
+        raise FetchError("WebHDFS is not supported: its servers redirect readers to other servers")
     given = dict(options)
     if place.protocol == "s3":
         given = s3_options(given)
@@ -267,7 +264,7 @@ async def in_thread(call: Callable[..., Answer], *given: Any, **named: Any) -> A
 
 
 def is_s3(filesystem: Any) -> bool:
-    """Say whether a filesystem reads S3."""
+    """Return whether a filesystem reads S3."""
     return hasattr(filesystem, "_call_s3")
 
 

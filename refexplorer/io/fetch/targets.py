@@ -115,7 +115,7 @@ class LocalFile:
         self.size = size
 
     def read(self, start: int, end: int | None, limit: int) -> bytes:
-        """Return the bytes from `start` to `end`; what lies past the end is not asked for."""
+        """Return the bytes from `start` to `end`; what is past the end is not asked for."""
         stop = self.size if end is None else min(end, self.size)
         if stop - start > limit:
             raise too_long(self.size, limit)

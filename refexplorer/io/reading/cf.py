@@ -59,10 +59,7 @@ def _in_stored_order(array: ArrayMeta, values: np.ndarray[Any, Any]) -> np.ndarr
 def decoding_attributes(
     array: ArrayMeta, dtype: np.dtype[Any], fill_value: object
 ) -> dict[str, Any]:
-    """Return the attributes that xarray decodes by; `_FillValue` is what it masks.
-
-    Parameters are those of `decode_as_xarray`, `dtype` is that of the values.
-    """
+    """Return the attributes that xarray decodes by; `_FillValue` is what it masks."""
     from xarray.backends.zarr import FillValueCoder
 
     attributes = dict(array.attributes)
@@ -128,10 +125,7 @@ def decode_plainly(array: ArrayMeta, values: np.ndarray, fill_value: object) -> 
 def decode_times_plainly(
     array: ArrayMeta, values: np.ndarray, fill_value: object
 ) -> np.ndarray | None:
-    """Return times in seconds as `decode_as_xarray` does; None for what it has to be asked for.
-
-    Whole numbers without scale or offset, since a date of years that all calendars agree on.
-    """
+    """Return times in seconds as `decode_as_xarray` does; None for what it has to be asked for."""
     attributes = array.attributes
     since = _SINCE.fullmatch(str(attributes.get("units", "")).strip())
     others = _OTHER | set(_SCALES)

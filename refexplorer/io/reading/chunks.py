@@ -164,7 +164,7 @@ _BATCH_BYTES = 2**26
 _UNKNOWN = 2**20
 """What a whole file counts for, whose size is not known."""
 _WAITING = 16
-"""Decoded chunks that wait for who reads them."""
+"""Decoded chunks that wait for whoever reads them."""
 
 
 def read_chunk(refs: SetLike, path: str, index: Index, targets: Targets) -> Reading:
@@ -308,7 +308,7 @@ class _ChunkStream:
                 wait(decoding)
                 if self._stop.is_set():
                     return
-        except BaseException as error:  # it is for who waits
+        except BaseException as error:  # it is for the caller who waits
             if not self._stop.is_set():
                 self._put(error)
 
@@ -348,7 +348,7 @@ class _ChunkStream:
             return error
         except RefexplorerError as error:
             return failed(index, error)
-        except BaseException as error:  # it is for who waits
+        except BaseException as error:  # it is for the caller who waits
             return error
         state = ChunkState.FETCHED
         return Reading(index, values, state, None, {index: state}, self._decoder.fill_value)

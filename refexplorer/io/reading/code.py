@@ -27,7 +27,7 @@ _WIDTH = 88
 
 @dataclass(frozen=True, slots=True)
 class RawCode:
-    """Python that stands in the code as it is, not as the text that `repr` makes of it."""
+    """Python that is in the code as it is, not as the text that `repr` makes of it."""
 
     text: str
 
@@ -108,14 +108,14 @@ def fsspec_recipe(refs: SetLike, known: CodeContext, asynchronous: bool) -> Reci
 
 
 def _is_read_alike(url: str) -> bool:
-    """Say whether fsspec takes a URL for the same place: case tells its protocols apart."""
+    """Return whether fsspec takes a URL for the same place: case tells its protocols apart."""
     protocol = protocol_of(url)
     if protocol == "file":
         from fsspec.core import strip_protocol
 
         try:
             stripped = strip_protocol(url)
-        except ValueError:  # `FILE` is no protocol
+        except ValueError:  # `FILE` is not a protocol
             return False
         return str(Path(stripped).resolve()) == parse(url).path
     written, mark, _ = url.partition("://")
@@ -123,7 +123,7 @@ def _is_read_alike(url: str) -> bool:
 
 
 def _add_document(source: Source, recipe: Recipe, known: CodeContext) -> None:
-    """Say which document to read, and how fsspec has to render it."""
+    """Return which document to read, and how fsspec has to render it."""
     place = place_of(source)
     if place is None:
         recipe.lines.append("# refs is the opened set, which came from a value and not from a file")
@@ -170,7 +170,7 @@ def place_of(source: Source) -> str | None:
 
 
 def _compression(place: str) -> dict[str, str]:
-    """Say how a document is compressed, which fsspec wants to be told."""
+    """Return how a document is compressed, which fsspec wants to be told."""
     start = b""
     if "://" not in place and Path(place).is_file():
         with Path(place).open("rb") as file:
@@ -183,7 +183,7 @@ def _compression(place: str) -> dict[str, str]:
 
 
 def _add_targets(refs: SetLike, recipe: Recipe, known: CodeContext, asynchronous: bool) -> None:
-    """Say which file systems read the targets: nothing for local ones, else one or several."""
+    """Return which file systems read the targets: nothing for local ones, else one or several."""
     location, urls = refs.source.location, [url for url in known.urls if url]
     relative = [url for url in urls if protocol_of(url) is None and not url.startswith("/")]
     plain = [url for url in urls if url not in relative and "://" not in url]
@@ -406,7 +406,7 @@ def _opening(refs: SetLike, path: str, options: dict[str, Any]) -> tuple[list[st
 
 
 def _is_dataset(refs: SetLike, group: str) -> bool:
-    """Say whether all arrays of a group have the dimension names that xarray needs."""
+    """Return whether all arrays of a group have the dimension names that xarray needs."""
     members = _members(refs, group)
     return bool(members) and all(refs.array(path).dimensions is not None for path in members)
 

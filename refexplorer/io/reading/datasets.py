@@ -36,12 +36,7 @@ _ROOT = (".zgroup", ".zarray", "zarr.json", ".zmetadata")
 
 
 def to_zarr(refs: SetLike, targets: Targets, **options: Any) -> zarr.Group | zarr.Array[Any]:
-    """Open the set with Zarr (format 2 or 3): a group, or an array if the root is one.
-
-    Only metadata is read, which reference sets hold themselves. Values are read when they are
-    asked for; a chunk without a reference is the fill value, a chunk that cannot be read
-    raises.
-    """
+    """Open the set with Zarr (format 2 or 3): a group, or an array if the root is one."""
     _require_root(refs)
     with saying_refusals("Zarr", refs):
         return zarr.open(ReferenceStore(refs, targets), mode="r", **options)
@@ -136,10 +131,7 @@ def _opened(
 
 
 def _unread(refs: SetLike, targets: Targets, paths: Iterable[str]) -> dict[str, str]:
-    """Return what xarray would read at opening and may not be, with the reason.
-
-    It reads coordinates of dimensions, and of other times and their bounds the first and the last.
-    """
+    """Return what xarray would read at opening and may not be, with the reason."""
     arrays = {path: refs.array(path) for path in paths}
     times = [path for path, array in arrays.items() if _is_time(array)]
     bounds = [

@@ -98,7 +98,7 @@ class ReferenceFileSystem(AbstractFileSystem):  # type: ignore[misc]
         return {path: _safe(key, found[key]) for path, key in keys.items()}
 
     def exists(self, path: str, **_: object) -> bool:
-        """Say whether there is a key or a folder; an error is none that says no."""
+        """Return whether there is a key or a folder; other errors are raised."""
         try:
             self.info(path)
         except FileNotFoundError:

@@ -37,9 +37,9 @@ class Reading:
     message
         Why (the first) chunk failed.
     states
-        What became of each chunk.
+        The state of each chunk.
     fill
-        The fill value of the array, as Zarr decodes it.
+        The fill value of the array, as decoded by Zarr.
     """
 
     index: Index | None

@@ -33,7 +33,7 @@ _NAMED_TARGETS = 20  # targets that an estimate names; the rest are counted
 @masks_repr
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The cost of a read, known without a request.
+    """The cost of a read, computed without a request.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ SelectionPart = int | slice | EllipsisType
 
 @dataclass(frozen=True, slots=True)
 class ArrayReading:
-    """The values of a part of an array, and what became of each chunk that it touches.
+    """The values of a part of an array, and the state of each of its chunks.
 
     Attributes
     ----------
@@ -143,11 +143,11 @@ class ArrayReading:
         As Zarr decodes them; a chunk without a reference is the fill value, one that failed is
         zeros. `numpy.asarray` of the whole gives them, too.
     states
-        What became of each chunk, by its index.
+        The state of each chunk, by its index.
     failures
         Why chunks failed, by key.
     fill
-        The fill value of the array, as Zarr decodes it.
+        The fill value of the array, as decoded by Zarr.
     """
 
     values: ArrayValues
@@ -175,7 +175,7 @@ class ArrayReading:
         return sum(found is ChunkState(state) for found in self.states.values())
 
     def mask(self, state: ChunkState | str) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Return which of the values are of chunks in a state."""
+        """Return a mask of the values whose chunks are in a state."""
         found = np.zeros(tuple(map(place_count, self._places)), bool)
         for index, each in self.states.items():
             if each is ChunkState(state):

@@ -66,9 +66,9 @@ class Shard:
     chunks
         The shape of an inner chunk.
     reference
-        Of the whole shard; None without one.
+        The reference of the whole shard; None if it has none.
     size
-        Bytes of the whole shard; None if that is not known.
+        Bytes of the whole shard; None if not known.
     offsets, lengths
         Byte ranges in the shard, int64 of the shape of `grid`; -1 where the shard has no such inner
         chunk. None where the index was not read.
@@ -88,12 +88,12 @@ class Shard:
 
     @property
     def count(self) -> int:
-        """How many inner chunks there are, empty ones among them."""
+        """The number of inner chunks, including empty ones."""
         return prod(self.grid)
 
     @property
     def empty(self) -> int | None:
-        """How many of them are empty and read as the fill value; None if that is not known."""
+        """The number of empty ones, which read as the fill value; None if not known."""
         if self.state is ChunkState.FILL:
             return self.count
         return None if self.offsets is None else int(np.count_nonzero(self.offsets < 0))
@@ -130,7 +130,7 @@ class Shard:
     def __str__(self) -> str:
         head = f"{escape(self.key)}: {counted(self.count, 'inner chunk')} of {list(self.chunks)}"
         if self.state is ChunkState.FILL:
-            return f"{head}; there is no reference, so that all read as the fill value"
+            return f"{head}; there is no reference, so all read as the fill value"
         if self.offsets is None or self.lengths is None:
             return f"{head}; the index was not read: {self.message}"
         places = np.argwhere(self.offsets >= 0).tolist()
@@ -157,10 +157,7 @@ def check_inner(key: str, inner: Sequence[int], grid: tuple[int, ...]) -> None:
 
 
 def read_shard(key: str, reference: Reference, layout: ShardCodec, targets: Targets) -> Shard:
-    """Read the index of a shard, with one request for a byte range.
-
-    Of a whole file its size is asked first, where the index is at the end.
-    """
+    """Read the index of a shard, with one request for a byte range."""
     grid, chunks = layout.grid, layout.inner.chunks
     size: int | None = None
     try:
@@ -232,24 +229,24 @@ HEAD = 64
 @masks_repr
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The way to a key, a chunk or one value, step by step.
+    """The steps that lead to a key, a chunk or one value.
 
     Attributes
     ----------
     key
         The key.
     steps
-        In order; after one that fails there are none.
+        The steps in order; a step that fails is the last one.
     origin
-        ``refs``, ``gen[0]`` or ``parquet``; None where the document was not asked, and for a key
+        ``refs``, ``gen[0]`` or ``parquet``; None if it was not looked up, and for a key
         without a reference.
     reference
-        The reference of the key as it is in V0; None without one.
+        The reference of the key as in V0; None if it has none.
     state
         ``fetched`` if all steps succeed, ``fill`` for a chunk without a reference, ``failed``; None
         if nothing was read.
     array, chunk
-        The array, and the index of the chunk in its grid; None if the key is no chunk.
+        The array, and the index of the chunk in its grid; None if the key is not a chunk.
     values
         The whole (inner) chunk, not cut at the edge of the array; None if there are none.
     shard
@@ -257,7 +254,7 @@ class Trace:
     index
         The position of one value in the array; None if none was asked for.
     cause
-        The reason for the value in one word or two.
+        The reason for the value, in one or two words.
     sentence
         The reason for the value in one sentence.
     raw
@@ -284,22 +281,22 @@ class Trace:
 
     @property
     def message(self) -> str | None:
-        """Why it breaks, in one sentence; None if it does not."""
+        """Why a step failed, in one sentence; None if none failed."""
         return next((step.message for step in self.steps if step.message is not None), None)
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The texts of the address that are not shown: a template alone may be one."""
+        """The parts of the address that are masked."""
         url = getattr(self.reference, "url", None)
         return secrets_of(url) if url else ()
 
     def seen(self) -> Trace:
-        """Return it as people see it, without secrets."""
+        """Return the trace without secrets."""
         secrets = self.secrets
         return replace(self, steps=tuple(step.seen(secrets) for step in self.steps))
 
     def after(self, derivation: Trace) -> Trace:
-        """Return it with the steps of the document in place of the reference."""
+        """Return the trace with the steps of the document in place of the reference."""
         at = [step.name for step in self.steps].index("reference")
         steps = (*self.steps[:at], *derivation.steps, *self.steps[at + 1 :])
         return replace(self, steps=steps, origin=derivation.origin)
@@ -383,11 +380,11 @@ class Tracer:
     def inner(self, inner: Sequence[int] | EllipsisType) -> Trace:
         """Read the index of the shard, and take every step of an inner chunk but of ``...``."""
         if self.array is None:
-            raise DecodeError(f"{self.key} is no chunk of an array, so it is no shard.")
+            raise DecodeError(f"{self.key} is not a chunk of an array, so it is not a shard.")
         layout = shard_layout(self.array.chunk_array(self.index or ()))
         if layout is None:
             raise DecodeError(
-                f"The chunks of {self.array.path} are no shards whose index can be read: its "
+                f"The chunks of {self.array.path} are not shards with a readable index: its "
                 f"codecs are {', '.join(self.array.codecs) or 'none'}."
             )
         if not isinstance(inner, EllipsisType):
@@ -521,7 +518,7 @@ class Tracer:
 
 
 def place_text(reference: Reference) -> str:
-    """Say where the bytes of a reference are."""
+    """Return where the bytes of a reference are."""
     if isinstance(reference, Range):
         end = reference.offset + reference.length
         return f"Bytes {reference.offset:,} to {end:,} of {escape(reference.url or '', SHOWN)}."

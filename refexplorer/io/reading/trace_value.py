@@ -292,7 +292,7 @@ class _Masks:
         return "the fill value of the array" if is_fill else None
 
     def quirk(self, raw: Any) -> str | None:
-        """Say why xarray masks a value that equals no missing value."""
+        """Return why xarray masks a value that equals no missing value."""
         for text, value in self._named:
             try:
                 if np.dtype(self._array.dtype).type(value).byteswap() == raw:
@@ -305,7 +305,7 @@ class _Masks:
         return None
 
     def is_fill(self, raw: Any) -> bool:
-        """Say whether a raw value is the fill value."""
+        """Return whether a raw value is the fill value."""
         return self._fill is not None and _equals(raw, self._fill)
 
 
@@ -321,7 +321,7 @@ def _equals(raw: Any, value: Any) -> bool:
 
 
 def _is_same(raw: Any, shown: Any) -> bool:
-    """Say whether values are the same, an integer and the equal float among them."""
+    """Return whether values are the same, an integer and the equal float among them."""
     try:
         return bool(np.all(raw == shown))
     except (TypeError, ValueError):
@@ -329,7 +329,7 @@ def _is_same(raw: Any, shown: Any) -> bool:
 
 
 def _outside_valid_range(attributes: Mapping[str, Any], raw: Any) -> Iterator[str]:
-    """Say whether a raw value lies outside the valid range, which xarray does not look at."""
+    """Return whether a raw value is outside the valid range, which xarray does not look at."""
     low, high = attributes.get("valid_min"), attributes.get("valid_max")
     limits = attributes.get("valid_range")
     if isinstance(limits, list) and len(limits) == 2:

@@ -2,7 +2,7 @@
 
 Their own errors come from their inner parts and seldom name one. Some would even pass for an
 answer: a `KeyError` tells Zarr that there is no such array, so that one whose metadata lacks a
-field would be missing from the dataset without a word.
+field would be missing from the dataset silently.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class SyncLoop(asyncio.SelectorEventLoop):
     def call_soon_threadsafe(  # type: ignore[override]
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.Handle:
-        """Call a function, and run all that comes of it."""
+        """Call a function, and run all that comes from it."""
         handle = self.call_soon(callback, *args, context=context)
         if not self.is_running() and callback != self.stop:
             outer = asyncio._get_running_loop()
@@ -56,7 +56,7 @@ class SyncLoop(asyncio.SelectorEventLoop):
         future = self.create_future()
         try:
             future.set_result(func(*args))
-        except Exception as error:  # it is for who waits
+        except Exception as error:  # it is for the caller who waits
             future.set_exception(error)
         return future
 

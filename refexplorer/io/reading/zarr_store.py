@@ -116,7 +116,7 @@ class SelectionPlan:
             error: BaseException = Stopped()
             try:
                 fetch_many(self._store.targets, references, lambda progress: is_wanted(), arrived)
-            except BaseException as raised:  # it is for who waits
+            except BaseException as raised:  # it is for the caller who waits
                 error = raised
             for future in waiting.values():
                 future.set_exception(error)
@@ -206,7 +206,7 @@ class ReferenceStore(Store):
             raise _first(ours) from None
 
     async def exists(self, key: str) -> bool:
-        """Say whether the set has a key."""
+        """Return whether the set has a key."""
         return key in self.references
 
     async def list(self) -> AsyncIterator[str]:
@@ -391,7 +391,7 @@ class MergingPipeline(BatchedCodecPipeline):
 
 
 def _is_whole(selection: Iterable[object], shape: Iterable[int]) -> bool:
-    """Say whether a selection in a chunk is all of it."""
+    """Return whether a selection in a chunk is all of it."""
     return all(part == slice(0, size, 1) for part, size in zip(selection, shape, strict=False))
 
 

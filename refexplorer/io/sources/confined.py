@@ -141,7 +141,7 @@ class ConfinedFile(SizedDataFile):
         except LostError:
             raise Unread(
                 "cost",
-                f"Reading the metadata of this {self.form} file took more memory than it may, or "
+                f"Reading the metadata of this {self.form} file took too much memory, or "
                 "crashed, and was stopped.",
             ) from None
         if failures:
@@ -191,7 +191,7 @@ def _opened(head: dict[str, Any], answering: Answering, stack: ExitStack) -> Dat
 
 def _answer(head: dict[str, Any], file: DataFile) -> bytes:
     if head["do"] == "describe":
-        # of a file elsewhere what nobody asks for would take requests
+        # of a file elsewhere what is not requested would take requests
         return file_bytes(file, with_values=head["path"] is not None)
     if head["do"] == "chunks":
         return dumps(chunks_or_reason(file, head["name"]))

@@ -89,11 +89,11 @@ def _unknown_form(file: TargetFile) -> Unread:
         return Unread("damaged", sentence)
     suffix = PurePosixPath(urlsplit(file.url).path).suffix.lower()
     if (forms := _SUFFIXES.get(suffix)) is not None:
-        sentence = f"The file is named {suffix}, and does not begin as {forms} files do."
+        sentence = f"The file is named {suffix}, and does not begin like {forms} files."
         return Unread("damaged", sentence)
     return Unread(
         "format",
-        "The format of the file is none of those that are compared: HDF5, NetCDF3, TIFF, GRIB, "
+        "The format of the file cannot be compared; these can: HDF5, NetCDF3, TIFF, GRIB, "
         "FITS, and chunks of Zarr arrays.",
     )
 

@@ -30,11 +30,7 @@ _KEY = "The metadata"
 
 
 class TargetFile(RangeStream):
-    """Reads a target through the access policy and fetcher of a set.
-
-    A local file is read as it is. Of any other, blocks are read and kept: neighbours in one
-    request, each of them once.
-    """
+    """Reads a target through the access policy and fetcher of a set."""
 
     kept = longest = sys.maxsize
 
@@ -97,10 +93,7 @@ class TargetFile(RangeStream):
         super().close()
 
     def begin_values(self) -> None:
-        """Forget values that were read before: the limit is for the values of each question.
-
-        Blocks of metadata stay, since libraries read them again.
-        """
+        """Forget values that were read before: the limit is for the values of each question."""
         if self._metadata is None:
             self._metadata = frozenset(self._blocks)
         for number in self._blocks.keys() - self._metadata:
@@ -152,7 +145,7 @@ class TargetFile(RangeStream):
             )
         else:
             sentence = (
-                "The server does not support byte ranges, so that the whole file of "
+                "The server does not support byte ranges, so the whole file of "
                 f"{size_text(self.size)} would have to be read, more than the limit of "
                 f"{size_text(limit)} for the metadata of one file."
             )

@@ -1,4 +1,4 @@
-"""Files that are chunks of a Zarr array, v2 or v3, whose metadata lie in a folder above.
+"""Files that are chunks of a Zarr array, v2 or v3, whose metadata are in a folder above.
 
 A shard is two arrays: that of its name, whose chunks are shards, and ``name/inner``, of which it
 has several chunks. Both know only the chunks that are in this file.
@@ -144,7 +144,7 @@ class ZarrChunkFile(SizedDataFile):
 
 
 def find_array(targets: Targets, file: TargetFile) -> ZarrChunkFile | None:
-    """Look for the array that a file may be a chunk of, by its name and what lies above it."""
+    """Look for the array that a file may be a chunk of, by its name and what is above it."""
     parts = file.url.split("/")
     for count in range(1, min(len(parts), _KEY_PARTS + 1)):
         if not _PART.fullmatch(parts[-count]):

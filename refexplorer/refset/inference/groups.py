@@ -197,10 +197,7 @@ def bases(share: np.ndarray, keys: int) -> tuple[np.ndarray, ...]:
 
 
 def own_field(share: np.ndarray, keys: int) -> int | None:
-    """Return the number of the key that tells the positions of an axis apart.
-
-    None if each comes more than once, as where keys differ in the zeros before it alone.
-    """
+    """Return the number of the key that tells the positions of an axis apart."""
     return next((field for field in range(keys) if np.all(np.diff(share[field]) > 0)), None)
 
 
@@ -227,7 +224,7 @@ def _is_additive(fields: np.ndarray, rows: np.ndarray) -> bool:
 
 
 def _is_sum(numbers: np.ndarray, shares: Sequence[np.ndarray]) -> bool:
-    """Say whether numbers on a grid are the first of them and what each axis adds."""
+    """Return whether numbers on a grid are the first of them and what each axis adds."""
     total = numbers.ravel()[0]
     for share in shares:
         total = np.add.outer(total, share)
@@ -295,7 +292,7 @@ def read_numbers(texts: pa.LargeStringArray, count: int) -> tuple[np.ndarray, np
 
 
 def _digits(spans: Spans) -> tuple[np.ndarray, np.ndarray]:
-    """Say which bytes are digits, and which of these continue a number."""
+    """Return which bytes are digits, and which of these continue a number."""
     digit = (spans.data >= _ZERO) & (spans.data <= _NINE)
     inside = np.zeros(len(digit), np.bool_)
     inside[1:] = digit[1:] & digit[:-1]

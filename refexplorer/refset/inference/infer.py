@@ -19,6 +19,7 @@ from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.files import Progress
 from refexplorer.formats.columns.references import Columns, json_text
 from refexplorer.formats.columns.table import Table
+from refexplorer.refset.generated import Generated
 from refexplorer.refset.inference.groups import (
     Group,
     additive_grids,
@@ -30,8 +31,7 @@ from refexplorer.refset.inference.groups import (
     own_field,
     profiles,
 )
-from refexplorer.refset.overriding import BLOCK, block_of
-from refexplorer.refset.segments import Generated
+from refexplorer.refset.segments import BLOCK, block_of
 from refexplorer.refset.writing.json import WatchBlocks, means_v1, retargeted, written
 from refexplorer.spec.document import UrlReader, read_document
 from refexplorer.spec.gen.item import GenItem
@@ -200,7 +200,7 @@ def _blocks(
 
 
 def _same(wanted: Columns, found: Columns) -> bool:
-    """Say whether two columns hold the same references to targets, row by row."""
+    """Return whether two columns hold the same references to targets, row by row."""
     first, second = wanted.targets, found.targets
     if len(first) != len(second) or (first < 0).any() or (second < 0).any():
         return False
@@ -217,7 +217,7 @@ def _same(wanted: Columns, found: Columns) -> bool:
 
 
 def urls_read_back(texts: Iterable[str], urls: Iterable[str], templates: Mapping[str, str]) -> bool:
-    """Say whether each jinja-str is read as the URL that it stands for."""
+    """Return whether each jinja-str is read as the URL that it stands for."""
     reader = UrlReader(read_document({"version": 1, "templates": templates}))
     try:
         return all(reader.read(text) == url for text, url in zip(texts, urls, strict=True))
@@ -300,7 +300,7 @@ def find_templates(urls: Sequence[str], uses: Sequence[int], heads: Iterable[str
 
 
 def _saves(text: str, used: int) -> bool:
-    """Say whether a template of a name of two letters is shorter than the text in its places."""
+    """Return whether a template of a name of two letters is shorter than the text in its places."""
     return len(text) <= LONGEST and used * (len(text) - _BRACES - 2) > len(text) + _DEFINITION + 2
 
 

@@ -24,7 +24,7 @@ from refexplorer.formats.columns.references import (
 )
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.moves import SAME, compare
-from refexplorer.refset.overriding import BLOCK
+from refexplorer.refset.segments import BLOCK
 from refexplorer.spec.references import Reference, folders_above
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
@@ -117,7 +117,7 @@ _ROW = np.dtype(
 
 
 class _Spooled(NamedTuple):
-    """Where rows stand in the file, and how many bytes of texts behind them."""
+    """Where rows are in the file, and how many bytes of texts behind them."""
 
     offset: int
     rows: int
@@ -197,11 +197,7 @@ class InOrder(NamedTuple):
 
 
 class ChunkOrder:
-    """A sorter of the references of a set by array and chunk.
-
-    Those of chunks wait in a file, so that no more are held than a record file has, or a few
-    small ones.
-    """
+    """A sorter of the references of a set by array and chunk."""
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ from refexplorer.formats.columns.references import BASE64, INLINE, RANGE, URL
 from refexplorer.formats.columns.table import EntriesBuilder, Table, build_table
 from refexplorer.formats.icechunk.columns import add_snapshot, awaited
 from refexplorer.formats.icechunk.writer import RepositoryWriter, writing_repository
-from refexplorer.refset.overriding import BLOCK
+from refexplorer.refset.segments import BLOCK
 from refexplorer.refset.writing.comparing import (
     ArraysByPath,
     ChunkOrder,
@@ -72,9 +72,8 @@ def write_icechunk(
 def _check_array(array: ArrayMeta) -> None:
     if (array.prefix, array.separator) != ("c/", "/"):
         raise RefexplorerError(
-            f"{array.path_text(True)} names its chunks in another way than Icechunk, which has "
-            "`c/0/0` "
-            "alone; its chunk_key_encoding must be the default."
+            f"{array.path_text(True)} names its chunks differently from Icechunk, which has only "
+            "`c/0/0`; its chunk_key_encoding must be the default."
         )
 
 
@@ -96,7 +95,7 @@ def _write(writer: RepositoryWriter, found: InOrder) -> None:
     if len(odd):
         raise RefexplorerError(
             f"`{array.key_at(int(found.numbers[odd[0]]))}` is a whole file, "
-            "and Icechunk wants an offset and a length."
+            "and Icechunk needs an offset and a length."
         )
     rows = np.flatnonzero(columns.kinds == RANGE)
     if len(rows):

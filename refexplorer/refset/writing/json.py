@@ -35,7 +35,7 @@ from refexplorer.formats.columns.references import (
 )
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.refset.overriding import BLOCK, block_of, tables
+from refexplorer.refset.segments import BLOCK, block_of, tables
 from refexplorer.refset.writing.comparing import Spool, check_in_any_order, check_in_order, differs
 from refexplorer.spec.references import Base64, Inline, Range, Reference, read_bytes
 
@@ -44,10 +44,7 @@ ReadKeys = Callable[[list[str]], Mapping[str, bytes]]
 
 
 class Inlining:
-    """Puts byte ranges of few bytes into the set.
-
-    Each is read once: what was read waits on disk for a second pass over the same tables.
-    """
+    """Puts byte ranges of few bytes into the set."""
 
     def __init__(self, most: int, read: ReadKeys, spool: Spool) -> None:
         self._most = most
@@ -66,7 +63,7 @@ class Inlining:
         return replaced(table, rows, read)
 
     def again(self, table: Table) -> Table:
-        """Return the tables of the first pass once more, one after the other."""
+        """Return the tables of the first pass again, one after the other."""
         return replaced(table, *self._spool.take(next(self._taken)))
 
 
@@ -252,7 +249,7 @@ def v0_blocks(blocks: Iterable[Table], objects: bool = False) -> Iterator[bytes]
 
 
 def means_v1(table: Table) -> bool:
-    """Say whether there is a key called ``version``, which a document is taken for V1 by."""
+    """Return whether there is a key called ``version``, which a document is taken for V1 by."""
     return bool(pc.any(pc.equal(table.keys, text_scalar("version"))).as_py())
 
 
@@ -270,13 +267,13 @@ def _values(columns: Columns, urls: Sequence[str], as_object: set[int]) -> pa.La
 
 
 def _other(columns: Columns, row: int, as_object: bool) -> str:
-    """Write what is no byte range."""
+    """Write what is not a byte range."""
     text = columns.texts[int(columns.offsets[row])]
     return text if as_object and _is_object(text) else json_text(text)
 
 
 def _is_object(text: str) -> bool:
-    """Say whether a text is a JSON object; NaN, which Python reads, is no JSON."""
+    """Return whether a text is a JSON object; NaN, which Python reads, is no JSON."""
     try:
         return isinstance(json.loads(text, parse_constant=_refuse), dict)
     except (ValueError, RecursionError):

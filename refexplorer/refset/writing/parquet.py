@@ -101,7 +101,7 @@ def _chunks(array: ArrayMeta, numbers: np.ndarray, columns: Columns) -> Chunks:
 
 
 def _data(columns: Columns, row: int) -> bytes:
-    """Return the data of a chunk; what readers would decode once more stays base64 text."""
+    """Return the data of a chunk; what readers would decode again stays base64 text."""
     reference = columns.reference_at(row)
     assert isinstance(reference, Inline | Base64)
     data = reference.data

@@ -37,7 +37,7 @@ _TYPES_V3 = (
 
 
 def is_divisible(array: ArrayMeta) -> bool:
-    """Say whether equal parts of a chunk's bytes are chunks: stored as in memory, C order."""
+    """Return whether equal parts of a chunk's bytes are chunks: stored as in memory, C order."""
     if array.encoded_size is None:
         return False
     if array.zarr_format == 2:
@@ -71,7 +71,7 @@ def factors_of(array: ArrayMeta, factor: int | None) -> tuple[int, ...]:
 
 
 def can_hold(array: ArrayMeta) -> bool:
-    """Say whether an array can be written as one chunk of the bytes that it has in memory."""
+    """Return whether an array can be written as one chunk of the bytes that it has in memory."""
     if not array.shape or not all(array.shape) or array.itemsize is None:
         return False
     if array.zarr_format == 3:
@@ -160,7 +160,7 @@ def _placed(table: Table, gone: np.ndarray, made: Table, places: np.ndarray) -> 
 
 
 def _check_divisible(table: Table, rows: np.ndarray, columns: Columns, array: ArrayMeta) -> None:
-    """Raise an error if one of some chunks is no byte range of a whole chunk."""
+    """Raise an error if one of some chunks is not a byte range of a whole chunk."""
     is_odd = (columns.kinds != RANGE) | (columns.lengths != array.encoded_size)
     if is_odd.any():
         row = int(rows[is_odd.argmax()])

@@ -133,7 +133,7 @@ def _read_dimension(name: object, source: object, at: str, findings: Findings) -
 
 
 def _remedy(source: object) -> str:
-    """Say what to write where a number, or another name of `stop`, shows what was meant."""
+    """Return what to write where a number, or another name of `stop`, shows what was meant."""
     if type(source) is int:
         return f'Write {{"stop": {source}}}.'
     if isinstance(source, Mapping) and "stop" not in source:
@@ -235,7 +235,7 @@ def _cut(sizes: tuple[int, ...], start: int, stop: int, most: int) -> tuple[int,
     axis, inner = len(sizes) - 1, 1
     while axis:
         grown = inner * sizes[axis]
-        # a larger block must begin and end at multiples of its size, or it is no product
+        # a larger block must begin and end at multiples of its size, or it is not a product
         if grown > most or start % grown or start + grown > stop:
             break
         axis, inner = axis - 1, grown

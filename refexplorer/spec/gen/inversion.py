@@ -59,7 +59,7 @@ def by_weight(terms: Terms, dimensions: Dimensions) -> list[Digit]:
 
 
 def is_positional(terms: Terms, dimensions: Dimensions) -> bool:
-    """Say whether a sum can be split in one way only, as the decimal digits of a number can."""
+    """Return whether a sum can be split in one way only, as the decimal digits of a number can."""
     reach = 0
     for digit in by_weight(terms, dimensions):
         # as in decimal digits: all smaller ones together must stay below one step of the next

@@ -5,12 +5,10 @@ Source: reference specification, "Version 1", ``gen``.
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeGuard
-from weakref import WeakValueDictionary
 
 import numpy as np
 from jinja2 import nodes
@@ -49,7 +47,7 @@ def extents_of(item: GenItem) -> Extents:
 
 
 def cannot_fail(item: GenItem) -> bool:
-    """Say whether all keys of an item are sure to be made; it has one at least."""
+    """Return whether all keys of an item are sure to be made; it has one at least."""
     known = extents_of(item)
     texts, sizes = (item.key, item.url), (item.offset, item.length)
     return all(map(known.makes_texts, texts)) and all(map(known.makes_sizes, sizes))
@@ -67,7 +65,7 @@ class Extents:
     texts: Mapping[str, int] = field(default_factory=dict)
 
     def makes_texts(self, template: Template) -> bool:
-        """Say whether a template is sure to make a text that a file can hold."""
+        """Return whether a template is sure to make a text that a file can hold."""
         if not self._is_bounded(template):
             return False
         try:
@@ -77,7 +75,7 @@ class Extents:
         return chars is not None and chars <= self.limits.template_chars
 
     def makes_sizes(self, template: Template | None) -> bool:
-        """Say whether a template is sure to make a whole number of bytes."""
+        """Return whether a template is sure to make a whole number of bytes."""
         if template is None:
             return True
         if len(template.parts) != 1 or not self._is_bounded(template):
@@ -134,7 +132,7 @@ class Extents:
         return inner._chars_of(template) if len(inner.texts) == len(arguments) else None
 
     def bounds(self, form: syntax.Form) -> IntegerBounds | None:
-        """Return the least and the greatest value; None if it may fail or is no whole number."""
+        """Return the least and the greatest value; None if it may fail or is not a whole number."""
         found = self._bounds(form)
         return found if found is not None and fit(found) else None
 
@@ -215,7 +213,7 @@ _TRUSTED_STEPS = 20  # steps that are assumed of a template that jinja2 renders
 class KeyCheckBudget:
     """The budget left for checking the items of a document."""
 
-    steps: float = field(default_factory=lambda: TRIED_STEPS)  # Of evaluation, for trying keys
+    steps: float = TRIED_STEPS  # Of evaluation, for trying keys
     listed: int = LISTED_BY_COLUMNS  # Keys to be written out
 
 
@@ -278,12 +276,8 @@ def _steps(template: Template | None, templates: Mapping[str, Template]) -> floa
     return steps if math.isfinite(steps) else _TRUSTED_STEPS
 
 
-_READ: WeakValueDictionary[Hashable, GenItem] = WeakValueDictionary()
-"""Items that an open set has: of a text that is being typed, all but one were read before."""
-
-
 @dataclass(frozen=True, slots=True)
-class _GenContext:
+class GenContext:
     """The context of all items of a document, and the budget left for checking their keys."""
 
     templates: Mapping[str, Template]
@@ -292,47 +286,10 @@ class _GenContext:
     rejected: list[GenItem]
 
 
-def read_gen(
-    source: object,
-    templates: Mapping[str, Template],
-    limits: Limits,
-    findings: Findings,
-    rejected: list[GenItem] | None = None,
-) -> tuple[GenItem, ...]:
-    """Read the ``gen`` section; items that are rejected are left out and noted.
-
-    Those whose templates can be read, but fail, are added to `rejected`.
-    """
-    if not isinstance(source, Sequence) or isinstance(source, str):
-        findings.add("bad-section", "/gen", "`gen` must be a list of objects.")
-        return ()
-    context = _GenContext(templates, limits, KeyCheckBudget(), [] if rejected is None else rejected)
-    items = (_known_item(number, item, context, findings) for number, item in enumerate(source))
-    return tuple(item for item in items if item is not None)
-
-
-def _known_item(
-    number: int, source: object, context: _GenContext, findings: Findings
+def read_item(
+    number: int, source: object, context: GenContext, findings: Findings
 ) -> GenItem | None:
-    """Return the item as it was read before, if nothing that it depends on has changed."""
-    try:
-        text = json.dumps(source, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        return _read_item(number, source, context, findings)
-    named = tuple((name, template) for name, template in context.templates.items() if name in text)
-    seen = (number, text, named, context.limits)
-    item, noted = _READ.get(seen), Findings()
-    if item is None:
-        item = _read_item(number, source, context, noted)
-        if item is not None:
-            _READ[seen] = item
-    findings.extend(noted if item is None else item.findings)
-    return item
-
-
-def _read_item(
-    number: int, source: object, context: _GenContext, findings: Findings
-) -> GenItem | None:
+    """Read an item; None if it is rejected."""
     at = pointer("gen", number)
     if not isinstance(source, Mapping):
         findings.add("gen-bad-item", at, f"gen[{number}] must be an object.")

@@ -58,7 +58,7 @@ class FormattedIntegers:
         return texts.reshape(self.numbers.shape)
 
     def differ(self) -> bool:
-        """Say whether each number is larger than the one before, or each smaller."""
+        """Return whether each number is larger than the one before, or each smaller."""
         steps = np.diff(self.numbers.ravel())
         return bool(np.all(steps > 0) or np.all(steps < 0))
 
@@ -99,7 +99,7 @@ def join(pieces: Iterable[TextPiece]) -> np.ndarray:
 
 
 def differ(pieces: Iterable[TextPiece]) -> bool:
-    """Say whether it is plain that no two texts are equal when pieces are put together."""
+    """Return whether it is plain that no two texts are equal when pieces are put together."""
     arrays = [piece for piece in pieces if not isinstance(piece, str)]
     return len(arrays) == 1 and isinstance(arrays[0], FormattedIntegers) and arrays[0].differ()
 
@@ -178,7 +178,7 @@ def _listed(items: Sequence[Any], positions: np.ndarray | None) -> np.ndarray | 
 
 
 def all_fit(items: Sequence[Any]) -> bool:
-    """Say whether some items, at least one, are whole numbers of 64 bits."""
+    """Return whether some items, at least one, are whole numbers of 64 bits."""
     is_whole = {*map(type, items)} == {int}
     return is_whole and fit((min(items), max(items)))
 
@@ -210,7 +210,7 @@ def bounds_of(operator: str, left: IntegerBounds, right: IntegerBounds) -> Integ
 
 
 def fit(bounds: IntegerBounds) -> bool:
-    """Say whether bounds fit into 64 bits, without the least number, which has no opposite."""
+    """Return whether bounds fit into 64 bits, without the least number, which has no opposite."""
     return bounds[0] > -(2**63) and bounds[1] < 2**63
 
 
@@ -288,7 +288,9 @@ class Scopes:
         """Render one expression of a template, as `texts`."""
         texts = join(self._expression(part.form, part.evaluate, part.names))
         if self.failures:
-            raise TemplateProblem("bad-template", "This expression has no value everywhere.")
+            raise TemplateProblem(
+                "bad-template", "This expression has no value for some combinations."
+            )
         return texts
 
     def integers(self, template: Template) -> np.ndarray | None:
@@ -306,7 +308,7 @@ class Scopes:
         return good
 
     def is_bounded(self, template: Template) -> bool:
-        """Say whether no limit but the length of the text can be reached."""
+        """Return whether no limit but the length of the text can be reached."""
         steps = most_steps(template, self.templates)
         return (
             self.limits.integer_bits >= _PLAIN_BITS

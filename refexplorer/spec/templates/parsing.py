@@ -97,7 +97,7 @@ TESTS: dict[str, Callable[..., bool]] = {
 
 
 def takes(operation: Callable[..., Value], count: int) -> bool:
-    """Say whether a filter or test takes so many arguments after its value."""
+    """Return whether a filter or test takes so many arguments after its value."""
     try:
         signature(operation).bind(*[None] * (2 + count))
     except TypeError:
@@ -115,7 +115,7 @@ _STATEMENTS = {
     "FromImport": "from",
     "ScopedEvalContextModifier": "autoescape",
 }
-"""Statements that jinja2's tree names otherwise than they are written."""
+"""Statements that jinja2's tree names differently from they are written."""
 _METHODS = {
     "format": "'%03d' | format(n)",
     "join": "[1, 2] | join('-')",
@@ -124,7 +124,7 @@ _METHODS = {
     "strip": "text | trim",
     "zfill": "'%03d' | format(n)",
 }
-"""What to write instead of a method of a text, where it is no filter of the same name."""
+"""What to write instead of a method of a text, where it is not a filter of the same name."""
 _SAID = (
     (r"unexpected end of template, expected 'end of print .*'", "`{{` is not closed by `}}`"),
     (r"unexpected 'end of print .*'", "an expression is missing before `}}`"),

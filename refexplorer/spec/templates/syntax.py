@@ -224,7 +224,7 @@ def names_in(form: Form) -> frozenset[str]:
 
 
 def as_call(form: Form) -> tuple[str, list[nodes.Keyword]] | None:
-    """Return the template that is called, and its arguments; None of what is no call."""
+    """Return the template that is called, and its arguments; None of what is not a call."""
     match form:
         case nodes.Call(node=nodes.Name(name=name), kwargs=arguments):
             return name, arguments

@@ -74,7 +74,7 @@ class UndefinedName(TemplateProblem):
 
 
 def is_template(text: str) -> bool:
-    """Say whether a text holds anything for jinja2 to render."""
+    """Return whether a text holds anything for jinja2 to render."""
     return any(mark in text for mark in _MARKS)
 
 

@@ -46,7 +46,7 @@ _WITHOUT = [LedgerState.EMPTY, LedgerState.UNTOUCHED]
 def is_replaceable(
     ledger: Ledger, path: str, numbers: np.ndarray, is_free: np.ndarray, is_moved: np.ndarray
 ) -> np.ndarray:
-    """Say which chunks may get another reference: what is not bad keeps its own."""
+    """Return which chunks may get another reference: what is not bad keeps its own."""
     states = ledger.at(path, numbers)
     # values that the set holds, and that differ from the file's, are the set's own choice
     is_bad = BAD_STATES[states] & (states != LedgerState.WRONG_VALUES)
@@ -67,7 +67,7 @@ class RepairLaw:
             meta, new = self._opened.arrays.get(path), after.arrays.get(path)
             assert meta is not None
             if each.fields and new is None:
-                reasons_by_array[path] = "its metadata could not be read any more"
+                reasons_by_array[path] = "its metadata can no longer be read"
             elif each.fields and new is not None:
                 reasons = (*self._of_shape(meta, new), *self._of_fields(meta, new, after, each))
                 reasons_by_array |= dict.fromkeys([path], reasons[0]) if reasons else {}
@@ -82,7 +82,7 @@ class RepairLaw:
                 text = "a reference would be dropped where the file does not fill with one value"
                 reasons.setdefault(path, text)
             elif not self._is_better(path, after):
-                reasons.setdefault(path, "nothing that was found would be mended by the change")
+                reasons.setdefault(path, "the change would repair none of the findings")
         return reasons
 
     def _is_better(self, path: str, after: Report) -> bool:
@@ -135,7 +135,7 @@ class RepairLaw:
         for place, (one, other) in enumerate(self._decoded(meta, new, after, keys)):
             count += other is not None
             if one is not None and other is None:
-                yield f"{keys[place]} can be decoded, and could not be any more"
+                yield f"{keys[place]} can be decoded, and no longer could"
             elif one is not None and not (is_bad[place] or _is_same(one, other)):
                 yield f"{keys[place]} would read differently, and no file says that it is wrong"
         if len(keys) and not count:
@@ -209,7 +209,7 @@ def find_fallen(before: Ledger, after: Ledger) -> Iterator[tuple[str, str]]:
     """
     for path in before.paths:
         if path not in after.paths:
-            yield path, "the array would be gone"
+            yield path, "the array would be removed"
             continue
         try:
             old, new = before.states(path), after.states(path)

@@ -21,7 +21,7 @@ from refexplorer.formats.columns.chunk_names import chunk_keys
 from refexplorer.formats.columns.references import RANGE, URL, Columns, UrlColumn
 from refexplorer.formats.columns.table import Table, build_table
 from refexplorer.io.decode.codecs import is_installed
-from refexplorer.refset.overriding import concatenated
+from refexplorer.refset.segments import concatenated
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.references import Inline, Range, folders_above, prefix
 from refexplorer.spec.zarr_metadata import DIMENSIONS, ArrayMeta
@@ -365,7 +365,7 @@ def _is_bytes(codec: Any) -> bool:
 
 def _known_codec(codec: str, zarr_format: int) -> str:
     if not is_installed(codec, zarr_format):
-        raise NotWritableError(f"no codec that is installed here decodes the filter {codec}")
+        raise NotWritableError(f"no installed codec decodes the filter {codec}")
     return codec
 
 

@@ -21,7 +21,7 @@ from refexplorer.core.text import KEYS, array_text, counted, escape, items, mask
 from refexplorer.formats.columns.table import Table
 from refexplorer.io.access import allowed_names
 from refexplorer.refset.opened_set import Contents, OpenedSet, internals
-from refexplorer.refset.overriding import table_of
+from refexplorer.refset.segments import table_of
 from refexplorer.refset.writing.json import Renames, retargeted
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, Findings
@@ -69,19 +69,19 @@ class RepairContext:
 
 @dataclass(frozen=True, repr=False)
 class Repair:
-    """What repairing a set found and changed; nothing is written before `write`.
+    """The findings and changes of a repair; nothing is written before `write`.
 
     Attributes
     ----------
     before, after
-        What verifying found of the set, its targets renamed if that was asked for, and of what
-        the repair made of it.
+        The reports on the set (with renamed targets, if requested) and on the repaired
+        set.
     references
         The repaired set.
     reasons
-        By array, why something of it could not be repaired.
+        By array, why it could not be repaired completely.
     refused
-        By array, the rule that forbids the change that was planned: it was not made.
+        By array, the rule that forbids the planned change, which was not made.
     """
 
     before: Report
@@ -113,23 +113,23 @@ class Repair:
 
     @property
     def repaired(self) -> tuple[str, ...]:
-        """What differed, and no longer does."""
+        """Differences that were repaired."""
         remaining = {each.id for each in _errors(self.after)}
         return tuple(each.message for each in _errors(self.before) if each.id not in remaining)
 
     @property
     def left(self) -> tuple[Finding, ...]:
-        """What differs still; the `remedy` of each says what to do about it."""
+        """Remaining differences; the `remedy` of each says what to do."""
         return tuple(_errors(self.after))
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What else is to be known."""
+        """Other remarks."""
         return tuple(self._notes())
 
     @property
     def verdict(self) -> str:
-        """What became of the set."""
+        """The result in one sentence."""
         if not self.difference.total:
             what = "can be repaired" if self.before.has_errors else "to repair"
             return f"nothing {what}: {self.before.headline.text}"
@@ -138,7 +138,7 @@ class Repair:
 
     @property
     def can_be_written(self) -> bool:
-        """Whether something was repaired, or nothing had to be, and all of it was verified."""
+        """Whether the result is verified: something was repaired, or nothing had to be."""
         is_known = not self.after.counts.unfinished
         return is_known and (self.difference.total > 0 or self.good)
 
@@ -155,8 +155,8 @@ class Repair:
     ) -> int:
         """Write the repaired set; return how many keys were written.
 
-        Before it gets its name it is read back, compared with `references`, and verified once more
-        as it was written. In V1, templates and gen items are inferred again: a repaired key is
+        Before it gets its name, it is read back, compared with `references`, and verified again.
+        In V1, templates and gen items are inferred again: a repaired key is
         explicit where no item makes it.
 
         Parameters
@@ -166,7 +166,7 @@ class Repair:
         form, overwrite, watch
             As `refexplorer.Conversion` has them.
         watch_verifying
-            Entered when that verifying begins; gives what is told how far it is, and may stop it.
+            Context manager for this verification; it receives the progress, and may stop it.
 
         Raises
         ------
@@ -210,7 +210,7 @@ class Repair:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was found and changed as what JSON knows."""
+        """Return findings and changes as JSON values."""
         facts: dict[str, Any] = {
             "source": self.source,
             "good": self.good,
@@ -257,7 +257,7 @@ class Repair:
 
     def _notes(self) -> Iterator[str]:
         for path, reason in self.refused.items():
-            yield f"{array_text(path)} is left as it is: {reason}."
+            yield f"{array_text(path)} is not changed: {reason}."
         for path, reason in self.reasons:
             yield f"{array_text(path)}: not everything can be repaired, since {reason}."
         named_arrays = {each.array for each in _errors(self.after)}
@@ -308,7 +308,7 @@ def repair(
         Pairs of old and new starts of URLs, for files that were moved; the first match is applied.
     values, allow, storage_options, watch
         As `ReferenceSet.verify` has them; the files are read once for each round, of which there
-        are at most five, and once more for what was written.
+        are at most five, and again for what was written.
     form, overwrite
         As `refexplorer.Conversion` has them.
 
@@ -367,10 +367,7 @@ def _improve(
     reasons: dict[tuple[str, str], None],
     refused: dict[str, str],
 ) -> tuple[ReferenceSet, Report] | None:
-    """Return a set that the law allows, and what verifying it found; None if there is none.
-
-    What the law forbids is noted in `refused`, and the rest is tried without it.
-    """
+    """Return a set that the law allows, and what verifying it found; None if there is none."""
     opened = internals(refs).opened
     table = table_of(opened.parts)
     arrays = {path: meta for path in opened.arrays.paths if (meta := opened.arrays.get(path))}

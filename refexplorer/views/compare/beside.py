@@ -21,7 +21,7 @@ from refexplorer.views.preview.values import (
     load_array_libraries,
     subtract_integers,
 )
-from refexplorer.views.wire.context import ViewContext
+from refexplorer.views.wire.context import ExplorerPart, ViewContext, array_at
 from refexplorer.views.wire.jobs import JobReport
 from refexplorer.views.wire.requests import Buffers, job
 
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 
 
 def obstacle(left: ReadingModel, right: ReadingModel) -> str | None:
-    """Say why two readings have no difference; None if they have one."""
+    """Return why two readings have no difference; None if they have one."""
     for side, reading in (("left", left), ("right", right)):
         if reading.state == "fill":
-            return f"No difference: the {side} part has no reference, so nothing was read."
+            return f"No difference: the {side} part has no reference."
         if reading.state != "fetched" or reading.texts is not None:
             return f"No difference: the {side} part has no numbers."
         if reading.times or reading.flags:
             what = "times" if reading.times else "flags"
-            return f"No difference: the {side} part is {what}."
+            return f"No difference: the {side} part has {what}, not numbers."
     if left.units != right.units:
         units = " and ".join(each.units or "none" for each in (left, right))
-        return f"No difference: the units are not the same ({units})."
+        return f"No difference: the units differ ({units})."
     return _grids(_long_sides(left), _long_sides(right))
 
 
@@ -70,7 +70,7 @@ def _grids(
     if len(left) != len(right):
         return (
             "No difference: the left part has "
-            f"{len(left)} dimensions of more than one value, the right one {len(right)}."
+            f"{len(left)} dimensions longer than 1, the right part {len(right)}."
         )
     for (name, size, one), (other_name, other_size, other) in zip(left, right, strict=True):
         if size != other_size:
@@ -151,7 +151,7 @@ def _compared(
     low, high = (float(known.min()), float(known.max())) if known.size else (None, None)
     is_blocks = left.reduced or right.reduced
     words = "Right minus left"
-    words += ", of the means of blocks as they are drawn." if is_blocks else "."
+    words += ", from the block means that are drawn." if is_blocks else "."
     if not known.size:
         words += " No cell has a number on both sides."
     answer = BesideRead(left, right, words, low, high, has_difference=True)
@@ -170,14 +170,14 @@ class BesideController:
 
     @job("beside.plan", in_turn=True)
     def plan(self, left: BesidePart, right: BesidePart) -> BesidePlanned:
-        """Say what reading two parts takes."""
+        """Return what reading two parts takes."""
         other = self._comparison.other
         others = () if other is None else other.arrays()[:500]
         return BesidePlanned(self._planned(left), self._planned(right), others)
 
     def _planned(self, part: BesidePart) -> Plan:
         refs, chunks = self._set_of(part)
-        array = _array(refs, part.array)
+        array = array_at(refs, part.array)
         return plan(refs, array, self._places(refs, array, part), chunks)
 
     @job(
@@ -202,7 +202,7 @@ class BesideController:
         read: list[tuple[ReadingModel, list[bytes]]] = []
         for part in (left, right):
             refs, chunks = self._set_of(part)
-            array = _array(refs, part.array)
+            array = array_at(refs, part.array)
             places = self._places(refs, array, part)
             read.append(preview(refs, array, places, chunks, decoding, report))
         (one, other), parts = zip(*read, strict=True)
@@ -232,8 +232,7 @@ class BesideController:
         return places
 
 
-def _array(refs: ReferenceSet, path: str) -> ArrayMeta:
-    try:
-        return refs.array(path)
-    except KeyError:
-        raise RefexplorerError(f"There is no array at {path!r}.") from None
+PART = ExplorerPart(
+    "beside", "Side by side", "Side by side", (BesideController,), place=3, alone=False,
+    under="data", address=("beside",),
+)  # fmt: skip

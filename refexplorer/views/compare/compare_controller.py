@@ -19,7 +19,7 @@ from refexplorer.views.compare.chunk_values import (
 )
 from refexplorer.views.maps.chunk_map import ChangeKind, kinds_of
 from refexplorer.views.preview.values import DecodedChunks, load_array_libraries
-from refexplorer.views.wire.context import ViewContext
+from refexplorer.views.wire.context import ExplorerPart, ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.requests import Buffers, Count, job
 
@@ -100,7 +100,7 @@ class CompareController:
         self._chunks = DecodedChunks(self._refs, context.targets, context.failure_log)
         self._others = OtherChunks(context)
 
-    @job("compare.with", in_turn=True)
+    @job("compare.with", unsaved="This saved page cannot open another set", in_turn=True)
     def compare(
         self,
         report: JobReport,
@@ -127,7 +127,7 @@ class CompareController:
 
     @job("compare.summary", in_turn=True)
     def summary(self, report: JobReport) -> ComparisonSummary:
-        """Tell what the set is compared with, and what differs."""
+        """Return what the set is compared with, and what differs."""
         sets = self._comparison.sets
         offered = (
             ()
@@ -224,3 +224,9 @@ def change_row(change: KeyChange) -> ChangeRow:
     """Show a key that differs in a few words."""
     before, after = (text[:_TEXT] for text in side_texts(change))
     return ChangeRow(MARKS[change.change], change.change, change.key, before, after)
+
+
+PART = ExplorerPart(
+    "compare", "Compare", "Comparison", (CompareController,), place=7, under="",
+    recorded=("compare.summary",),
+)  # fmt: skip

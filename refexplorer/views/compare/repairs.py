@@ -11,7 +11,7 @@ from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import escape
 from refexplorer.views.compare.compare_controller import ChangeRow, change_row
 from refexplorer.views.health.health_controller import GRANTS, reading_of, watched
-from refexplorer.views.wire.context import ViewContext
+from refexplorer.views.wire.context import ExplorerPart, ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.requests import Count, job
 
@@ -84,7 +84,7 @@ class Repairing:
         )
 
     def _proposed(self) -> str:
-        """Return a path that does not exist, beside the set where that lies on this machine."""
+        """Return a path that does not exist, beside the set where that is on this machine."""
         location, name = self._refs.source.location, Path(self._refs.source.name)
         folder = Path(location) if location and Path(location).is_dir() else Path.cwd()
         suffix = name.suffix if name.suffix in _WRITTEN else ".json"
@@ -96,11 +96,14 @@ class Repairing:
         if not self._can_write:
             raise RefexplorerError(NOT_HERE)
         if self._found is None:
-            raise RefexplorerError("What would change is shown first: press Repair …")
+            raise RefexplorerError("Press Repair … first to see what would change.")
         path = Path(output).expanduser().absolute()
         if path.exists():
-            raise RefexplorerError(f"{escape(str(path), 300)} exists already: name another file.")
+            raise RefexplorerError(f"{escape(str(path), 300)} exists already: choose another file.")
         go_on(report, None, None, f"Writing and verifying {escape(path.name, 100)}")
         keys = self._found.write(path)
         self._did(f"rx.repair(refs, {str(path)!r})")
         return RepairWritten(str(path), keys)
+
+
+PART = ExplorerPart("repair", "Repair", "Repair", (Repairing,), look=False, alone=False)

@@ -247,7 +247,7 @@ class EditorController:
         window = self._window
         return self.document if window is None else self.document[window.start : window.stop]
 
-    @request("edit")
+    @request("edit", unsaved="This saved page cannot evaluate edits")
     def edit(
         self,
         document: str,  # The whole text
@@ -259,7 +259,7 @@ class EditorController:
             self._followed(document)
         return self._state()
 
-    @request("try")
+    @request("try", unsaved="This saved page cannot try other values")
     def try_templates(
         self,
         templates: dict[str, str],  # Texts by name, in place of those of the document
@@ -288,7 +288,7 @@ class EditorController:
         count = len(good.diagnostics) if good is not None and is_good else len(found)
         return Remarks(self.version, is_good, found, count, self.sentence)
 
-    @request("explain")
+    @request("explain", unsaved="The derivation of this key was not saved with the page")
     def explain(self, key: str) -> Traced:
         """Explain a row."""
         refs = self.opened()
@@ -298,7 +298,7 @@ class EditorController:
         except KeyError:
             raise RefexplorerError(f"`{key}` is not a key of the last valid text.") from None
 
-    @request("explore")
+    @request("explore", unsaved="This saved page cannot open the explorer")
     def explore(self, key: str = "") -> None:
         """Open the last good set: the page turns to its explorer, a notebook shows one below."""
         self.show(self.opened(), key)
@@ -313,7 +313,7 @@ class EditorController:
         self._chosen = key
         self.post(*event(KeyChosen(key)))
 
-    @request("format")
+    @request("format", unsaved="This saved page cannot format the text")
     def format(self) -> None:
         """Write the text so that a person can read it; it comes as an event, as from Python."""
         self.document = formatted(self.document)

@@ -25,8 +25,6 @@ class Lesson(Struct, frozen=True):
 
     why: str  # Why it is right
     others: tuple[OtherAnswer, ...]
-    rules: tuple[CitedRule, ...]
-    next: ListedExercise | None  # The next one that is not solved; null at the end
 
 
 class Result(Struct, frozen=True):
@@ -44,11 +42,11 @@ class Task(Struct, frozen=True):
     title: str
     topic: str
     level: int  # 1 to 3
-    task: str  # What to do; what is code stands in backquotes
+    task: str  # What to do; what is code is in backquotes
     given: str | None  # A text to read; null for none
     hints: tuple[str, ...]
     ask: str | None  # What `hint` shows next, as a question or a word; null where all is shown
-    # Of the specification, that it trains; none as long as finding what is wrong is the task
+    # Of the specification, that it trains; none where they would tell what is wrong
     rules: tuple[CitedRule, ...]
 
 

@@ -87,7 +87,7 @@ class Piece(Struct, frozen=True, rename=SENT_AS):
 
 
 class Derived(Struct, frozen=True, rename=SENT_AS):
-    """One step of a derivation, and where its source stands in the document."""
+    """One step of a derivation, and where its source is in the document."""
 
     name: str
     pointer: str
@@ -120,7 +120,7 @@ class Uses(Struct, frozen=True):
 
 
 class EditorRows:
-    """Rows of a set, compared with the set before it; what was removed stands where it was."""
+    """Rows of a set, compared with the set before it; what was removed is where it was."""
 
     def __init__(self, refs: ReferenceSet, before: ReferenceSet | None = None) -> None:
         self._refs = refs
@@ -300,7 +300,7 @@ def _axis(dimension: Dimension) -> Axis:
 
 
 def _text(source: str) -> str:
-    """Return a template's text; one that is no text is shown as it is written."""
+    """Return a template's text; one that is not a text is shown as it is written."""
     try:
         value = json.loads(source)
     except ValueError:
@@ -413,7 +413,7 @@ def _of_template(refs: ReferenceSet, name: str) -> Iterator[range]:
 
 
 def _names(text: object, name: str) -> bool:
-    """Say whether a jinja-str uses a name."""
+    """Return whether a jinja-str uses a name."""
     if not isinstance(text, str) or name not in text or not is_template(text):
         return False
     try:

@@ -94,7 +94,7 @@ class Shortening:
         self._editor = editor
         self._pair: tuple[str, str] | None = None
 
-    @job("shorten")
+    @job("shorten", unsaved="This saved page cannot find a shorter text")
     def find(self, report: JobReport) -> Shortened:
         """Look for a shorter text."""
         text, references = self._editor.document, self._editor.references

@@ -43,7 +43,7 @@ class CitedRule(Struct, frozen=True):
 
 
 class CodePage(Struct, frozen=True):
-    """What there is to know about a diagnostic code."""
+    """The explanation of a diagnostic code."""
 
     code: str
     meaning: str

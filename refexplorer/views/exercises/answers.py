@@ -135,7 +135,7 @@ class GivenAnswer:
         ]
 
     def _once(self, make: Callable[[], _Made], *asked: object) -> _Made:
-        """Return what was made for the same before: of a solution each answer asks it anew."""
+        """Return what was made for the same before: of a solution each answer asks it again."""
         name = json.dumps(asked)
         if name not in self._made:
             self._made[name] = make()
@@ -237,7 +237,7 @@ def _near(key: str, found: ReferenceSet, wanted: ReferenceSet) -> str | None:
 
 
 def _text_difference(found: str, right: str) -> str | None:
-    """Say which field of a JSON object differs; of other texts, that they differ."""
+    """Return which field of a JSON object differs; of other texts, that they differ."""
     if meaning(found) == meaning(right):
         return None
     try:
@@ -277,7 +277,8 @@ def _range_difference(found: Range, right: Range) -> str | None:
     offset, length = found.offset, found.length
     if (offset, length) == (right.length, right.offset) and offset != length:
         return f"the offset {offset:,} and the length {length:,} are exchanged."
-    if length == right.offset + right.length and offset == right.offset != 0:
+    end = right.offset + right.length
+    if length in (end - 1, end) and offset == right.offset != 0:
         return f"the length {length:,} is where the bytes end, not how many there are."
     for name, ours, theirs in (("offset", offset, right.offset), ("length", length, right.length)):
         if ours != theirs:

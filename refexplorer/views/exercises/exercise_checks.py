@@ -115,7 +115,7 @@ def verdict(text: str, exercise: Exercise, solution: GivenAnswer) -> str | None:
 
 
 def _unproven(exercise: Exercise, what: str) -> RefexplorerError:
-    return RefexplorerError(f"{exercise.name}.toml is no good exercise: {what}")
+    return RefexplorerError(f"{exercise.name}.toml is not a valid exercise: {what}")
 
 
 def _same(found: ReferenceSet, wanted: ReferenceSet, bends: Sequence[int] = ()) -> Fault | None:

@@ -48,7 +48,7 @@ QUESTIONS = ("Is something wrong?", "Where?", "What?", "Hint", "Another hint")
 
 
 def told(fault: Fault, stage: TellingStage) -> str:
-    """Return what is said of a fault at a stage."""
+    """Return the text about a fault at a stage."""
     if stage is TellingStage.NOTHING:
         return "Not solved yet."
     if stage is TellingStage.THAT:
@@ -86,7 +86,7 @@ def notes_told(
 
 
 class Hinted(Struct, frozen=True):
-    """The task with one hint more, and what is said of the text now."""
+    """The task with one hint more, and the text about the text now."""
 
     task: Task
     result: Result
@@ -164,7 +164,7 @@ class ExercisesController(EditorController):
             self._hints,
             self._ask,
             # where finding what is wrong is the task, they would tell it
-            () if one.is_staged else tuple(map(cited, one.rules)),
+            () if one.is_staged and self._fault is not None else tuple(map(cited, one.rules)),
         )
 
     @property
@@ -208,11 +208,10 @@ class ExercisesController(EditorController):
         self._exercise, self._helped = exercise, 0
         self._right = GivenAnswer(exercise.solution)
         self._starts_well = _can_be_read(exercise.start)
-        found = self._right.refs.diagnostics
-        self._expected = {one.code for one in found if one.severity != "info"}
+        self._expected = {one.code for one in self._right.refs.diagnostics}
 
     def _diagnostics(self) -> list[EditorDiagnostic]:
-        """Leave out the warnings that the solution has, too: a task is about a part of a set."""
+        """Leave out the text about the solution, too: a task is about a part of a set."""
         return [note for note in super()._diagnostics() if note.code not in self._expected]
 
     @property
@@ -255,26 +254,13 @@ class ExercisesController(EditorController):
     def _lesson(self) -> Lesson:
         one = self._exercise
         others = (OtherAnswer(answer.text.strip(), answer.note) for answer in one.right)
-        return Lesson(
-            one.why,
-            tuple(other for other in others if other.note),
-            tuple(map(cited, one.rules)),
-            self._next(),
-        )
+        return Lesson(one.why, tuple(other for other in others if other.note))
 
     @cached_property
     def rules(self) -> tuple[TaughtRule, ...]:
         """The rules of the specification, with what teaches each."""
         told = (one for one in self._all.values() if not one.is_staged)
         return taught((rule, _listed(one)) for one in told for rule in one.rules)
-
-    def _next(self) -> ListedExercise | None:
-        """Return the next exercise that is not solved, from the open one on and round."""
-        names = [*self._all]
-        place = names.index(self._exercise.name) + 1
-        left = (name for name in (*names[place:], *names[:place]) if name not in self._solved)
-        found = next((name for name in left if name != self._exercise.name), None)
-        return None if found is None else _listed(self._all[found])
 
     def _named(self, name: str) -> Exercise:
         if name not in self._all:
@@ -307,7 +293,7 @@ class ExercisesController(EditorController):
         )
 
     def notes(self) -> Remarks:
-        """Say what is wrong or odd, as far as it may be told."""
+        """Return what is wrong or odd, as far as it may be told."""
         said = super().notes()
         hidden = len(super()._diagnostics()) - len(said.notes)
         said = replace(said, note_count=said.note_count - hidden)

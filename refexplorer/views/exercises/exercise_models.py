@@ -157,7 +157,7 @@ def read_exercise(path: Path) -> Exercise:
                 fields[name] = fields[name].strip() + "\n"
         found = msgspec.convert({"name": path.stem} | fields, Exercise)
     except (OSError, ValueError) as error:
-        raise RefexplorerError(f"{path.name} is no exercise: {error}.") from None
+        raise RefexplorerError(f"{path.name} is not an exercise: {error}.") from None
     for rule in found.rules:
         if rule not in RULES:
             said = f"{path.name} is no exercise: there is no rule `{rule}`. {suggest(rule, RULES)}"
@@ -176,7 +176,7 @@ class AnswerFile(Struct, frozen=True):
     """The answers of one person, by the name of the exercise."""
 
     answers: dict[str, WrittenAnswer]
-    schema: Literal[1] = 1
+    schema: int = 1
 
 
 _LARGEST_ANSWERS = 10_000_000  # bytes
@@ -189,7 +189,10 @@ def read_answers(path: Path) -> dict[str, WrittenAnswer]:
             content = file.read(_LARGEST_ANSWERS + 1)
         if len(content) > _LARGEST_ANSWERS:
             raise ValueError(f"it is larger than {_LARGEST_ANSWERS // 10**6} MB")
-        return msgspec.json.decode(content, type=AnswerFile).answers
+        found = msgspec.json.decode(content, type=AnswerFile)
+        if found.schema != 1:
+            raise ValueError(f"its schema is {found.schema}, and this version reads schema 1")
+        return found.answers
     except OSError as error:
         said = (error.strerror or str(error)).lower()
         raise RefexplorerError(f"{path} cannot be read: {said}.") from None

@@ -22,7 +22,7 @@ from refexplorer.views.exercises.exercise_models import (
 
 
 class AnswerState(StrEnum):
-    """What became of an exercise."""
+    """The state of an exercise."""
 
     SOLVED = "solved"
     SHOWN = "solution shown"

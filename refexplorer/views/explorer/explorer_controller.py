@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -16,8 +17,8 @@ from refexplorer.core.files import Progress
 from refexplorer.core.text import counted, masked, masked_text, may_have_secrets
 from refexplorer.io.access import AccessPolicy, StorageOptions, allowed_names
 from refexplorer.io.fetch.targets import Targets
+from refexplorer.refset.generated import Generated
 from refexplorer.refset.opened_set import internals
-from refexplorer.refset.segments import Generated
 from refexplorer.spec.references import Kind
 from refexplorer.views.code.cells import code
 from refexplorer.views.editor.specification import CodePage, code_page
@@ -69,6 +70,8 @@ _DATA = frozenset({
 """Members of messages that are asked for again as they are, or that are data of the set."""
 
 
+_SIGNS = re.compile(rb"[?@&#=]|Bearer ")
+"""Without one of these a message has no secret, as most answers."""
 _AT_ONCE = 0.3
 """Seconds that the first screen waits for counts."""
 
@@ -85,7 +88,8 @@ class KindCounts(Struct, frozen=True):
 class SetFacts(Struct, frozen=True):
     """The set in numbers; targets and kinds are null of a large set, until they are counted."""
 
-    keys: Count  # At most, as long as that is so
+    keys: Count
+    is_bound: bool  # Whether there may be fewer keys, until they are counted
     arrays: Count
     targets: Count | None
     # Of what is in the set and of byte ranges; null where it is not known. Whole files are beside
@@ -287,6 +291,7 @@ class ExplorerController:
         kinds = {kind: summary.kinds.get(kind, 0) for kind in Kind}
         return SetFacts(
             summary.keys,
+            summary.targets is None and summary.missing is None,
             summary.arrays,
             summary.targets,
             summary.bytes,
@@ -321,7 +326,7 @@ class ExplorerController:
 
     @request("notes.code")
     def explain_code(self, code: str) -> NoteExplained:
-        """Tell what there is to know about the code of a note."""
+        """Return what there is to know about the code of a note."""
         return NoteExplained(code_page(code))
 
     @request("source.show")
@@ -332,7 +337,7 @@ class ExplorerController:
         """Show the source around a note."""
         return SourceLines(surroundings(self.references, pointer))
 
-    @request("allow")
+    @request("allow", unsaved="This saved page cannot read files")
     def allow(self, grant: str) -> None:
         """Allow reading from a place."""
         self.policy.grant(grant)
@@ -353,8 +358,10 @@ class ExplorerController:
 
 def _without_secrets(message: Message) -> Message:
     """Return a message as people may see it."""
-    is_plain = not may_have_secrets(msgspec.json.encode(message).decode())
-    return message if is_plain else cast("Message", masked(message, _DATA))
+    text = msgspec.json.encode(message)
+    if _SIGNS.search(text) is None or not may_have_secrets(text.decode()):
+        return message
+    return cast("Message", masked(message, _DATA))
 
 
 def _generated(refs: ReferenceSet) -> int:

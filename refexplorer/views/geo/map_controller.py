@@ -39,7 +39,7 @@ from refexplorer.views.preview.regions import (
     whole,
 )
 from refexplorer.views.preview.values import DecodedChunks, Decoding, load_array_libraries, physical
-from refexplorer.views.wire.context import ViewContext
+from refexplorer.views.wire.context import ExplorerPart, ViewContext, array_at
 from refexplorer.views.wire.jobs import JobReport
 from refexplorer.views.wire.requests import Buffers, Count, floats, job
 
@@ -108,7 +108,7 @@ def missing_cost(refs: ReferenceSet, found: Georeference, chunks: DecodedChunks)
         if size > MOST:
             raise LimitError(
                 f"There is no map: {side.path} has {size:,} values, more than the {MOST:,} that "
-                "are read to place an array."
+                "are read to locate an array."
             )
         keys += [
             side.chunk_key(index)
@@ -144,7 +144,7 @@ def _numbers(side: ArrayMeta, chunks: DecodedChunks, report: JobReport) -> np.nd
     if found.count(ChunkState.FILL):
         raise RefexplorerError(
             f"There is no map: chunks of {side.path} have no reference, and a fill value is no "
-            "place."
+            "location."
         )
     numbers = physical(side, found, Decoding(times=False)).numbers
     if numbers is None:
@@ -162,7 +162,7 @@ def land(detail: Detail) -> bytes:
     path = _FOLDER / f"land-{detail}.json"
     if not path.is_file():
         raise RefexplorerError(
-            f"{path.name} is not there: the front end was not built; run `python hatch_build.py`."
+            f"{path.name} is missing: the front end was not built; run `python hatch_build.py`."
         )
     return path.read_bytes()
 
@@ -242,6 +242,7 @@ class MapController:
 
     @job(
         "earth.show",
+        unsaved="The coordinates of this array were not read when the page was saved",
         in_turn=True,
         buffers="If `fetched`: the rows and the columns of a mesh, which are places in the array "
         "between its values, and longitude and latitude of each pair, NaN off the earth; float64.",
@@ -254,13 +255,13 @@ class MapController:
         window: tuple[tuple[int, int], tuple[int, int]] | None = None,
         read: bool = False,  # Whether coordinates may be fetched that are not here
     ) -> tuple[EarthShown, Buffers]:
-        """Say where on earth an array is."""
+        """Return where on earth an array is."""
         path = next(iter(self.listed), None) if array is None else array
         if path is None:
             sentence = "This set has no georeferenced arrays."
             return EarthShown(EarthMap("", "none", sentence, ())), []
         blank = EarthMap(path, "none", None, self.listed)
-        meta = self._array(path)
+        meta = array_at(self._refs, path)
         try:
             found = georeference(self._refs, meta)
             blank = replace(blank, axes=(found.rows, found.columns), source=found.sentence)
@@ -288,7 +289,11 @@ class MapController:
         columns = (mesh.rows, mesh.columns, mesh.longitude, mesh.latitude)
         return EarthShown(shown), [floats(each) for each in columns]
 
-    @job("earth.find", in_turn=True)
+    @job(
+        "earth.find",
+        unsaved="This saved page cannot find the value at a place",
+        in_turn=True,
+    )
     def find(
         self,
         report: JobReport,
@@ -298,7 +303,7 @@ class MapController:
         index: tuple[int, ...] = (),
     ) -> PointFound:
         """Find the value at a point: a place on earth, labels of dimensions, or an index."""
-        meta = self._array(array)
+        meta = array_at(self._refs, array)
         name = array or "the root array"
         if math.prod(meta.shape) == 0:
             raise RefexplorerError(f"{name} has no values.")
@@ -330,7 +335,12 @@ class MapController:
         latitude, longitude = point or (None, None)
         return PointFound(latitude, longitude, tuple(places), key, others, sentence)
 
-    @job("earth.land", in_turn=True, buffers="TopoJSON of world-atlas.")
+    @job(
+        "earth.land",
+        unsaved="Finer coastlines were not saved with the page",
+        in_turn=True,
+        buffers="TopoJSON of world-atlas.",
+    )
     def land(self, detail: Detail) -> tuple[LandShown, Buffers]:
         """Get the land of Natural Earth, generalised for a scale of 1 to 110 or 50 million."""
         return LandShown(detail), [land(detail)]
@@ -343,12 +353,6 @@ class MapController:
             load_array_libraries()
             self._kept = array.path, places_of_array(array, found, self._chunks, report)
         return self._kept[1]
-
-    def _array(self, path: str) -> ArrayMeta:
-        try:
-            return self._refs.array(path)
-        except KeyError:
-            raise RefexplorerError(f"There is no array at {path!r}.") from None
 
 
 def _point_text(point: tuple[float, float]) -> str:
@@ -371,3 +375,9 @@ def _inside(
     if rows[0] >= rows[1] or columns[0] >= columns[1]:
         raise RefexplorerError("The window has no values.")
     return rows, columns
+
+
+PART = ExplorerPart(
+    "map", "Map", "Map of the earth", (MapController,), place=2, alone=False, under="data",
+    address=("earth",),
+)  # fmt: skip

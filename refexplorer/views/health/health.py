@@ -1,7 +1,7 @@
 """The arrays of a set and the states of their chunks, as far as they are known by now.
 
 What a set says of its chunks is counted once. What was read of them changes with each reading, so
-the columns of that are made anew when something was read, audited or linted since.
+the columns of that are made again when something was read, audited or linted since.
 """
 
 from __future__ import annotations
@@ -253,7 +253,7 @@ class ChunkHealth:
         return tuple(counts[Severity.ERROR]), tuple(counts[Severity.WARNING])
 
     def may_have(self, place: int, state: StateName) -> bool:
-        """Say whether an array may have chunks of a state, from the counts alone."""
+        """Return whether an array may have chunks of a state, from the counts alone."""
         columns = self.columns()
         if state == "failed":
             return columns.failed[place] > 0
@@ -296,7 +296,7 @@ class ChunkHealth:
         return Badges(**found) if any(found.values()) else None
 
     def _marks(self, array: ArrayMeta, index: Index) -> dict[str, int]:
-        """Say which of the states that are no property of a reference a chunk is in."""
+        """Return which of the states that are not property of a reference a chunk is in."""
         columns = self.columns()
         place = columns.states.places.get(array.path)
         if place is None or not array.contains(index):
@@ -450,8 +450,7 @@ def numbers_in_state(
     if array.chunk_count > LISTED_CHUNKS:
         raise LimitError(
             f"{array.path_text(True)} has {array.chunk_count:,} chunks, more than the "
-            f"{LISTED_CHUNKS:,} of which those without a reference are listed; the map of chunks "
-            "shows them."
+            f"{LISTED_CHUNKS:,} whose states are listed; the map of chunks shows them."
         )
     there = np.concatenate([referenced, _numbers(grid, grid.left_out)])
     return np.setdiff1d(np.arange(array.chunk_count), there)

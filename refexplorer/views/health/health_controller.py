@@ -21,7 +21,7 @@ from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.views.code.cells import code_of_verify
 from refexplorer.views.health.health import ChunkHealth, HealthColumns
 from refexplorer.views.health.time_axes import TimeRange, TimeRanges
-from refexplorer.views.wire.context import ViewContext
+from refexplorer.views.wire.context import ExplorerPart, ViewContext
 from refexplorer.views.wire.jobs import STOPPED, JobReport, go_on
 from refexplorer.views.wire.requests import Count, Real, job, request
 
@@ -283,7 +283,7 @@ def _by_value(values: Sequence[int | None], descending: bool) -> list[int]:
 
 
 def _trouble(columns: HealthColumns, place: int) -> tuple[int, ...]:
-    """Say how much is wrong with an array: what is surely wrong counts before what may be."""
+    """Return how much is wrong with an array: what is surely wrong counts before what may be."""
     counts = columns.states.counts[place]
     errors, warnings = (0 if each is None else each[place] for each in _noted(columns))
     lost = columns.failed[place] + (counts.rejected or 0) + (columns.differing[place] or 0)
@@ -326,3 +326,9 @@ def total_of(columns: HealthColumns) -> HealthCounts:
     differing = sum(compared) if compared else None
     overlapping = None if columns.overlapping is None else sum(columns.overlapping)
     return _told(total, failed, read, unread, differing, overlapping)
+
+
+PART = ExplorerPart(
+    "health", "Arrays", "Arrays", (HealthTable, FilesCompared), look=False, alone=False,
+    recorded=("verify.last",),
+)  # fmt: skip

@@ -36,7 +36,7 @@ class TimeAxis:
     """The time coordinate of an array."""
 
     path: str  # Of the coordinate
-    # The dimension of the array that it lies along; None if it is one time for all values
+    # The dimension of the array that it is along; None if it is one time for all values
     axis: int | None
     # Microseconds since 1970, shape ``(n,)`` float64; NaN where a value or its chunk is missing
     times: np.ndarray
@@ -147,7 +147,7 @@ class TimeAxes:
             return np.asarray(kept.values) if kept.state is ChunkState.FETCHED else None
         if not isinstance(reference, Inline | Base64):
             raise UnknownTimesError(
-                f"The coordinate `{path}` lies in files and was not read yet: a picture reads it."
+                f"The coordinate `{path}` is in files and was not read yet; a picture reads it."
             )
         try:
             return decoded(coordinate.chunk_array(index), reference.data, self._refs.limits)
@@ -158,7 +158,7 @@ class TimeAxes:
 
 
 def _is_time(array: ArrayMeta) -> bool:
-    """Say whether values are times: by their units, or as numpy writes dates."""
+    """Return whether values are times: by their units, or as numpy writes dates."""
     return is_time(array.attributes.get("units")) or array.dtype[1:].startswith("M8[")
 
 
@@ -169,7 +169,7 @@ def _decoded(coordinate: ArrayMeta, stored: np.ndarray, is_there: np.ndarray) ->
     if (found := values.stamps()) is None:
         units, calendar = (coordinate.attributes.get(name) for name in ("units", "calendar"))
         raise UnknownTimesError(
-            f"Times in {units!r}, calendar {calendar or 'standard'!r}, are no dates here."
+            f"Times in {units!r}, calendar {calendar or 'standard'!r}, cannot be shown as dates."
         )
     return found
 

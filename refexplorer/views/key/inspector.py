@@ -170,7 +170,7 @@ def _array_and_chunk(refs: ReferenceSet, path: str) -> tuple[ArrayMeta | None, C
 
 
 def _resolved(policy: AccessPolicy, url: str | None) -> str | None:
-    """Say where a relative URL leads; folders of a server are nobody else's business."""
+    """Return where a relative URL leads; folders of a server are nobody else's business."""
     if url is None or (place := policy.resolve(url)) == url:
         return None
     return None if policy.served and "://" not in place else place
@@ -201,7 +201,7 @@ REJECTED = "rejected"
 
 
 def origin_of(refs: ReferenceSet, key: str) -> str:
-    """Return what stands in place of the origin of a key that is not in the set."""
+    """Return what is in place of the origin of a key that is not in the set."""
     return ORIGIN if refs.rejection(key) is None else REJECTED
 
 

@@ -21,7 +21,7 @@ from refexplorer.views.code.cells import PictureLook, cell
 from refexplorer.views.editor.editor_rows import Derived, steps_of
 from refexplorer.views.preview.regions import parse
 from refexplorer.views.preview.values import load_array_libraries
-from refexplorer.views.wire.context import ViewContext
+from refexplorer.views.wire.context import ExplorerPart, ViewContext, array_at
 from refexplorer.views.wire.jobs import JobReport
 from refexplorer.views.wire.requests import Buffers, Count, ReadOutcome, Real, floats, job, request
 
@@ -117,7 +117,7 @@ class KeyDetails:
     def edit(self, path: str) -> None:
         """Show in the editor where a key comes from."""
         if self._edit is None:
-            raise RefexplorerError("There is no editor beside this explorer.")
+            raise RefexplorerError("This explorer has no editor.")
         self._edit(self._key(path))
 
     @job("key.explain")
@@ -151,10 +151,7 @@ class KeyDetails:
         upward: bool = False,  # Whether the first row is at the bottom, as where latitudes rise
     ) -> Code:
         """Write a cell of a notebook that makes the picture of a part of an array again."""
-        try:
-            meta = self._refs.array(array)
-        except KeyError:
-            raise RefexplorerError(f"There is no array at {array!r}.") from None
+        meta = array_at(self._refs, array)
         parts = tuple(
             place.start if ":" not in text else (place.start, place.stop, place.step)
             for text, place in zip(slices, parse(meta, slices), strict=True)
@@ -176,7 +173,11 @@ class KeyDetails:
             text = text.replace(folder + os.sep, "").replace(folder, ".")
         return text
 
-    @job("key.bytes", buffers="The bytes, if they were fetched.")
+    @job(
+        "key.bytes",
+        unsaved="These bytes were not read when the page was saved",
+        buffers="The bytes, if they were fetched.",
+    )
     def read_bytes(
         self, report: JobReport, path: str, start: int, n: int
     ) -> tuple[BytesPage, Buffers]:
@@ -216,7 +217,10 @@ class KeyDetails:
             )
         return size
 
-    @job("key.trace")
+    @job(
+        "key.trace",
+        unsaved="This chunk was not decoded when the page was saved",
+    )
     def trace(
         self,
         report: JobReport,
@@ -298,3 +302,6 @@ def _traced(found: Trace) -> TraceReply:
     flat = [] if found.values is None else found.values.reshape(-1)[:_VALUES_SHOWN].tolist()
     values = tuple(str(value)[:_VALUE_CHARS] for value in flat)
     return TraceReply(str(found.state), steps, found.message, None, values)
+
+
+PART = ExplorerPart("key", "Key", "One key", (KeyDetails,), place=9, look=False)

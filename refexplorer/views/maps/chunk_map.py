@@ -19,7 +19,7 @@ from refexplorer.refset.moves import CHANGES
 from refexplorer.refset.opened_set import internals
 from refexplorer.verbs.differing import MARKS, Difference
 from refexplorer.views.health.health import unreadable
-from refexplorer.views.wire.context import FailureLog, ViewContext
+from refexplorer.views.wire.context import ExplorerPart, FailureLog, ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.requests import Buffers, Count, floats, job
 
@@ -83,14 +83,6 @@ _SERIES = 7
 """Colours of files before they repeat."""
 _LEVELS = "abcefghjkl"
 """From the least to the greatest size, offset or number of reads."""
-_PLACES = {
-    "one map": 0,
-    "one slice": 0,
-    "one time series": 1,
-    "along the first dimension": 1,
-    "all of it": 2,
-}
-"""Where each standard access is among those of an array."""
 _PLAIN = "i"
 """What has no file, no offset, or is not read."""
 
@@ -152,17 +144,20 @@ def _access_letters(
     refs: ReferenceSet, array: ArrayMeta, length: int, axis: int, access: str
 ) -> list[str]:
     """Return how often an access reads the chunks of each part, by its name or as it is written."""
-    from refexplorer.checks.advice.advising import standard_accesses
+    from refexplorer.checks.advice import advising
     from refexplorer.checks.advice.costs import part_of
 
-    standard = standard_accesses(internals(refs).opened, array)
+    standard = advising.standard_accesses(internals(refs).opened, array)
     if not standard:
         return [_PLAIN] * length
     # an array may have the same access by another name, or only that of all of it
-    place = _PLACES.get(access, 1 if len(standard) > 2 else 0)
+    first, second = {advising.MAP, advising.SLICE}, {advising.SERIES, advising.ALONG}
+    is_second = access in second or (access == "" and len(standard) > 2)
+    place = 0 if access in first else 1 if is_second else 2
     name = [*standard][min(place, len(standard) - 1)]
     try:
-        part = standard[name] if access in ("", *_PLACES) else part_of(array, access)
+        named = {"", advising.WHOLE, *first, *second}
+        part = standard[name] if access in named else part_of(array, access)
     except RefexplorerError:  # it is written for another array
         return [_PLAIN] * length
     count = array.grid[axis]
@@ -196,6 +191,7 @@ class ChunkMap:
 
     @job(
         "grid.show",
+        unsaved="This part of the map was not drawn when the page was saved",
         in_turn=True,
         buffers="float64 in C order: chunks of each state (states x rows x columns); then for each "
         "cell (rows x columns) the target of most chunks (place in `targets`, or -1), the least "
@@ -448,3 +444,9 @@ def changes_in_cells(
         [np.add.reduceat(np.add.reduceat(each, starts[0], 0), starts[1], 1) for each in counted],
         np.float64,
     )
+
+
+PART = ExplorerPart(
+    "chunks", "Chunks", "Chunks", (ChunkMap, ChangesOfChunks), place=4, paints="by",
+    address=("map",),
+)  # fmt: skip

@@ -54,7 +54,7 @@ class DatedTargets:
 
 
 class DateFinder:
-    """Finds the dates of the targets of a set, anew once a coordinate was read."""
+    """Finds the dates of the targets of a set, again once a coordinate was read."""
 
     def __init__(self, refs: ReferenceSet) -> None:
         self._refs = refs

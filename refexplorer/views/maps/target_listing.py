@@ -341,7 +341,7 @@ class _Ordered:
 
 
 def _matches(names: pa.Array, text: str) -> np.ndarray:
-    """Say which names have a text in them, or match it where it has wildcards."""
+    """Return which names have a text in them, or match it where it has wildcards."""
     if GLOB_MARKS.search(text) is None:
         return flags_of(pc.match_substring(names, text, ignore_case=True))
     return Matcher(f"*{text}*", "glob").matches(names)

@@ -22,7 +22,7 @@ from refexplorer.views.code.cells import code_of_check
 from refexplorer.views.health.health_controller import WORKERS, reading_of
 from refexplorer.views.maps.target_dates import TargetDates
 from refexplorer.views.maps.target_listing import Known, TargetListing, TargetQuery, TargetRow
-from refexplorer.views.wire.context import ViewContext
+from refexplorer.views.wire.context import ExplorerPart, ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.requests import Buffers, Count, floats, job
 
@@ -227,7 +227,7 @@ class TargetMapView:
                 found[row["target"]] = Known(None, word, row["message"])
         return self._by_url(found)
 
-    @job("targets.check")
+    @job("targets.check", unsaved="This saved page cannot check the files")
     def check(self, report: JobReport) -> TargetsChecked:
         """Ask each target for its size; then `targets.rows` knows sizes and states."""
         self._did(code_of_check(self._targets.policy.granted))
@@ -274,6 +274,7 @@ class TargetMapView:
 
     @job(
         "target.show",
+        unsaved="This part of the file was not drawn when the page was saved",
         in_turn=True,
         buffers="float64: edges of n bins (n + 1); then for each bin the bytes covered, those "
         "covered twice, ranges that begin there, and the array of most bytes (place in `arrays`, "
@@ -354,3 +355,8 @@ def _window(window: tuple[int, int] | None, end: int) -> tuple[int, int]:
     if not 0 <= start < stop:
         raise RefexplorerError(f"There are no bytes from {start:,} to {stop:,}.")
     return start, stop
+
+
+PART = ExplorerPart(
+    "targets", "Files", "Files", (TargetMapView,), place=5, paints="target", address=("files",)
+)

@@ -56,7 +56,7 @@ def netcdf(
     engine = next((name for module, name in _WRITERS.items() if find_spec(module)), None)
     if engine is None:
         raise RefexplorerError(
-            "Nothing is installed that writes NetCDF: install h5netcdf, or save CSV or npy."
+            "No package that writes NetCDF is installed: install h5netcdf, or save CSV or npy."
         )
     require_size(refs, array, places)
     load_xarray()
@@ -99,7 +99,7 @@ def read_all(array: ArrayMeta, places: Region, chunks: DecodedChunks, report: Jo
     if found.values is None or lost:
         raise RefexplorerError(
             f"{counted(lost, 'chunk')} of {array.path or 'the root array'} failed, and a file of "
-            "values cannot say so: choose a part without them."
+            "values cannot mark them: choose a part without them."
         )
     return found
 

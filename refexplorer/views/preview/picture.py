@@ -154,7 +154,7 @@ class PictureBlocks:
 
     @np.errstate(invalid="ignore", over="ignore")
     def _add_to_means(self, box: Box, into: Box, part: Numbers) -> None:
-        """Add to sums and counts: a block may lie in several chunks."""
+        """Add to sums and counts: a block may be in several chunks."""
         firsts = [
             np.maximum(np.arange(cells.start, cells.stop) * size - side.start, 0)
             for side, cells, size in zip(into, box, self.sizes, strict=True)
@@ -205,7 +205,7 @@ def untold(reading: ReadingModel, boxes: list[Box], values: bytes) -> None:
 
 
 def is_pictured(array: ArrayMeta, decoding: Decoding | None = None) -> bool:
-    """Say whether the values of an array are numbers that a chunk alone tells.
+    """Return whether the values of an array are numbers that a chunk alone tells.
 
     Whether times can be decoded, for one, is only known of all of them.
     """
@@ -367,7 +367,7 @@ class Picture:
         return replace(self._known(), coordinates=sides.result() if is_there else ())
 
     def _cell_text(self) -> str | None:
-        """Say what a cell is where it is not one value."""
+        """Return what a cell is where it is not one value."""
         if self._blocks.is_whole:
             return None
         sizes = zip(self._blocks.sizes, names_of(self._array), strict=True)

@@ -58,7 +58,7 @@ from refexplorer.views.preview.values import (
     thinning,
     value_text,
 )
-from refexplorer.views.wire.context import ViewContext
+from refexplorer.views.wire.context import ExplorerPart, ViewContext, array_at
 from refexplorer.views.wire.jobs import JobReport, unheard
 from refexplorer.views.wire.requests import Buffers, Count, Event, Real, job, request
 
@@ -213,7 +213,7 @@ def _thinned_reading(
 
 
 def _thinned(array: ArrayMeta, places: Region) -> str | None:
-    """Say which values are left out."""
+    """Return which values are left out."""
     sides = zip(places, names_of(array), strict=True)
     along = [f"1 of {part.step} along {name}" for part, name in sides if part.step > 1]
     return f"Shown: {', '.join(along)}." if along else None
@@ -298,7 +298,10 @@ class PreviewReader:
         self.chunks = DecodedChunks(self._refs, context.targets, context.failure_log)
         self.last: tuple[ReadingModel, bytes | None] | None = None
 
-    @request("slice.plan")
+    @request(
+        "slice.plan",
+        unsaved="This part was not read when the page was saved",
+    )
     def plan(
         self,
         array: str,
@@ -308,8 +311,8 @@ class PreviewReader:
         # Whether the part is on screen, although it was not read: the front end had it
         shown: bool = False,
     ) -> Planned:
-        """Say what reading a part takes; without slices and index, of what is shown first."""
-        meta = self._array(array)
+        """Return what reading a part takes; without slices and index, of what is shown first."""
+        meta = array_at(self._refs, array)
         if index is None and slices is None:
             places = first_look(self._refs, meta, budget)
             # it takes a while, and who looks at an array is about to read it
@@ -358,6 +361,7 @@ class PreviewReader:
 
     @job(
         "chunk.read",
+        unsaved="These values were not read when the page was saved",
         buffers="The values, float64 in C order; none of text and structured values. Where float64 "
         "cannot express them all, a second buffer has them as 64-bit integers: unsigned for "
         "``uint64``, ticks of the unit for times.",
@@ -377,7 +381,7 @@ class PreviewReader:
         ahead: bool = False,  # Whether nobody looks at it yet: no code is made of it
     ) -> tuple[WasRead, Buffers]:
         """Read a part of an array; without slices and index, the whole."""
-        meta = self._array(array)
+        meta = array_at(self._refs, array)
         places = self._region(meta, slices, index)
         if not ahead:
             named, granted = slices_text(meta, places), self._targets.policy.granted
@@ -403,7 +407,7 @@ class PreviewReader:
         if path is None or (self.last is not None and self.last[0].array == path):
             return self.last
         with suppress(RefexplorerError):
-            array = self._array(path)
+            array = array_at(self._refs, path)
             places = first_look(self._refs, array)
             cost = plan(self._refs, array, places, self.chunks).estimate.bytes
             if cost is None or cost > self._refs.limits.picture_bytes:
@@ -423,7 +427,10 @@ class PreviewReader:
             return True
         return self._targets.range_of(key, reference).place.protocol == "file"
 
-    @job("chunk.ahead")
+    @job(
+        "chunk.ahead",
+        unsaved="The next part was not read when the page was saved",
+    )
     def read_ahead(
         self,
         report: JobReport,
@@ -434,7 +441,7 @@ class PreviewReader:
     ) -> WasReadAhead:
         """Read parts that will be asked for soon, and keep their chunks; failures come then."""
         load_array_libraries()
-        meta = self._array(array)
+        meta = array_at(self._refs, array)
         left, done = budget, 0
         for part in parts:
             places = self._places(meta, part)
@@ -447,7 +454,11 @@ class PreviewReader:
             done += 1
         return WasReadAhead(self.chunks.cache.size, done)
 
-    @job("slice.save", buffers="The bytes of the file.")
+    @job(
+        "slice.save",
+        unsaved="This saved page cannot write a file of values",
+        buffers="The bytes of the file.",
+    )
     def save(
         self,
         report: JobReport,
@@ -466,7 +477,7 @@ class PreviewReader:
     ) -> tuple[PartSaved, Buffers]:
         """Write every value of a part of an array to a file."""
         load_array_libraries()
-        meta = self._array(array)
+        meta = array_at(self._refs, array)
         places = self._places(meta, slices)
         name = meta.path.replace("/", "_") or "values"
         if form == "netcdf":
@@ -476,7 +487,7 @@ class PreviewReader:
         write = cells.csv if form == "csv" else cells.npy
         return PartSaved(f"{name}.{form}"), [write(self.chunks, report)]
 
-    @job("value.read")
+    @job("value.read", unsaved="Single values of these cells were not read when the page was saved")
     def read_value(
         self,
         report: JobReport,
@@ -488,7 +499,7 @@ class PreviewReader:
         field: str | None = None,
     ) -> ValueText:
         """Read one value whose chunk was decoded before: of a picture whose cells are means."""
-        meta = self._array(array)
+        meta = array_at(self._refs, array)
         if not self.chunks.holds(meta.path, self._chunk_of(meta, index)):
             return ValueText(None)
         found = self.chunks.read(meta, tuple(range(at, at + 1) for at in index), report)
@@ -500,14 +511,14 @@ class PreviewReader:
         is_masked = is_missing and np.asarray(value).dtype.kind in "iub"
         return ValueText("NaN" if is_masked else value_text(value))
 
-    @request("value.place")
+    @request("value.place", unsaved="The place of this value was not saved with the page")
     def find(
         self,
         array: str,
         index: tuple[int, ...],  # A place for each dimension
     ) -> ValuePlace:
-        """Say where the bytes of a value are."""
-        meta = self._array(array)
+        """Return where the bytes of a value are."""
+        meta = array_at(self._refs, array)
         key = meta.chunk_key(self._chunk_of(meta, index))
         found = self._refs.get(key)
         if found is None:
@@ -526,25 +537,19 @@ class PreviewReader:
             raise RefexplorerError(f"{array.path} has no place {list(index)}.")
         return array.chunk_at(index)
 
-    @job("value.why")
+    @job("value.why", unsaved="This saved page cannot explain this value")
     def explain(
         self,
         array: str,
         index: tuple[int, ...],  # The place of the value, one number for each dimension
     ) -> ValueTraced:
-        """Tell why a value of an array is what it is; its chunk is read."""
+        """Return why a value of an array is what it is; its chunk is read."""
         load_xarray()
-        found = trace_value(self._refs, self._array(array).path, index, self._targets)
+        found = trace_value(self._refs, array_at(self._refs, array).path, index, self._targets)
         steps = tuple(
             ValueStep(step.name, step.text, step.message is not None) for step in found.seen().steps
         )
         return ValueTraced(str(found.sentence), steps)
-
-    def _array(self, path: str) -> ArrayMeta:
-        try:
-            return self._refs.array(path)
-        except KeyError:
-            raise RefexplorerError(f"There is no array at {path!r}.") from None
 
     def _region(self, array: ArrayMeta, texts: Sequence[str] | None, index: Index | None) -> Region:
         if texts is not None:
@@ -557,3 +562,6 @@ class PreviewReader:
             return places_of(text, names_of(array)[axis], labels)
 
         return parse(array, texts, named)
+
+
+PART = ExplorerPart("data", "Values", "Values", (PreviewReader,), place=1)

@@ -68,7 +68,7 @@ class Labels:
 
 
 def is_label(text: str) -> bool:
-    """Say whether a text names places by a date, or by a number with a decimal point."""
+    """Return whether a text names places by a date, or by a number with a decimal point."""
     return _NEAREST.fullmatch(text) is not None or any(
         found is not None and bool(found[1] or found[3])
         for found in (_DATES.fullmatch(text), _NUMBERS.fullmatch(text))
@@ -85,7 +85,7 @@ def places_of(text: str, name: str, labels: Labels) -> range:
     found = (_DATES if labels.times else _NUMBERS).fullmatch(text)
     if found is None or not (found[1] or found[3]):
         what = "times" if labels.times else "numbers"
-        raise RefexplorerError(f"{name}: {text!r} is no label: its coordinate has {what}.")
+        raise RefexplorerError(f"{name}: {text!r} is not a label: its coordinate has {what}.")
     numbers = labels.numbers
     if not labels.times and not found[2]:
         return _nearest(numbers, float(found[1]))
@@ -101,8 +101,8 @@ def places_of(text: str, name: str, labels: Labels) -> range:
         raise RefexplorerError(f"{name}: {text} selects nothing of {_span(labels)}.")
     if places[-1] - places[0] + 1 != places.size:
         raise RefexplorerError(
-            f"{name}: what {text} selects does not lie side by side, since the coordinate does not "
-            "run one way; write indices."
+            f"{name}: the values that {text} selects are not next to each other, since the "
+            "coordinate is not monotonic; write indices."
         )
     return range(int(places[0]), int(places[-1]) + 1)
 

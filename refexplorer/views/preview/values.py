@@ -43,7 +43,7 @@ class ChunkCache:
         return len(self._kept)
 
     def holds(self, path: str, index: Index) -> bool:
-        """Say whether a chunk is here."""
+        """Return whether a chunk is here."""
         return (path, index) in self._kept
 
     def get(self, path: str, index: Index) -> Reading | None:
@@ -122,7 +122,7 @@ class DecodedChunks:
         self.cache = cache_of(refs)
 
     def holds(self, path: str, index: Index) -> bool:
-        """Say whether a chunk is here already."""
+        """Return whether a chunk is here already."""
         return self.cache.holds(path, index)
 
     def read(self, array: ArrayMeta, places: Region, report: JobReport = unheard) -> Reading:
@@ -234,7 +234,7 @@ class Physical:
     # are masked: xarray makes floats of them, which have fewer digits
     decoded: ArrayValues
     # The same as float64, NaN where missing, times as milliseconds since 1970, of complex numbers
-    # the magnitude; None where they are no numbers
+    # the magnitude; None where they are not numbers
     numbers: ArrayValues | None
     times: bool = False  # Whether they are times
 

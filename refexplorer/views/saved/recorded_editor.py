@@ -35,7 +35,7 @@ class Packer:
         return self._size
 
     def place(self, buffer: bytes) -> tuple[int, int]:
-        """Keep a buffer, once, and return where it lies: start and length."""
+        """Keep a buffer, once, and return where it is: start and length."""
         kept = bytes(buffer)
         if kept not in self._buffers:
             self._buffers[kept] = self._size, len(kept)
@@ -121,6 +121,12 @@ class Recorder:
         """The values of the fields that requests need not have, by the name of the request."""
         return defaults_of(self._controller.answers)
 
+    @property
+    def unsaved(self) -> dict[str, str]:
+        """What is said in place of answers that were not kept, by the name of the request."""
+        found = {name: each.unsaved for name, (each, _) in self._controller.answers.items()}
+        return {name: text for name, text in found.items() if text}
+
 
 def name_of(message: Message, defaults: Mapping[str, Any]) -> str:
     """Return what tells a request from others: its fields that are not their defaults.
@@ -174,6 +180,7 @@ def record_editor(controller: EditorController, facts: Message) -> str:
         "rows": rows,
         "answers": recorder.answers,
         "defaults": recorder.defaults,
+        "unsaved": recorder.unsaved,
     }
     return packer.packed(content)
 
@@ -205,7 +212,7 @@ def _rows(recorder: Recorder, reader: str, number: int) -> Message:
 
 def _part(total: int, here: int) -> str:
     if here >= total:
-        return f"All {total:,} keys are here." if total != 1 else "Its key is here."
+        return f"All {total:,} keys are on this page." if total != 1 else "Its key is on this page."
     return f"Of {total:,} keys the first {here:,} are here."
 
 
@@ -237,7 +244,7 @@ _EXPLAINED = 20
 
 
 def record_exercise(exercise: Exercise, facts: Message) -> str:
-    """Judge the texts that an exercise has, and pack what is said of each."""
+    """Judge the texts that an exercise has, and pack the text about each."""
     packer = Packer()
     texts = (
         exercise.start,
@@ -245,13 +252,15 @@ def record_exercise(exercise: Exercise, facts: Message) -> str:
         *(answer.text for answer in exercise.right),
         *(answer.text for answer in exercise.wrong),
     )
+    recorder = Recorder(_controller(exercise), packer)
     states = [_judged(exercise, text, packer) for text in dict.fromkeys(texts)]
     content = {
         **facts,
         "document": exercise.start,
         "part": _exercise_part(len(states)),
         "answers": {},
-        "defaults": Recorder(_controller(exercise), packer).defaults,
+        "defaults": recorder.defaults,
+        "unsaved": recorder.unsaved,
         "states": states,
         "solution": exercise.solution,
         "uncounted": _uncounted(exercise),
@@ -260,7 +269,7 @@ def record_exercise(exercise: Exercise, facts: Message) -> str:
 
 
 def _judged(exercise: Exercise, text: str, packer: Packer) -> Message:
-    """Return what is said of one text, at each stage of help."""
+    """Return the text about one text, at each stage of help."""
     recorder = Recorder(_controller(exercise), packer)
     recorder.keep("hello")
     reply, _ = recorder.ask("edit", document=text)
@@ -280,7 +289,7 @@ def _judged(exercise: Exercise, text: str, packer: Packer) -> Message:
 
 
 def _uncounted(exercise: Exercise) -> str:
-    """Return what is said of a right answer once the solution was shown."""
+    """Return the text about a right answer once the solution was shown."""
     controller = _controller(exercise)
     recorder = Recorder(controller, Packer())
     recorder.ask("solution")
@@ -296,6 +305,6 @@ def _controller(exercise: Exercise) -> ExercisesController:
 def _exercise_part(texts: int) -> str:
     return (
         f"{texts} texts are judged here, in any spacing: the one to begin with, solutions, and "
-        "common mistakes. Another text is judged by the set that it makes, which takes Python. "
+        "common mistakes. Judging other texts needs Python. "
         f"Where a text makes more than {_SHOWN} keys, the first {_SHOWN} are here."
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, get_args
 
 from refexplorer.views.health.health import StateName
@@ -97,7 +97,6 @@ _BLOCK = 2**15 + 8
 _HELD_BYTES = 2_000_000
 """Bytes in the set itself that are kept beside its text."""
 _TRACES = 200  # chunks whose trace a page keeps
-_COSTS = 50  # arrays whose cost a page keeps
 _READ_ALL_WAYS = 500_000
 """Bytes of values that are kept as stored, scaled and with times alike."""
 HELD = ("inline", "base64")
@@ -124,24 +123,14 @@ class Recording:
     earth: dict[str, Any] = field(default_factory=dict)
     answers: dict[str, Message] = field(default_factory=dict)
     defaults: dict[str, dict[str, Any]] = field(default_factory=dict)
+    unsaved: dict[str, str] = field(default_factory=dict)
 
     def packed(self, facts: dict[str, Any]) -> str:
         """Return it as text; see `Packer.packed`."""
-        trees = {"tree": self.tree.levels, "trouble": self.trouble.levels}
-        content = {
-            **facts,
-            **trees,
-            "parts": described(),
-            "items": self.items,
-            "arrays": self.arrays,
-            "codes": self.codes,
-            "states": self.states,
-            "health": self.health,
-            "targets": self.targets,
-            "earth": self.earth,
-            "answers": self.answers,
-            "defaults": self.defaults,
-        }
+        own = {each.name: getattr(self, each.name) for each in fields(self)}
+        content = {**facts, **own, "parts": described()}
+        content |= {"tree": self.tree.levels, "trouble": self.trouble.levels}
+        del content["packer"]
         return self.packer.packed(content)
 
 
@@ -172,7 +161,7 @@ def record(
     for name in (name for part in PARTS for name in part.recorded):
         recorder.keep_all(name, refs.arrays()[:_GRIDS])
     recording.health = _record_health(recorder)  # counts chunks: rows have strips then
-    # A set of so many keys has more rows, of groups and arrays.
+    # A set of that many keys has more rows, of groups and arrays.
     most, of_level = (sys.maxsize,) * 2 if refs.count <= keys else (keys, _share(refs, keys))
     recording.tree = record_tree(recorder, most, of_level)
     recorder.ask("tree.only", what="trouble")
@@ -182,7 +171,8 @@ def record(
     recording.targets = _record_targets(recorder, refs)
     _record_maps(recorder, refs, recording.packer)
     recording.earth = _record_earth(recorder, refs, wanted, recording.packer)
-    _record_costs(recorder, refs)
+    for make in filter(None, (part.record for part in PARTS)):
+        make(recorder.keep, refs.arrays())
     for each in hello.get("notes") or ():
         recorder.keep("source.show", pointer=each["pointer"])
     noted = [each["key"] for each in hello.get("notes") or () if each["key"] is not None]
@@ -191,7 +181,7 @@ def record(
     ordered = sorted(paths, key=lambda path: refs.number(path) if path in refs else -1)
     _record_items(recorder, recording, ordered, report)
     recording.answers = recorder.answers
-    recording.defaults = recorder.defaults
+    recording.defaults, recording.unsaved = recorder.defaults, recorder.unsaved
     return recording
 
 
@@ -337,17 +327,6 @@ def _record_grid_of_map(recorder: Recorder, path: str, axes: tuple[int, ...]) ->
     drawn = recorder.answers.get(recorder.name_of("grid.show", array=path), {}).get("map") or {}
     if tuple(drawn.get("axes", ())) != axes:
         recorder.keep("grid.show", array=path, axes=axes)
-
-
-def _record_costs(recorder: Recorder, refs: ReferenceSet) -> None:
-    """Tell what reading costs, of the first arrays; the page computes times of other places."""
-    for path in (None, *refs.arrays()[:_COSTS]):
-        found, _ = recorder.keep("cost.show", array=path)
-        array = found.get("array")
-        if array is not None:
-            for bar in found["bars"]:
-                if bar["path"] == array and bar["name"] != "open":
-                    recorder.keep("cost.touches", array=array, access=bar["name"])
 
 
 def _record_items(

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, structs
 
 from refexplorer.core.errors import RefexplorerError, SpecError
-from refexplorer.formats.documents import CURLY, ODD_SPACES, last_open
 from refexplorer.formats.json.positions import TEXT
+from refexplorer.formats.json.slips import CURLY, ODD_SPACES, last_open
 from refexplorer.spec.codes import CODES, Severity
 from refexplorer.spec.findings import pointer
 from refexplorer.views.text.positions import TextPositions
@@ -94,7 +94,7 @@ _SLIPS: tuple[tuple[str, re.Pattern[str], Callable[[str], str]], ...] = (
     ("Remove the text before the quotes", _outside(r'\b([bBuU])(?=")'), lambda mark: ""),
     ("Write ordinary spaces", _outside(f"([{ODD_SPACES}])"), lambda space: " "),
     (
-        "Remove what is not of the document",
+        "Remove what is not part of the document",
         _outside(r"((?:\A|\n)\s*(?:```\w*|>>>)|\A\s*[A-Za-z_][\w. ]*=)"),
         lambda mark: "",
     ),
@@ -376,7 +376,7 @@ _FIXES: dict[str, Callable[[TextPositions, Note, int, int], Iterator[Mend]]] = {
 
 
 _HINTS = {
-    "readers-differ": "See above how others read it.",
+    "readers-differ": "Other readers are listed above.",
     "template-limit": "A template here is for a URL: make it shorter.",
 }
 """What to do in the editor, where the set itself names a command or Python."""

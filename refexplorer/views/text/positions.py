@@ -89,7 +89,7 @@ def _lines(node: JsonPart, before: str, depth: int) -> Iterator[str]:
 
 
 def _is_open(node: JsonPart, depth: int) -> bool:
-    """Say whether a value has lines of its own: the document, and its sections."""
+    """Return whether a value has lines of its own: the document, and its sections."""
     if isinstance(node, str) or not node[1]:
         return False
     return depth == 0 or (depth == 1 and any(not isinstance(each, str) for _, each in node[1]))

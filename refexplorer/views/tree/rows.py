@@ -1,6 +1,6 @@
 """The tree as a list of visible rows, found by arithmetic.
 
-Only open levels are held. Where a row is, and what stands in a window, follows from how many
+Only open levels are held. Where a row is, and what is in a window, follows from how many
 rows each open level shows, so that a level of 10^12 keys costs no more than one of ten.
 """
 
@@ -63,7 +63,7 @@ class Row(Struct, frozen=True):
     name: str
     depth: int
     type: NodeType
-    kind: Kind | None  # Null for what is no key
+    kind: Kind | None  # Null for what is not a key
     size: Count | None
     target: str | None  # Cut
     # ``refs`` or the gen item; ``absent`` for a chunk without a reference, ``rejected`` for a
@@ -162,7 +162,7 @@ class TreeListing(Protocol):
     """What a tree shows below each folder; ``""`` is the root."""
 
     def count(self, path: str) -> int:
-        """Return how many children are shown; 0 for what is no folder."""
+        """Return how many children are shown; 0 for what is not a folder."""
         ...
 
     def nodes(self, path: str, first: int, last: int) -> Iterable[Node]:

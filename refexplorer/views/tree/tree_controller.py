@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from refexplorer.core.errors import LimitError, RefexplorerError
-from refexplorer.core.text import counted, shorten
+from refexplorer.core.text import counted
 from refexplorer.formats.columns.references import text_column
 from refexplorer.refset.conventions import finer_levels
 from refexplorer.refset.opened_set import internals
@@ -48,7 +48,7 @@ from refexplorer.views.tree.rows import (
     node_of,
     row,
 )
-from refexplorer.views.wire.context import ViewContext, held_axes, known
+from refexplorer.views.wire.context import ExplorerPart, ViewContext, held_axes, known
 from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.requests import Count, job, request
 
@@ -401,7 +401,7 @@ class TreeController:
         self._did(code_of_search(text, mode, kinds, in_targets > 0))
         return KeysFound(len(found), capped, in_targets)
 
-    @job("tree.state", in_turn=True)
+    @job("tree.state", unsaved="These chunks were not listed when the page was saved", in_turn=True)
     def list_state(
         self,
         report: JobReport,
@@ -464,6 +464,9 @@ class TreeController:
         return ChangedKeys(found)
 
 
+_LABEL = 200  # characters of a long name in a row
+
+
 def label_of(array: ArrayMeta) -> str | None:
     """Return the long name of an array and its units, or what of them it has."""
     attributes = array.attributes
@@ -472,7 +475,8 @@ def label_of(array: ArrayMeta) -> str | None:
     units = attributes.get("units")
     has_units = isinstance(units, str) and units not in ("", "1") and " since " not in units
     parts = [name.replace("_", " "), f"({units})" if has_units else ""]
-    return shorten(" ".join(filter(None, parts))) or None
+    label = " ".join(filter(None, parts))
+    return f"{label[:_LABEL]}…" if len(label) > _LABEL else label or None
 
 
 def known_path(refs: ReferenceSet, path: str) -> str:
@@ -483,3 +487,6 @@ def known_path(refs: ReferenceSet, path: str) -> str:
         fails = "The template of this key fails" if path in refs else None
         raise RefexplorerError(f"{fails or 'The set has nothing'} at {path!r}.") from None
     return path
+
+
+PART = ExplorerPart("tree", "Keys", "Keys", (TreeController,), place=8, look=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 from weakref import WeakKeyDictionary, WeakMethod
@@ -22,10 +22,11 @@ from refexplorer.spec.references import folders_above
 from refexplorer.verbs.differing import Difference, diff
 from refexplorer.verbs.opening import open_references
 from refexplorer.views.wire.jobs import Jobs
-from refexplorer.views.wire.requests import Count, nowhere
+from refexplorer.views.wire.requests import Buffers, Count, Message, nowhere
 
 if TYPE_CHECKING:
     from refexplorer.formats.icechunk.history import RepositoryListing
+    from refexplorer.spec.zarr_metadata import ArrayMeta
     from refexplorer.verbs.referenceset import ReferenceSet
 
 
@@ -160,11 +161,19 @@ def failure_log_of(refs: ReferenceSet) -> FailureLog:
     return _KNOWN.setdefault(refs, FailureLog())
 
 
+def array_at(refs: ReferenceSet, path: str) -> ArrayMeta:
+    """Return the array at a path."""
+    try:
+        return refs.array(path)
+    except KeyError:
+        raise RefexplorerError(f"There is no array at {path!r}.") from None
+
+
 class RepositoryVersions(Protocol):
     """Reads the versions of one repository, as whoever looks at them may."""
 
     def listing(self, most: int, is_wanted: Callable[[], bool], /) -> RepositoryListing:
-        """Return the first so many branches, tags and snapshots."""
+        """Return the first branches, tags and snapshots, up to a number."""
 
     def changes(self, before: str, after: str, is_wanted: Callable[[], bool], /) -> tuple[str, ...]:
         """Return what the transaction logs tell, as `RepositoryHistory.changes`."""
@@ -196,6 +205,37 @@ class ViewContext:
     can_write: bool = True  # Whether who looks may write files on this machine
     # Shows where a key comes from in an editor; None where there is none beside the explorer
     edit: Callable[[str], None] | None = None
+
+
+Keep = Callable[..., tuple[Message, Buffers]]
+"""Asks a request by its name and fields, and keeps the answer for a saved page."""
+
+
+@dataclass(frozen=True)
+class ExplorerPart:
+    """A view of the explorer: a widget, a place in an address, a part of a saved page.
+
+    A module of `refexplorer.views` that has one in its text has a place in the registry, and the
+    module of the front end with a `VIEW` of that name draws it.
+    """
+
+    name: str  # What addresses, the trait `part` of widgets and the front end call it
+    label: str  # Of its button in the switch over the picture
+    title: str  # Of the widget that shows it alone, before "of" and the name of the set
+    # Make what answers its requests
+    controllers: tuple[Callable[[ViewContext], object], ...]
+    place: int = 1_000  # In the order of the switch; the first one has no name in an address
+    look: bool = True  # Whether the middle of the screen shows it; others have their own place
+    # The look whose form it is; None: the switch offers it itself; "": something else leads to it
+    under: str | None = None
+    alone: bool = True  # Whether a widget can show it alone
+    # What it colours the chunks of the picture by; "by": what a person chose; None: it does not
+    paints: str | None = None
+    address: tuple[str, ...] = ()  # Names in an address under which the front end says where it is
+    # Requests that a saved page answers: of the set, and of each array where they have that field
+    recorded: tuple[str, ...] = ()
+    # Asks for more that a saved page answers; takes the paths of the arrays
+    record: Callable[[Keep, Sequence[str]], None] | None = None
 
 
 SHOWN = 200

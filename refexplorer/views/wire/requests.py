@@ -2,9 +2,9 @@
 
 A view declares a request by `request`, and one that takes long by `job`:
 
-    @job("cost.touches", in_turn=True, buffers="How often each chunk is read.")
-    def touches(self, report: JobReport, array: str, access: str) -> tuple[Touches, Buffers]:
-        \"\"\"Count how often an access reads each chunk of an array.\"\"\"
+    @job("census.ages", in_turn=True, buffers="The age of each.")
+    def ages(self, report: JobReport, city: str, at_most: int = 9) -> tuple[Ages, Buffers]:
+        \"\"\"Say how old the people of a city are.\"\"\"
 
 Its parameters are the fields of the request, what it returns is the answer. `report` tells how far
 a job is, and `number` is the id of the request; neither is sent. What a field holds is said in a
@@ -199,7 +199,7 @@ def sentence(error: Exception) -> str:
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 OWN = ("self", "report", "number")
-"""Parameters that are no fields of a request."""
+"""Parameters that are not fields of a request."""
 
 
 @dataclass(frozen=True)
@@ -211,6 +211,7 @@ class RequestMethod:
     is_later: bool  # Whether it is answered from a thread, after events `progress`
     is_in_turn: bool  # Whether it waits for those before it: they use the same memory
     buffers: str  # What travels beside the answer; empty for nothing
+    unsaved: str  # What a saved page says that has no answer to it; empty for nothing of its own
 
     @cached_property
     def _hints(self) -> dict[str, Any]:
@@ -249,14 +250,16 @@ Bound = Mapping[str, tuple[RequestMethod, Callable[..., Any]]]
 """What answers each request, by its name."""
 
 
-def request(name: str, *, buffers: str = "") -> Callable[[_Method], _Method]:
+def request(name: str, *, buffers: str = "", unsaved: str = "") -> Callable[[_Method], _Method]:
     """Let a method answer a request at once."""
-    return _declared(name, False, False, buffers)
+    return _declared(name, False, False, buffers, unsaved)
 
 
-def job(name: str, *, in_turn: bool = False, buffers: str = "") -> Callable[[_Method], _Method]:
+def job(
+    name: str, *, in_turn: bool = False, buffers: str = "", unsaved: str = ""
+) -> Callable[[_Method], _Method]:
     """Let a method answer a request from a thread."""
-    return _declared(name, True, in_turn, buffers)
+    return _declared(name, True, in_turn, buffers, unsaved)
 
 
 def _declared(name: str, *how: Any) -> Callable[[_Method], _Method]:
@@ -306,7 +309,7 @@ def read(
 def answer(
     known: Bound, message: object, jobs: Jobs | None = None
 ) -> list[tuple[Message, Buffers]]:
-    """Answer a message, or let a job do so later; what is no message is ignored."""
+    """Answer a message, or let a job do so later; what is not a message is ignored."""
     if not isinstance(message, dict):
         return []
     number = message.get("id")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ import pytest
 import zarr
 
 import refexplorer as rx
+from refexplorer.formats.icechunk.columns import nodes_of
+from refexplorer.refset.manifest_segment import ManifestPart, ManifestRecords
+from refexplorer.refset.opened_set import internals
 from refexplorer.spec.references import Kind
 
 icechunk: Any = pytest.importorskip("icechunk")
@@ -109,6 +113,22 @@ def test_the_counts_are_those_of_the_references(
     assert refs.source.repository.chunks["not told apart"] == len(expected) + 1
 
 
+def test_counts_come_from_the_snapshot_while_manifests_are_not_read(
+    written: tuple[Path, dict[str, list[Any]]], tmp_path: Path
+) -> None:
+    folder = shutil.copytree(written[0], tmp_path / "repo")
+    expected = rx.open_references(folder).summary()
+    shutil.rmtree(folder / "manifests")
+    (folder / "manifests").mkdir()
+    refs = rx.open_references(folder)
+    found = internals(refs).counts(within=0)
+    assert (found.keys, found.arrays, found.missing) == (
+        expected.keys, expected.arrays, expected.missing,
+    )  # fmt: skip
+    assert (found.targets, found.bytes, found.left_out) == (None, None, 0)
+    assert str(found).startswith(f"{expected.keys:,} keys, 3 arrays, {expected.missing:,} chunks")
+
+
 def test_opening_reads_no_manifest_and_a_lost_one_is_no_fill_value(
     written: tuple[Path, dict[str, list[Any]]], tmp_path: Path
 ) -> None:
@@ -119,12 +139,115 @@ def test_opening_reads_no_manifest_and_a_lost_one_is_no_fill_value(
     assert refs.count == len(written[1]) + 1 + 5
     assert [node.path for node in refs.children("g").rows] == ["g/zarr.json", "g/long"]
     assert refs.children("g/long", 0, 0).total == LONG + 1
-    with pytest.raises(rx.errors.SourceError, match=r"The manifest '.*' cannot be read"):
-        refs.get("g/long/c/5")
-    group: Any = refs.to_zarr()
+    assert refs.get("g/long/c/5") is None
+    rejection = refs.rejection("g/long/c/5")
+    assert rejection is not None
+    assert rejection.code == "icechunk-lost-manifest"
+    with pytest.warns(rx.errors.LeftOutWarning):
+        group: Any = refs.to_zarr()
     array = group["g/long"]
     with pytest.raises(rx.RefexplorerError, match="manifest"):
         array[5]
+    assert {d.array for d in refs.diagnostics if d.code == rejection.code} == {
+        "g/long", "wide", "time",
+    }  # fmt: skip
+
+
+def test_a_lost_manifest_of_a_small_repository_leaves_the_rest_usable(tmp_path: Path) -> None:
+    storage = icechunk.local_filesystem_storage(str(tmp_path))
+    repository = icechunk.Repository.create(storage)
+    for name in ("x", "y"):
+        session = repository.writable_session("main")
+        root = zarr.open_group(session.store, mode="a")
+        array = root.create_array(name, shape=(4,), chunks=(1,), dtype="i4", compressors=None)
+        session.commit("array")
+        session = repository.writable_session("main")
+        written: Any = zarr.open_group(session.store, mode="a")
+        written[name][:] = 7
+        session.commit("values")
+    before = rx.open_references(tmp_path)
+    expected = {key: before[key] for key in before}
+    assert array.shape == (4,)
+    (lost,) = [
+        path for path in (tmp_path / "manifests").iterdir() if _is_lost_with(path, tmp_path, "x")
+    ]
+    lost.unlink()
+    refs = rx.open_references(tmp_path)
+    (said,) = [each for each in refs.diagnostics if each.severity == "error"]
+    assert (said.code, said.array) == ("icechunk-lost-manifest", "x")
+    assert lost.name in said.pointer
+    assert {key: refs[key] for key in refs if refs.get(key)} == {
+        key: value for key, value in expected.items() if not key.startswith("x/c")
+    }
+
+
+def _is_lost_with(manifest: Path, folder: Path, path: str) -> bool:
+    """Say whether a manifest has the chunks of an array."""
+    repository = icechunk.Repository.open(icechunk.local_filesystem_storage(str(folder)))
+    nodes = nodes_of(repository, repository.readonly_session("main"), "repo")
+    return any(
+        file.id == manifest.name for node in nodes if node.path == path for file in node.manifests
+    )
+
+
+def test_a_lost_manifest_is_a_finding_and_leaves_the_rest_usable(
+    written: tuple[Path, dict[str, list[Any]]], tmp_path: Path
+) -> None:
+    folder = shutil.copytree(written[0], tmp_path / "repo")
+    refs = rx.open_references(folder)
+    (part,) = (part for part in _parts(refs) if part.start == 2_000)
+    (folder / part.name).unlink()
+    lost = [f"g/long/c/{number}" for number in range(2_000, 3_000)]
+    found = refs.to_v0()
+    assert found.keys() & set(lost) == set()
+    expected = {key: value for key, value in written[1].items() if key not in lost}
+    assert {key: found[key] for key in expected} == expected
+    (said,) = [each for each in refs.diagnostics if each.severity == "error"]
+    assert (said.code, said.pointer, said.array) == ("icechunk-lost-manifest", part.name, "g/long")
+    assert "`g/long`" in said.message
+    summary = refs.summary()
+    assert (summary.kinds[Kind.RANGE], summary.left_out) == (len(expected), 1_000)
+    assert refs.summary("g/long").missing == 0
+    rejection = refs.rejection(lost[7])
+    assert rejection is not None
+    assert rejection.message == said.message
+    with pytest.warns(rx.errors.LeftOutWarning):
+        group: Any = refs.to_zarr()
+    with pytest.raises(rx.RefexplorerError, match="manifest"):
+        group["g/long"][2_007]
+    audited = refs.audit()
+    assert audited.counts.lost.manifests == 1
+    assert "1 manifest unreadable: 1,000 chunks cannot be read." in str(audited)
+    assert audited.headline.status != 0
+    again = pickle.loads(pickle.dumps(refs))
+    assert len(again.diagnostics) == len(refs.diagnostics)
+
+
+def test_what_a_lost_manifest_may_have_had_is_no_fill_value(
+    written: tuple[Path, dict[str, list[Any]]], tmp_path: Path
+) -> None:
+    folder = shutil.copytree(written[0], tmp_path / "repo")
+    refs = rx.open_references(folder)
+    shown = rx.open_references(folder)
+    part = _parts(refs, "wide")[0]
+    first = next(iter(part._files))
+    (folder / "manifests" / first.id).unlink()
+    (low, high), (left, right) = first.extents
+    for row, column in np.ndindex(*GRID):
+        key = f"wide/c/{row}/{column}"
+        if low <= row < high and left <= column < right:
+            assert refs.rejection(key) is not None, key
+        else:
+            assert refs.rejection(key) is None
+            assert refs.get(key) == shown.get(key)
+    counts = refs.chunk_grid("wide")
+    assert len(counts.left_out) == (high - low) * (right - left)
+
+
+def _parts(refs: rx.ReferenceSet, path: str = "g/long") -> list[ManifestPart]:
+    opened = internals(refs).opened
+    found = (each for each in opened.segments if isinstance(each, ManifestRecords))
+    return [*next(each for each in found if each.array.path == path).parts]
 
 
 def test_a_manifest_with_other_chunks_than_its_snapshot_says(
@@ -139,8 +262,9 @@ def test_a_manifest_with_other_chunks_than_its_snapshot_says(
     for name in names[-9:]:
         name.write_bytes(last)
     wrong = r"does not hold the 1,000 chunks|cannot be read|lacks the array"
-    with pytest.raises(rx.errors.SourceError, match=wrong):
-        list(refs)
+    said = [each for each in refs.diagnostics if each.code == "icechunk-lost-manifest"]
+    assert said
+    assert all(re.search(wrong, each.message) for each in said)
 
 
 def test_a_difference_of_snapshots_reads_the_manifests_that_changed(

@@ -197,7 +197,7 @@ def test_memory_sessions_and_what_is_not_committed(tmp_path: Path) -> None:
     assert "which virtual chunks Icechunk may read" in str(facts.access)
     assert rx.diff(refs, changed).total == 1
     with pytest.raises(
-        rx.errors.SourceError, match=r"no Icechunk repository|does not have its history"
+        rx.errors.SourceError, match=r"not an Icechunk repository|does not have its history"
     ):
         rx.history(session)
 
@@ -255,8 +255,13 @@ def test_a_broken_repository_is_one_sentence(
     for path in [folder / what] if what == "repo" else list((folder / what).iterdir()):
         damaged(path, how)
     capfd.readouterr()
-    with pytest.raises(rx.errors.SourceError, match=r"^repo .*\.$"):
-        rx.open_references(folder)
+    if what == "manifests":
+        found = [d for d in rx.open_references(folder).diagnostics if d.severity == "error"]
+        assert {each.code for each in found} == {"icechunk-lost-manifest"}
+        assert all(each.message.endswith(".") and each.array for each in found)
+    else:
+        with pytest.raises(rx.errors.SourceError, match=r"^repo .*\.$"):
+            rx.open_references(folder)
     assert capfd.readouterr().out == ""
 
 

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import refexplorer as rx
-from refexplorer.formats import forms
+from refexplorer.formats import source
 from refexplorer.formats.documents import Noting
 from refexplorer.formats.json import blocks as block_reader
 from refexplorer.formats.json.blocks import NotInBlocks, read_in_blocks
@@ -96,7 +96,7 @@ def test_a_large_set_opens_as_a_small_one_does(
     templates = {"u": "x", "f": "{{c}}"}
     document = {"version": 1, "templates": templates, "refs": refs} if is_v1 else refs
     text = as_text(document, style, escape=False)
-    with patch.multiple(forms, LARGE=1, LONG=1):
+    with patch.multiple(source, LARGE=1, LONG=1):
         large = _opened(text)
     small = _opened(text)
     assert large == small
@@ -120,7 +120,7 @@ def test_an_odd_url_among_many_plain_ones_is_found(url: str) -> None:
     refs: dict[str, Any] = {f"x/{n}": [f"s3://b/{n}", 0, 1] for n in range(20)}
     refs |= {"whole": ["s3://b/f"], "odd": [url, 0, 1]}
     refs["last"] = ["s3://b/0", 1, 1]  # which is not read in a block
-    with patch.multiple(forms, LARGE=1, LONG=1):
+    with patch.multiple(source, LARGE=1, LONG=1):
         large = _opened(json.dumps(refs))
     assert large == _opened(json.dumps(refs))
 
@@ -141,7 +141,7 @@ def test_a_comma_before_the_end_is_refused(refs: str, block: int) -> None:
 
 def test_equal_keys_and_sections_are_seen() -> None:
     text = '{"version": 1, "refs": {"a": ["u", 1, 2], "b": ["u", 3, 4], "a": ["u", 5, 6]}}'
-    with patch.multiple(forms, LARGE=1, LONG=1), patch.object(block_reader, "BLOCK", 20):
+    with patch.multiple(source, LARGE=1, LONG=1), patch.object(block_reader, "BLOCK", 20):
         refs = rx.open_references(text)
         assert refs.to_v0() == {"a": ["u", 5, 6], "b": ["u", 3, 4]}
         assert "duplicate-key" in {found.code for found in refs.diagnostics}

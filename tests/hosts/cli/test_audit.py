@@ -45,7 +45,7 @@ def test_nothing_is_asked_before_it_is_allowed(server: RangeServer, tmp_path: Pa
     path = written(tmp_path, server, 2)
     ran = run("audit", path)
     assert (ran.status, server.requests) == (2, [])
-    assert "not known: 2 files may not be read yet" in ran.out
+    assert "not known: 2 files are not allowed yet" in ran.out
     assert f"Use --allow {server.url} to check the rest." in ran.out
     assert run("audit", path, "--allow", server.url).status == 0
 

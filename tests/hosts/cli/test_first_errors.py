@@ -100,7 +100,7 @@ def test_a_place_that_is_not_allowed_is_named_once(in_bucket: Path) -> None:
         printed = ran.out + ran.err
         assert ran.status == 2
         assert printed.count("--allow s3://bucket") == 1
-        assert printed.lower().count("may not be read yet") <= 2  # the headline, and the reason
+        assert printed.lower().count("not allowed yet") <= 2  # the headline, and the reason
         assert "refs." not in printed
 
 

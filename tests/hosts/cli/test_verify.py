@@ -62,18 +62,18 @@ def test_files_that_may_not_be_read(source: Path, tmp_path: Path) -> None:
     source.rename(place)
     ran = run("verify", place)
     assert ran.status == 2
-    assert ran.out.startswith("set.json: not known: 3 files may not be read yet\n")
+    assert ran.out.startswith("set.json: not known: 3 files are not allowed yet\n")
     assert (
         "  Read: 0 of 3 files. In the right place: 0 of 30 chunks. Decoded: 0. Values compared"
         in ran.out
     )
     assert " failed" not in ran.out
     assert f"Use --allow {tmp_path} to verify the rest." in ran.out
-    assert "(The file may not be read yet)" in ran.out.splitlines()[-1]
+    assert "(The file not allowed yet)" in ran.out.splitlines()[-1]
     two: list[str | Path] = ["--allow", tmp_path / "o_0000.nc", "--allow", tmp_path / "o_0001.nc"]
     ran = run("verify", place, *two)
     assert ran.status == 2
-    assert ran.out.startswith("set.json: not known: 1 file may not be read yet\n")
+    assert ran.out.startswith("set.json: not known: 1 file is not allowed yet\n")
     assert run("verify", place, "--allow", tmp_path).status == 0
     mine = Changed(json.loads(place.read_text()))
     mine.metadata("foo/.zattrs", scale_factor=0.2)

@@ -17,13 +17,11 @@ from refexplorer.hosts.page.page import Address, ExplorerView, ServedPage
 from refexplorer.hosts.schema import schema
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.registry import (
-    EXPLORER,
     PARTS,
     SCREENS,
-    ExplorerPart,
 )
 from refexplorer.views.saved.recording import record
-from refexplorer.views.wire.context import ViewContext
+from refexplorer.views.wire.context import ExplorerPart, ViewContext
 from refexplorer.views.wire.requests import Count, bound, operations, request
 from tests.helpers import wire
 
@@ -76,16 +74,14 @@ def test_a_record_and_a_controller_are_all_that_python_needs_of_a_view(
     saved = record(ExplorerController(refs, at_once=True), keys=9)
     assert saved.answers['{"op":"census.count"}'] == {"count": 2}
 
-    class CensusWidget(ReferencesWidget, part="census"):
-        pass
-
-    widget = CensusWidget(refs)
+    widget = rx.explore(refs, part="census")
     described = {
         "name": "census",
         "label": "Census",
         "title": "All heads",
         "look": True,
         "under": None,
+        "paints": None,
     }
     assert widget.part == "census"
     assert widget.parts[-1] == described
@@ -102,10 +98,17 @@ def test_a_view_that_is_not_there_has_no_place() -> None:
 
 
 def test_every_look_and_widget_has_its_component() -> None:
-    source = (FRONTEND / "explorer" / "parts.tsx").read_text(encoding="utf-8")
-    table = source.partition("export const PARTS")[2].partition("};")[0]
-    shown = {part.name for part in PARTS if part.look or part.alone}
-    assert {*re.findall(r"^  (\w+): \w+,$", table, re.MULTILINE)} == shown
+    declared = re.compile(r'export const VIEW: ExplorerView = \{\s*name: "(\w+)"')
+    texts = [path.read_text(encoding="utf-8") for path in FRONTEND.rglob("*.tsx")]
+    found = [name for text in texts for name in declared.findall(text)]
+    assert sorted(found) == sorted(part.name for part in PARTS if part.look or part.alone)
+
+
+def test_what_an_address_says_of_a_view_is_known_to_both_sides() -> None:
+    spots = re.compile(r"  address: \{\n    (\w+): \{")
+    texts = [path.read_text(encoding="utf-8") for path in FRONTEND.rglob("*.tsx")]
+    found = [name for text in texts for name in spots.findall(text)]
+    assert sorted(found) == sorted(name for part in PARTS for name in part.address)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -141,16 +144,6 @@ def test_every_request_of_the_front_end_is_answered(references: rx.ReferenceSet)
     assert (
         asked - {"refexplorer.layout", "refexplorer.compared"} <= answered
     )  # which is what the browser keeps
-
-
-def test_every_part_has_a_public_widget() -> None:
-    public = {getattr(rx.types, name) for name in rx.types.__all__}
-    widgets = {
-        each for each in public if isinstance(each, type) and issubclass(each, ReferencesWidget)
-    }
-    alone = {EXPLORER, *(part.name for part in PARTS if part.alone)}
-    shown = {widget._part for widget in widgets}
-    assert shown == alone, "a part that no widget of `types.pyi` shows has `alone=False`"
 
 
 @pytest.mark.parametrize("name", SCREENS)

@@ -106,7 +106,7 @@ def test_a_connection_that_is_reset_is_tried_again(
 def test_a_connection_that_is_always_reset(server: RangeServer, file: str) -> None:
     server.resets["/f"] = 100
     said = refusal(targets(server.url), file)
-    assert said.endswith(": the connection ended before all bytes came.")
+    assert said.endswith(": the connection ended before all bytes arrived.")
 
 
 def later(seconds: float) -> str:
@@ -244,7 +244,7 @@ class FailingFiles(fsspec.AbstractFileSystem):  # type: ignore[misc]
         (OSError(5, "Input/output error"), "Input/output error"),
         (OSError("Bucket is requester pays.\nmore"), "Bucket is requester pays"),
         (TimeoutError(), "the server did not answer in time"),
-        (ConnectionResetError(104, "reset"), "the connection ended before all bytes came"),
+        (ConnectionResetError(104, "reset"), "the connection ended before all bytes arrived"),
         (ssl.SSLError(1, "[SSL] wrong version number"), "no secure connection to 127.0.0.1"),
         (EndpointConnectionError(endpoint_url="http://h"), "Could not connect to the endpoint URL"),
         (RuntimeError(), "reading failed without a message (RuntimeError)"),
@@ -269,7 +269,7 @@ def test_a_server_that_goes_on_failing(server: RangeServer, file: str) -> None:
 
 def test_a_body_that_ends_too_early(server: RangeServer, file: str) -> None:
     server.truncated.add("/f")
-    assert "the connection ended before all bytes came" in refusal(targets(server.url), file)
+    assert "the connection ended before all bytes arrived" in refusal(targets(server.url), file)
 
 
 def test_a_server_without_ranges_gives_the_right_bytes(server: RangeServer, file: str) -> None:
@@ -291,7 +291,7 @@ def test_silence_is_what_ends_a_read() -> None:
     assert (TIMEOUT.total, TIMEOUT.sock_read) == (None, 30)
 
 
-LATE = "no complete answer came within {} seconds, retries included (limits: read_seconds)."
+LATE = "there was no complete answer within {} seconds, retries included (limits: read_seconds)."
 
 
 def hasty(*allow: str, seconds: float = 0.3, options: dict[str, Any] | None = None) -> Targets:
@@ -798,7 +798,7 @@ def test_no_connection_and_no_host() -> None:
 @pytest.mark.parametrize("host", ["x..y", "a" * 70 + ".com"])
 def test_a_host_that_cannot_be(host: str) -> None:
     said = refusal(targets(f"http://{host}"), f"http://{host}/f")
-    assert said.endswith(f": {host} is no name that a host can have.")
+    assert said.endswith(f": {host} is not a valid host name.")
 
 
 def test_a_certificate_that_nobody_vouches_for() -> None:

@@ -100,7 +100,7 @@ def document(url: str) -> dict[str, Any]:
 
 def test_a_password_of_netrc_goes_to_its_server_alone(servers: Servers) -> None:
     refs = rx.open_references(document(servers.archive), storage_options=TRUST)
-    with pytest.raises(rx.RefexplorerError, match="may not be read yet") as caught:
+    with pytest.raises(rx.RefexplorerError, match="not allowed yet") as caught:
         refs.allowing(servers.archive).read("x")
     assert servers.login in str(caught.value)
     assert servers.seen["login"] == []

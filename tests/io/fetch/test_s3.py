@@ -160,7 +160,7 @@ def test_a_store_that_is_not_there() -> None:
 def test_a_set_in_a_store_that_stalls_is_given_up(name: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         endpoint = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        said = r"cannot be read: no complete answer came within 0\.5 seconds, retries included"
+        said = r"cannot be read: there was no complete answer within 0\.5 seconds, retries included"
         with pytest.raises(rx.errors.SourceError, match=said):
             rx.open_references(
                 f"s3://open-bucket/{name}",
@@ -213,7 +213,7 @@ def test_a_store_that_stops_in_the_middle(server: RangeServer) -> None:
     server.answers["/open-bucket/f"] = 206, headers, BODY[:50]
     policy = AccessPolicy(None, ["s3://open-bucket"])
     reader = Targets(policy, s3(server.url), Limits(read_seconds=0.5))
-    with pytest.raises(FetchError, match="no complete answer came within"):
+    with pytest.raises(FetchError, match="there was no complete answer within"):
         reader.fetch("x/0", Range("s3://open-bucket/f", 0, 100))
 
 

@@ -72,9 +72,9 @@ def test_each_step_of_a_chunk_of_a_netcdf_file() -> None:
     refs = rx.open_references(DEMO / "sst.v0.json")
     found = refs.trace("sst/0.0.1")
     assert [step.name for step in found.steps] == [
-        "entry", "reference", "raw bytes", "zlib(level=6)", "shuffle(elementsize=2)", "values",
+        "reference", "raw bytes", "zlib(level=6)", "shuffle(elementsize=2)", "values",
     ]  # fmt: skip
-    _, _, raw, inflated, shuffled, values = found.steps
+    _, raw, inflated, shuffled, values = found.steps
     assert raw.size == refs["sst/0.0.1"].size
     assert inflated.size == shuffled.size == values.size == 2 * 96 * 96 * 2
     assert raw.head == refs.filesystem().cat("sst/0.0.1")[:64]
@@ -87,11 +87,7 @@ def test_each_step_of_a_chunk_of_a_netcdf_file() -> None:
 
 def test_a_key_that_is_no_chunk_has_its_bytes_and_a_missing_chunk_its_fill_value() -> None:
     refs = rx.open_references(raw_set(None, "abcd"))
-    assert [step.name for step in refs.trace("x/.zarray").steps] == [
-        "entry",
-        "reference",
-        "raw bytes",
-    ]
+    assert [step.name for step in refs.trace("x/.zarray").steps] == ["reference", "raw bytes"]
     missing = refs.trace("x/0")
     assert missing.state is ChunkState.FILL
     assert "fill value" in str(missing)

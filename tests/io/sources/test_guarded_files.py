@@ -135,7 +135,7 @@ def test_a_typed_url_leads_to_no_other_address_inside(
 
 def test_a_set_on_a_server_that_stalls(server: RangeServer) -> None:
     server.stalled.add("/set.json")
-    with pytest.raises(SourceError, match=r"no complete answer came within 0\.3 seconds"):
+    with pytest.raises(SourceError, match=r"there was no complete answer within 0\.3 seconds"):
         rx.open_references(f"{server.url}/set.json", limits=rx.Limits(read_seconds=0.3))
 
 

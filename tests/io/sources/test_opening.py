@@ -251,8 +251,8 @@ def test_a_file_that_changes_meanwhile_is_a_failure(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "why", "reason"),
     [
-        (b"", "format", "none of those that are compared"),
-        (b"\x1f\x8b not one of them", "format", "none of those that are compared"),
+        (b"", "format", "cannot be compared"),
+        (b"\x1f\x8b not one of them", "format", "cannot be compared"),
         pytest.param(
             b"GRIB\x00\x00\x00\x02",
             "damaged",

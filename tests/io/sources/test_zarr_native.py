@@ -174,11 +174,11 @@ def test_what_is_no_chunk(tmp_path: Path, server: RangeServer) -> None:
     reading = targets(str(tmp_path))
     for name in ("9.9", "0", "0.0.0", "x", "0.0x"):
         (tmp_path / "s/g/0" / name).write_bytes(b"bytes")
-        with pytest.raises(Unread, match="none of those that are compared"):
+        with pytest.raises(Unread, match="cannot be compared"):
             open_native(reading, f"{tmp_path}/s/g/0/{name}")
     server.files["/s/0.0"] = b"bytes"
     server.statuses["/s/.zarray"] = 403
-    with pytest.raises(Unread, match="none of those that are compared"):
+    with pytest.raises(Unread, match="cannot be compared"):
         open_native(targets(server.url), f"{server.url}/s/0.0")
 
 

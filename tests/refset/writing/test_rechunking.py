@@ -73,7 +73,7 @@ def test_opening_reads_no_target_once_coordinates_are_held(
 def test_coordinates_are_read_only_where_it_is_allowed(
     costly: dict[str, Any], tmp_path: Path
 ) -> None:
-    with pytest.raises(rx.RefexplorerError, match="may not be read yet"):
+    with pytest.raises(rx.RefexplorerError, match="not allowed yet"):
         converted(costly, tmp_path / "a.json", inline_coordinates=True)
     assert not (tmp_path / "a.json").exists()
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import refexplorer as rx
 from refexplorer.refset.opened_set import internals
+from refexplorer.spec.document import read_gen
 from refexplorer.spec.findings import Findings
 from refexplorer.spec.gen.item import GenItem
-from refexplorer.spec.gen.parsing import read_gen
 from refexplorer.spec.templates.columns import Scopes
 from refexplorer.spec.templates.syntax import TemplateProblem
 from refexplorer.spec.templates.template import Scope, compile_template

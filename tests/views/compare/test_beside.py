@@ -53,7 +53,7 @@ def test_a_large_part_is_subtracted_as_it_is_drawn() -> None:
                 **inline_array("a", values, ["y", "x"], [400, 500]),
                 **inline_array("b", values * 3, ["y", "x"], [400, 500])}  # fmt: skip
     found, (one, other, gap) = beside(Host(document), part("a", ":", ":"), part("b", ":", ":"))
-    assert found["said"] == "Right minus left, of the means of blocks as they are drawn."
+    assert found["said"] == "Right minus left, from the block means that are drawn."
     np.testing.assert_allclose(gap, 2 * one)
     np.testing.assert_allclose(other, 3 * one)
 
@@ -67,9 +67,9 @@ def test_a_large_part_is_subtracted_as_it_is_drawn() -> None:
          "the grids are not the same, lat is 75 on the left where lat is 65 on the right."),
         (("t2m", "0", ":", ":"), ("rh", "0", ":", ":"), "the units are not the same (K and %)."),
         (("t2m", "0", ":", ":"), ("t2m", "0", "3", ":"),
-         "the left part has 2 dimensions of more than one value, the right one 1."),
+         "the left part has 2 dimensions longer than 1, the right part 1."),
         (("t2m", "0", ":", ":"), ("empty", ":", ":"),
-         "the right part has no reference, so nothing was read."),
+         "the right part has no reference."),
         (("kind", ":", ":"), ("kind", ":", ":"), "the left part is flags."),
     ],
     ids=["sizes", "coordinates", "units", "dimensions", "no reference", "flags"],

@@ -189,4 +189,4 @@ def test_advice_in_the_editor_names_no_python() -> None:
 def test_what_to_do_about_readers_is_said_in_the_words_of_the_editor() -> None:
     notes = Host(CODES["readers-differ"].example).ask("notes")["notes"]
     (hint,) = {note["hint"] for note in notes if note["code"] == "readers-differ"}
-    assert hint == "See above how others read it."
+    assert hint == "Other readers are listed above."

@@ -52,6 +52,12 @@ def test_each_answer_is_judged(files: list[Path]) -> None:
     assert "Expected `object`, got `str`" in cleo.error
 
 
+def test_a_file_of_another_schema_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"schema": 2, "answers": {}}')
+    (found,) = rx.grade([tmp_path / "a.json"])
+    assert found.error.endswith("its schema is 2, and this version reads schema 1.")
+
+
 def test_what_a_file_claims_counts_for_nothing(tmp_path: Path) -> None:
     path = write(tmp_path / "a.json", **{"01_a_range": {"text": "{", "state": "solved"}})
     (found,) = rx.grade([path])
@@ -126,6 +132,7 @@ def test_a_refusal_says_what_is_wrong_with_this_answer(
     ("reference", "says"),
     [
         ('["data.nc", 50, 100]', "the offset 50 and the length 100 are exchanged."),
+        ('["data.nc", 100, 149]', "is where the bytes end, not how many there are."),
         ('["data.nc", 100, 150]', "is where the bytes end, not how many there are."),
         ('["data.nc", 101, 50]', "the offset 101 is too large."),
         ('["data", 100, 50]', "the URL `data` ends too early."),

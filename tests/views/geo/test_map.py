@@ -100,7 +100,7 @@ def test_a_coordinate_that_is_not_there_makes_no_map() -> None:
     found, buffers = earth(Host(document))
     assert found["state"] == "failed"
     assert found["message"] == (
-        "There is no map: chunks of lon have no reference, and a fill value is no place."
+        "There is no map: chunks of lon have no reference, and a fill value is no location."
     )
     assert buffers == []
 

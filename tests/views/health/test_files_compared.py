@@ -113,7 +113,7 @@ def test_only_what_may_be_read_is_read(source: Path, tmp_path: Path) -> None:
     host = Host(place)
     found, _ = later(host, "verify", values=False)
     assert (found["verdict"], found["grants"]) == (
-        "not known: 3 files may not be read yet",
+        "not known: 3 files are not allowed yet",
         [str(tmp_path)],
     )
     assert found["findings"] == []
@@ -127,7 +127,7 @@ def test_a_visitor_reads_no_file_of_the_server(source: Path, tmp_path: Path) -> 
     """Nor one beside the set, unless whoever serves it said so."""
     host = Host(source, served=True)
     found, _ = later(host, "verify", values=False)
-    assert found["verdict"] == "not known: 3 files may not be read yet"
+    assert found["verdict"] == "not known: 3 files are not allowed yet"
     assert found["findings"] == []
     assert "error" in host.ask("allow", grant=str(tmp_path))
     host = Host(source, served=True, allow=[str(tmp_path)])

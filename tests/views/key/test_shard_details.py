@@ -90,7 +90,7 @@ def test_of_too_many_only_the_counts_are_told(
     ("path", "fields", "said"),
     [
         ("x/c/0/0", {"inner": [2, 0]}, "has no inner chunk [2, 0]"),
-        ("x/zarr.json", {"inner": [0, 0]}, "is no chunk of an array"),
+        ("x/zarr.json", {"inner": [0, 0]}, "is not a chunk of an array"),
     ],
 )
 def test_what_there_is_not(path: str, fields: Any, said: str, tmp_path: Path) -> None:

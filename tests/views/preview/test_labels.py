@@ -80,7 +80,7 @@ def test_the_nearest_time_is_that_of_xarray(text: str) -> None:
         ("1999-06", TIME, "time: 1999-06 selects nothing of 2000-01-01T00:00:00 to 2000-12-31"),
         ("45.5", TIME, "its coordinate has times"),
         ("2000-06", LATITUDE, "its coordinate has numbers"),
-        ("3.0:7.0", Labels(np.array([5.0, 1.0, 6.0]), times=False), "does not lie side by side"),
+        ("3.0:7.0", Labels(np.array([5.0, 1.0, 6.0]), times=False), "are not next to each other"),
     ],
 )
 def test_what_selects_nothing_says_what_there_is(text: str, labels: Labels, said: str) -> None:

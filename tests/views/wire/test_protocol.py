@@ -14,7 +14,8 @@ from refexplorer.hosts import schema as hosts_schema
 from refexplorer.hosts.schema import PROTOCOLS, field_notes, fields_of, requests, schema
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.exercises.exercise_controller import ExercisesController
-from refexplorer.views.registry import PARTS, ExplorerPart
+from refexplorer.views.registry import PARTS
+from refexplorer.views.wire.context import ExplorerPart
 from refexplorer.views.wire.jobs import JobReport
 from refexplorer.views.wire.requests import EXACT, Buffers, Message, bound, job
 from refexplorer.views.wire.requests import answer as ask

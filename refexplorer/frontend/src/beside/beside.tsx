@@ -1,8 +1,10 @@
 /** Two parts of arrays side by side, with linked windows and slices, and their difference. */
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { ExplorerSession } from "../explorer/session.ts";
+import type { ExplorerView } from "../explorer/view.ts";
 import { Choice } from "../maps/mapparts.tsx";
 import { placing } from "../preview/bars.ts";
 import { tableOf, type Scheme } from "../preview/colours.ts";
@@ -10,13 +12,15 @@ import { heatmap, legend, line, painted, type Figure, type Look } from "../previ
 import { cellWords, layout, placeOf, type Axis } from "../preview/slices.ts";
 import type { Integers } from "../preview/time/frames.ts";
 import { moved, zoomed, type Window } from "../preview/window.ts";
+import { ARROWS, stepped } from "../shared/arrows.ts";
 import { Failure, Question, Waited } from "../shared/asking.tsx";
 import { bytes, count, exact, grouped, moment, value } from "../shared/format.ts";
 import { Button, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import { useWidth } from "../shared/width.ts";
 import type { BesideRead, Plan, ReadingModel } from "../shared/wire.ts";
-import { ALL, type Part, type Shares, type Sides } from "./besides.ts";
+import style from "./beside.css";
+import { ALL, Besides, besideSides, besideText, type Part, type Shares, type Sides } from "./besides.ts";
 
 /** The least width of a picture, and what is between two; without room they stand below each other; px. */
 const [LEAST, GAP] = [240, 12];
@@ -26,8 +30,27 @@ const ZOOM = 1.5;
 const FIELD = 7;
 const NAMES = ["Left", "Right"] as const;
 
-export function Beside({ session }: { session: ExplorerSession }) {
-  const { beside, comparing } = session;
+export const VIEW: ExplorerView = {
+  name: "beside",
+  Shown: Beside,
+  style,
+  address: {
+    beside: {
+      text: (session) => (session.state.look === "beside" ? besideText(session.of(Besides).state) : ""),
+      show(session, text) {
+        const { sides, window } = besideSides(text) ?? {};
+        if (!sides || !window) return;
+        session.of(Besides).set({ window });
+        session.of(Besides).show(sides, true);
+      },
+      isLate: true,
+    },
+  },
+};
+
+function Beside({ session }: { session: ExplorerSession }) {
+  const { comparing } = session;
+  const beside = session.of(Besides);
   const { hello, item } = useStore(session);
   const { sides, planned, read, error, linked } = useStore(beside);
   const { compared } = useStore(comparing);
@@ -36,9 +59,10 @@ export function Beside({ session }: { session: ExplorerSession }) {
   const isCompared = compared?.sets != null;
   useEffect(() => {
     // What a person, or an address, chose stays when another array is selected.
-    if (wanted !== null && !beside.isChosen && sides?.[1].array !== wanted)
+    const [left, right] = sides ?? [];
+    if (wanted !== null && !beside.isChosen && (right?.array !== wanted || left?.other !== isCompared))
       beside.show(firstOf(session, wanted, isCompared));
-  }, [wanted]);
+  }, [wanted, isCompared]);
   if (sides === null) return <p class="quiet">Select an array in the tree to see two parts of it side by side.</p>;
   const asks = read && [read.left, read.right].find(({ state }) => state === "ask");
   const isOld =
@@ -191,24 +215,54 @@ interface Drawn {
 }
 
 function Pictures({ session, read }: { session: ExplorerSession; read: BesideRead }) {
-  const { beside } = session;
-  const { values, integers, window } = useStore(beside);
+  const beside = session.of(Besides);
+  const { values, integers, window, swipes } = useStore(beside);
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
   const [cursor, setCursor] = useState<number[] | null>(null);
   const drawn = useMemo(() => picturesOf(read, values, integers), [read, values]);
+  const canSwipe = values[0] != null && values[1] != null && drawn.slice(0, 2).every(({ axes }) => axes.length === 2);
+  const isSwiped = canSwipe && swipes;
+  const apart = isSwiped ? drawn.slice(2) : drawn;
   const columns = Math.max(1, Math.min(drawn.length, Math.floor(width / LEAST)));
   const each = Math.floor((width - GAP * (columns - 1)) / columns);
   const isFlat = drawn.some(({ axes }) => axes.length === 2);
   const zoom = (factor: number) => beside.set({ window: zoomed(window, factor, [0.5, 0.5]) as Shares });
+  const linked = (picture: Drawn, wide: number) => (
+    <Linked
+      label={`${picture.title}: ${picture.caption}`}
+      picture={picture}
+      width={wide}
+      window={window}
+      setWindow={(next) => beside.set({ window: next })}
+      point={setCursor}
+    />
+  );
   return (
     <div ref={box}>
+      {canSwipe && (
+        <span class="zoom forms" role="group" aria-label="Both parts as">
+          {["Side by side", "Swipe"].map((name, i) => (
+            <Button
+              text={name}
+              key={name}
+              aria-pressed={swipes === (i === 1)}
+              onClick={() => beside.set({ swipes: i === 1 })}
+            />
+          ))}
+        </span>
+      )}{" "}
       {isFlat && (
         <span class="zoom" role="group" aria-label="Window of all pictures">
           <Button text="+" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoom(ZOOM)} />
           <Button text="−" aria-label="Zoom out" title="Zoom out (-)" onClick={() => zoom(1 / ZOOM)} />
           <Button text="Whole part" title="All that was read (0)" onClick={() => beside.set({ window: ALL })} />
         </span>
+      )}
+      {isSwiped && width > 0 && (
+        <Swipe titles={drawn.slice(0, 2).map(titleOf)}>
+          {drawn.slice(0, 2).map((picture) => linked(picture, width))}
+        </Swipe>
       )}
       <div
         class="beside-pictures"
@@ -218,22 +272,10 @@ function Pictures({ session, read }: { session: ExplorerSession; read: BesideRea
           values[i] ? null : <Absent key={NAMES[i]} name={NAMES[i]!} reading={reading} />,
         )}
         {width > 0 &&
-          drawn.map((picture) => (
+          apart.map((picture) => (
             <div key={picture.title}>
-              <div class="side-head">
-                <b>{picture.title}</b> <span class="quiet">{picture.caption}</span>
-              </div>
-              {picture.axes.length === 0 ? (
-                <p class="mono">{amount(picture, 0)}</p>
-              ) : (
-                <Linked
-                  picture={picture}
-                  width={each}
-                  window={window}
-                  setWindow={(next) => beside.set({ window: next })}
-                  point={setCursor}
-                />
-              )}
+              <div class="side-head">{titleOf(picture)}</div>
+              {picture.axes.length === 0 ? <p class="mono">{amount(picture, 0)}</p> : linked(picture, each)}
             </div>
           ))}
       </div>
@@ -245,6 +287,43 @@ function Pictures({ session, read }: { session: ExplorerSession; read: BesideRea
       <p class="caption">
         <Sentence text={read.said} />
       </p>
+    </div>
+  );
+}
+
+function titleOf({ title, caption }: Drawn) {
+  return (
+    <>
+      <b>{title}</b> <span class="quiet">{caption}</span>
+    </>
+  );
+}
+
+/** Two pictures over each other: the right part is seen right of a line. */
+function Swipe({ titles, children }: { titles: ComponentChildren[]; children: ComponentChildren[] }) {
+  const [at, setAt] = useState(50);
+  return (
+    <div class="swipe" style={{ "--share": at / 100 }}>
+      <div class="swipe-titles">
+        {titles.map((title, i) => (
+          <span key={NAMES[i]}>{title}</span>
+        ))}
+      </div>
+      <input
+        type="range"
+        class="scrubber-range"
+        aria-label="Line between both parts"
+        aria-valuetext={`left part up to ${at} %`}
+        value={at}
+        onInput={(event) => setAt(Number(event.currentTarget.value))}
+      />
+      <div class="swipe-box">
+        {children[0]}
+        <div class="swipe-over" inert>
+          {children[1]}
+        </div>
+        <span class="swipe-line" />
+      </div>
     </div>
   );
 }
@@ -321,7 +400,9 @@ function picturesOf(read: BesideRead, values: (Float64Array | null)[], integers:
 }
 
 interface LinkedProps {
-  picture: Drawn;
+  /** What it is of, for those who do not see it. */
+  label: string;
+  picture: Pick<Drawn, "title" | "axes" | "values" | "domain" | "scheme" | "times">;
   width: number;
   window: Shares;
   setWindow(window: Shares): void;
@@ -330,7 +411,7 @@ interface LinkedProps {
 }
 
 /** A picture that zooms and moves with the others. */
-function Linked({ picture, width, window, setWindow, point }: LinkedProps) {
+export function Linked({ label, picture, width, window, setWindow, point }: LinkedProps) {
   const { axes, values, domain, scheme, times, title } = picture;
   const box = useRef<HTMLDivElement>(null);
   const bar = useRef<HTMLDivElement>(null);
@@ -367,16 +448,11 @@ function Linked({ picture, width, window, setWindow, point }: LinkedProps) {
     return [event.clientX - frame.left, event.clientY - frame.top];
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const move = MOVES[event.key];
-    if (move && event.shiftKey && pair) setWindow(moved(window, [move[0] / 4, move[1] / 4]) as Shares);
-    else if (move) {
-      const step = pair ? move : [move[1]];
-      go(
-        (at ?? axes.map(() => 0)).map((cell, i) =>
-          Math.max(0, Math.min(axes[i]!.size - 1, cell + (at === null ? 0 : step[i]!))),
-        ),
-      );
-    } else if (pair && (event.key === "+" || event.key === "=")) setWindow(zoomed(window, ZOOM, [0.5, 0.5]) as Shares);
+    const move = event.shiftKey && pair ? ARROWS[event.key] : undefined;
+    const next = stepped(at, event.key, axes);
+    if (move) setWindow(moved(window, [move[0] / 4, move[1] / 4]) as Shares);
+    else if (next) go(next);
+    else if (pair && (event.key === "+" || event.key === "=")) setWindow(zoomed(window, ZOOM, [0.5, 0.5]) as Shares);
     else if (pair && event.key === "-") setWindow(zoomed(window, 1 / ZOOM, [0.5, 0.5]) as Shares);
     else if (pair && event.key === "0") setWindow(ALL);
     else return;
@@ -390,7 +466,7 @@ function Linked({ picture, width, window, setWindow, point }: LinkedProps) {
         ref={box}
         role="application"
         tabIndex={0}
-        aria-label={`${title}: ${picture.caption}; arrow keys read single values${pair ? "; plus and minus zoom all pictures, Shift and arrow keys move them" : ""}`}
+        aria-label={`${label}; arrow keys read single values${pair ? "; plus and minus zoom all pictures, Shift and arrow keys move them" : ""}`}
         onPointerDown={(event) => {
           const [x, y] = place(event);
           drag.current = { x, y, window };
@@ -414,13 +490,6 @@ function Linked({ picture, width, window, setWindow, point }: LinkedProps) {
     </>
   );
 }
-
-const MOVES: Record<string, [number, number]> = {
-  ArrowLeft: [0, -1],
-  ArrowRight: [0, 1],
-  ArrowUp: [-1, 0],
-  ArrowDown: [1, 0],
-};
 
 /** The window in the cells of a picture. */
 function cellsOf(shares: Shares, axes: [Axis, Axis]): Window {

@@ -1,9 +1,7 @@
 /** What two parts side by side know and ask for. */
 
 import { integersOf, type Integers } from "../preview/time/frames.ts";
-import { Newest } from "../shared/newest.ts";
-import { Store } from "../shared/store.ts";
-import { Waiting } from "../shared/waiting.ts";
+import { Newest, ViewStore } from "../shared/waiting.ts";
 import type { BesidePlanned, BesideRead, ExplorerWire } from "../shared/wire.ts";
 
 export interface Part {
@@ -35,6 +33,8 @@ export interface BesideState {
   window: Shares;
   /** Whether a change on one side is made on the other, too. */
   linked: boolean;
+  /** Whether both parts are one picture, with a line between them that a person moves. */
+  swipes: boolean;
 }
 
 const BLANK: BesideState = {
@@ -46,33 +46,23 @@ const BLANK: BesideState = {
   error: null,
   window: ALL,
   linked: true,
+  swipes: false,
 };
 
-export class Besides extends Store<BesideState> {
-  readonly planning: Waiting;
-  readonly reading: Waiting;
-  private readonly wire: ExplorerWire;
-  private readonly plans: Newest<Sides>;
+export class Besides extends ViewStore<BesideState> {
+  readonly planning = this.waiting();
+  readonly reading = this.waiting();
+  private readonly plans = new Newest<Sides>((sides) => this.plan(sides));
   /** Whether the parts are not those that are shown at first. */
   isChosen = false;
 
   constructor(wire: ExplorerWire) {
-    super(BLANK);
-    this.wire = wire;
-    this.planning = new Waiting(wire);
-    this.reading = new Waiting(wire);
-    this.plans = new Newest((sides) => this.plan(sides));
+    super(wire, BLANK);
   }
 
-  close(): void {
-    this.planning.close();
-    this.reading.close();
-  }
-
-  /** The set is another one. */
-  forget(): void {
+  override forget(): void {
     this.isChosen = false;
-    this.set(BLANK);
+    super.forget();
   }
 
   show(sides: Sides, isChosen = false): void {
@@ -94,8 +84,8 @@ export class Besides extends Store<BesideState> {
     const { sides } = this.state;
     if (sides === null) return;
     this.isChosen = true;
-    try {
-      if (grant !== null) await this.wire.request("allow", { grant });
+    await this.attempt("error", async () => {
+      await this.allowing(grant);
       const [left, right] = sides;
       const { message, buffers } = await this.reading.ask("beside.read", { left, right });
       const values = buffers.slice(0, 3).map((buffer) => (buffer.byteLength === 0 ? null : new Float64Array(buffer)));
@@ -105,10 +95,8 @@ export class Besides extends Store<BesideState> {
       ];
       const shape = (read: BesideRead | null) => read && [read.left.shape, read.right.shape].join(";");
       const isAlike = shape(this.state.read) === shape(message);
-      this.set({ read: message, values, integers, error: null, ...(isAlike ? {} : { window: ALL }) });
-    } catch (error) {
-      this.set({ error: (error as Error).message });
-    }
+      return { read: message, values, integers, ...(isAlike ? {} : { window: ALL }) };
+    });
   }
 
   private async plan(sides: Sides): Promise<void> {
@@ -123,11 +111,18 @@ export class Besides extends Store<BesideState> {
       this.set({ planned: message, sides: written, error: null });
       // What was read before, or takes no request, is shown without a word.
       const free = Number(message.left.estimate.requests) + Number(message.right.estimate.requests) === 0;
-      if (free && this.state.read !== null) void this.read();
+      const isFirst = this.state.read === null && sides.some(({ other }) => other);
+      if (free ? this.state.read !== null || isFirst : isFirst && isWithin(message)) void this.read();
     } catch (error) {
       if (this.state.sides === sides) this.set({ planned: null, error: (error as Error).message });
     }
   }
+}
+
+/** Whether both parts may be read without a question, as a first picture is. */
+function isWithin({ left, right }: BesidePlanned): boolean {
+  const bytes = [left, right].map(({ estimate, grant }) => (grant === null ? Number(estimate.bytes ?? NaN) : NaN));
+  return bytes[0]! + bytes[1]! <= Number(left.budget);
 }
 
 const INDEX = /^\d+$/;

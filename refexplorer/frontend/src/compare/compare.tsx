@@ -2,34 +2,36 @@
 
 import { useEffect, useState } from "preact/hooks";
 
-import type { PartProps } from "../explorer/parts.tsx";
 import type { ExplorerSession } from "../explorer/session.ts";
+import type { ExplorerView } from "../explorer/view.ts";
 import { placeOf } from "../maps/cells.ts";
 import { fitting } from "../maps/changecells.ts";
 import { ChunkBoard } from "../maps/chunkboard.tsx";
-import { isNarrowed, type GridPicture, type Span } from "../maps/maps.ts";
+import { type GridPicture, isNarrowed, type Span } from "../maps/maps.ts";
 import { Failure, Waited } from "../shared/asking.tsx";
 import { count, counted } from "../shared/format.ts";
 import { Button, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { ArrayChanges, ComparedSets, Count } from "../shared/wire.ts";
-import { ChangeLegend } from "./changelegend.tsx";
+import { ChangeLegend } from "../maps/legend.tsx";
 import { indexOf } from "./comparing.ts";
 import { ChangedKeys } from "./keys.tsx";
 import { ChunkInBoth } from "./values.tsx";
 
 const SAME = "same";
 
-export function Compare({ session }: PartProps) {
+export const VIEW: ExplorerView = { name: "compare", Shown: Compare };
+
+function Compare({ session }: { session: ExplorerSession }) {
   const { comparing } = session;
   const { compared, error } = useStore(comparing);
   const sets = compared?.sets ?? null;
   return (
     <div class="compare">
       {compared?.comparable && <Choose session={session} />}
-      <Waited waiting={comparing.waiting} />
+      <Waited waiting={comparing.comparing} />
       {error !== null && <Failure sentence={error} />}
-      {compared === null && error === null && <p class="quiet">Asking what this set is compared with …</p>}
+      {compared === null && error === null && <p class="quiet">Loading the comparison …</p>}
       {compared !== null && sets === null && error === null && <Nothing comparable={compared.comparable} />}
       {sets !== null && <Sets sets={sets} session={session} />}
     </div>
@@ -328,5 +330,37 @@ function ArrayChoice({ sets, chosen, session }: { sets: ComparedSets; chosen: st
         </option>
       ))}
     </select>
+  );
+}
+
+export function ComparisonBanner({ session }: { session: ExplorerSession }) {
+  const { comparing } = session;
+  const { compared } = useStore(comparing);
+  const { look, item } = useStore(session);
+  const sets = compared?.sets ?? null;
+  if (sets === null) return null;
+  const differing = sets.kinds.filter(({ name }) => name !== "same");
+  const total = differing.reduce((sum, { keys }) => sum + Number(keys), 0);
+  return (
+    <section class="compared-with" aria-label="Comparison with another set">
+      <p>
+        <span aria-hidden="true">±</span>{" "}
+        <b>
+          {total === 0 ? "No key differs" : `${counted(total, "key")} ${total === 1 ? "differs" : "differ"}`} from{" "}
+          {sets.before}
+        </b>
+        {total > 0 && ": "}
+        {differing.map(({ mark, words, keys }) => `${mark} ${count(keys)} ${words}`).join(", ")}
+      </p>
+      <Button
+        text="What differs"
+        aria-pressed={look === "compare"}
+        onClick={() => session.show(look === "compare" ? "data" : "compare")}
+      />
+      {item?.array != null && (
+        <Button text="Both pictures" aria-pressed={look === "beside"} onClick={() => session.show("beside")} />
+      )}
+      <Button text="Stop comparing" onClick={() => void comparing.compare("")} />
+    </section>
   );
 }

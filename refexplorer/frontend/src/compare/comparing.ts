@@ -1,14 +1,11 @@
 /** The set beside another one: what differs, what became of the chunks of a map, one chunk in both. */
 
-import type { Off } from "../shared/host.ts";
-import { Newest } from "../shared/newest.ts";
+import { Newest, ViewStore } from "../shared/waiting.ts";
 import { RowWindow } from "../shared/rows/window.ts";
-import { Store } from "../shared/store.ts";
-import type { ChangeRow, Changes, ComparisonSummary, ComparedChunk, ExplorerWire } from "../shared/wire.ts";
-import { Waiting } from "../shared/waiting.ts";
-import { pictured, type GridPicture, type Span } from "../maps/maps.ts";
-import { integersOf, type Integers } from "../preview/time/frames.ts";
-import { recent, remember } from "./recent.ts";
+import type { ChangeRow, Changes, ComparedChunk, ComparisonSummary, ExplorerWire } from "../shared/wire.ts";
+import { type GridPicture, pictured, type Span } from "../maps/maps.ts";
+import { type Integers, integersOf } from "../preview/time/frames.ts";
+import { keep, keptTexts } from "../shared/kept.ts";
 
 export interface ChangePicture extends Changes {
   /** The picture that it belongs to. */
@@ -63,14 +60,12 @@ const BLANK: ComparingState = {
   error: null,
 };
 
-export class Comparing extends Store<ComparingState> {
+export class Comparing extends ViewStore<ComparingState> {
   readonly rows: RowWindow<ChangeRow>;
-  readonly waiting: Waiting;
-  readonly drawing: Waiting;
-  readonly reading: Waiting;
-  private readonly wire: ExplorerWire;
-  private readonly pictures: Newest<GridPicture>;
-  private readonly off: Off;
+  readonly comparing = this.waiting();
+  readonly drawing = this.waiting();
+  readonly reading = this.waiting();
+  private readonly pictures = new Newest<GridPicture>((grid) => this.draw(grid));
   /** Whether another set is being opened. */
   private isNaming = false;
   /** The removed array that was asked for last; null once something else is looked at. */
@@ -78,33 +73,22 @@ export class Comparing extends Store<ComparingState> {
 
   /** @param changed - Called when the marks of the tree may be others. */
   constructor(wire: ExplorerWire, changed: () => void) {
-    super(BLANK);
-    this.wire = wire;
-    this.waiting = new Waiting(wire);
-    this.drawing = new Waiting(wire);
-    this.reading = new Waiting(wire);
-    this.pictures = new Newest((grid) => this.draw(grid));
+    super(wire, BLANK);
     this.rows = new RowWindow(
       (start, n) => wire.request("compare.rows", { start, n, ...this.state.listed }),
       () => this.set({}),
     );
-    this.off = wire.on("compared", () => {
+    const close = wire.on("compared", () => {
       this.set({ ...BLANK, listed: this.state.listed, compared: this.state.compared, source: this.state.source });
       void this.load().then(changed);
     });
-  }
-
-  close(): void {
-    this.off();
-    this.waiting.close();
-    this.drawing.close();
-    this.reading.close();
+    this.closing({ close });
   }
 
   /** Another set is shown: what it is compared with is asked anew. */
-  forget(): void {
+  override forget(): void {
     this.goneWish = null;
-    this.set(BLANK);
+    super.forget();
     this.rows.reset(0);
   }
 
@@ -115,26 +99,22 @@ export class Comparing extends Store<ComparingState> {
 
   /** Asks what the set is compared with, and what differs. */
   async load(): Promise<void> {
-    try {
-      const { message } = await this.waiting.ask("compare.summary", {});
-      this.set({ compared: message, error: null, ...(this.isNaming ? {} : { source: message.sets?.source ?? "" }) });
+    await this.attempt("error", async () => {
+      const { message } = await this.comparing.ask("compare.summary", {});
+      this.set({ compared: message, ...(this.isNaming ? {} : { source: message.sets?.source ?? "" }) });
       this.rows.reset(message.sets ? 1 : 0);
-    } catch (error) {
-      this.set({ error: (error as Error).message });
-    }
+    });
   }
 
   /** Compares with the set at a path or URL; with none if it is empty. */
   async compare(source: string, isTyped = false): Promise<void> {
     this.isNaming = true;
     this.set({ error: null, source });
-    try {
-      await this.waiting.ask("compare.with", { source, is_typed: isTyped });
+    await this.attempt("error", async () => {
+      await this.comparing.ask("compare.with", { source, is_typed: isTyped });
       if (source !== "") remember(source);
-      if (source === "") this.set({ listed: ALL });
-    } catch (error) {
-      this.set({ error: (error as Error).message });
-    }
+      return source === "" ? { listed: ALL } : {};
+    });
     this.isNaming = false;
   }
 
@@ -168,14 +148,12 @@ export class Comparing extends Store<ComparingState> {
   ): Promise<void> {
     const wish = {};
     this.goneWish = wish;
-    try {
+    const draw = async () => {
       const { message, buffers } = await this.drawing.ask("grid.show", { array, axes, window, before: true });
-      if (this.goneWish !== wish) return;
       const gone = message.map && pictured(message.map, buffers);
-      this.set({ gone, goneChunk: gone && chunk !== null && isChunkOf(gone, chunk) ? chunk : null });
-    } catch (error) {
-      if (this.goneWish === wish) this.set({ error: (error as Error).message });
-    }
+      return { gone, goneChunk: gone && chunk !== null && isChunkOf(gone, chunk) ? chunk : null };
+    };
+    await this.attempt("error", draw, { isWanted: () => this.goneWish === wish });
   }
 
   /** Looks at what is there again. */
@@ -196,29 +174,27 @@ export class Comparing extends Store<ComparingState> {
   /** Reads a chunk in both sets. */
   async read(key: string, grant: string | null = null): Promise<void> {
     this.set({ chunkError: null });
-    try {
-      if (grant !== null) await this.wire.request("allow", { grant });
+    const read = async () => {
+      await this.allowing(grant);
       const { message, buffers } = await this.reading.ask("compare.values", { key });
       const [before, after, gap] = buffers.slice(0, 3).map((buffer) => new Float64Array(buffer));
       const integers: ChunkPictures["integers"] = [
         integersOf(buffers[3], message.before.value_type),
         integersOf(buffers[4], message.after.value_type),
       ];
-      this.set({ chunk: { answer: message, values: gap ? [before!, after!, gap] : null, integers } });
-    } catch (error) {
-      this.set({ chunk: null, chunkError: (error as Error).message });
-    }
+      const values: ChunkPictures["values"] = gap ? [before!, after!, gap] : null;
+      return { chunk: { answer: message, values, integers } };
+    };
+    await this.attempt("chunkError", read, { otherwise: { chunk: null } });
   }
 
   private async draw(grid: GridPicture): Promise<void> {
     const { array, axes, window, steps } = grid;
-    try {
+    await this.attempt("error", async () => {
       const { message, buffers } = await this.drawing.ask("changes.show", { array, axes, window, steps });
       const { changes } = message;
-      this.set({ changes: changes && { ...changes, of: grid, perChange: new Float64Array(buffers[0]!) } });
-    } catch (error) {
-      this.set({ error: (error as Error).message });
-    }
+      return { changes: changes && { ...changes, of: grid, perChange: new Float64Array(buffers[0]!) } };
+    });
   }
 }
 
@@ -235,4 +211,17 @@ function isChunkOf(picture: GridPicture, key: string): boolean {
     index.length === grid.length &&
     index.every((at, axis) => at >= 0 && at < Number(grid[axis]))
   );
+}
+
+const NAME = "refexplorer.compared";
+const MOST = 8;
+
+export function recent(): string[] {
+  return keptTexts(NAME).slice(0, MOST);
+}
+
+/** Puts a set before the others; one whose address may carry a password is not kept. */
+export function remember(source: string): void {
+  if (/^[a-z0-9+]+:\/\/[^/]*@|^[a-z0-9+]+:\/\/.*\?/i.test(source)) return;
+  keep(NAME, [source, ...recent().filter((each) => each !== source)].slice(0, MOST));
 }

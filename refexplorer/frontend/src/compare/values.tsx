@@ -1,14 +1,13 @@
 /** One chunk in both sets: its references, its values side by side, and their difference. */
 
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 
 import type { ExplorerSession } from "../explorer/session.ts";
-import { placing } from "../preview/bars.ts";
-import { tableOf, type Scheme } from "../preview/colours.ts";
-import { heatmap, legend, line, painted, type Figure, type Look } from "../preview/plot.ts";
+import { Linked } from "../beside/beside.tsx";
+import { ALL } from "../beside/besides.ts";
+import type { Scheme } from "../preview/colours.ts";
 import type { Axis } from "../preview/slices.ts";
 import type { Integers } from "../preview/time/frames.ts";
-import { wholeOf } from "../preview/window.ts";
 import { Failure, Question, Waited } from "../shared/asking.tsx";
 import { count, exact, grouped, moment, value } from "../shared/format.ts";
 import { Button, Sentence } from "../shared/parts.tsx";
@@ -122,6 +121,7 @@ function Pictures({ answer, values, integers }: PicturesProps) {
   const others = axes.filter(({ size, dimension }) => size > 1 && !drawn.some((axis) => axis.dimension === dimension));
   const [at, setAt] = useState<number[]>(() => answer.shape.map(() => 0));
   const [cursor, setCursor] = useState<number[] | null>(null);
+  const [window, setWindow] = useState(ALL);
   const wide = width >= 3 * LEAST + 24;
   const each = wide ? Math.floor((width - 24) / 3) : width;
   const parts = values.map((all) => partOf(all, answer.shape, drawn, at)) as typeof values;
@@ -157,28 +157,21 @@ function Pictures({ answer, values, integers }: PicturesProps) {
               <Head side={side} title={title} />
             ) : (
               <div class="side-head">
-                <b>{title}</b> <span class="quiet">after less before</span>
+                <b>{title}</b> <span class="quiet">after minus before</span>
               </div>
             )}
             {missing(answer, i) ? (
-              i === 2 && <p class="quiet">Nothing was fetched on both sides.</p>
+              i === 2 && <p class="quiet">No values were fetched on both sides.</p>
             ) : drawn.length === 0 ? (
               <p class="mono">{amounts(answer, parts, digits, 0)[i]}</p>
             ) : (
-              <Picture
-                label={`${title}, values of ${answer.array || "/"}`}
-                axes={drawn}
-                values={parts[i]!}
-                look={{
-                  ...look,
-                  width: each,
-                  height: Math.round(Math.min(320, Math.max(180, each * 0.7))),
-                  label: title,
-                  scale: "linear",
-                  times: answer.times && i < 2,
-                  marked: [],
-                }}
-                move={setCursor}
+              <Linked
+                label={`${title}, values of ${answer.array || "/"}${parts[i]!.every(Number.isNaN) ? ": none" : ""}`}
+                picture={{ title, axes: drawn, values: parts[i]!, ...look, times: answer.times && i < 2 }}
+                width={each}
+                window={window}
+                setWindow={setWindow}
+                point={(at) => setCursor(at?.map((share, side) => Math.floor(share * drawn[side]!.size)) ?? null)}
               />
             )}
           </div>
@@ -193,75 +186,6 @@ function Pictures({ answer, values, integers }: PicturesProps) {
       )}
     </div>
   );
-}
-
-interface PictureProps {
-  label: string;
-  axes: Axis[];
-  values: Float64Array;
-  look: Look;
-  move(cursor: number[] | null): void;
-}
-
-function Picture({ label, axes, values, look, move }: PictureProps) {
-  const box = useRef<HTMLDivElement>(null);
-  const key = useRef<HTMLDivElement>(null);
-  const figure = useRef<Figure | null>(null);
-  const [at, setAt] = useState<number[] | null>(null);
-  const [rows, columns] = axes;
-  const isBlank = values.every((each) => Number.isNaN(each));
-  useLayoutEffect(() => {
-    if (look.width <= 0) return;
-    figure.current = columns ? drawnOf(values, [rows!, columns], look) : line(values, rows!, look);
-    figure.current.element.setAttribute("aria-hidden", "true");
-    box.current!.replaceChildren(figure.current.element);
-    if (columns) key.current?.replaceChildren(legend("", Math.min(220, look.width), look));
-  }, [values, look.width, look.height, look.domain.join(), look.scheme]);
-  useEffect(() => move(at), [at?.join()]);
-  const onKeyDown = (event: KeyboardEvent) => {
-    const moves: Record<string, [number, number]> = {
-      ArrowLeft: [axes.length - 1, -1],
-      ArrowRight: [axes.length - 1, 1],
-      ArrowUp: [0, -1],
-      ArrowDown: [0, 1],
-    };
-    const step = moves[event.key];
-    if (!step) return;
-    event.preventDefault();
-    const from = at ?? axes.map(() => 0);
-    setAt(
-      at === null
-        ? from
-        : from.map((place, axis) =>
-            axis === step[0] ? Math.min(axes[axis]!.size - 1, Math.max(0, place + step[1])) : place,
-          ),
-    );
-  };
-  const locate = (event: PointerEvent) => {
-    const frame = box.current!.getBoundingClientRect();
-    setAt(figure.current?.locate(event.clientX - frame.left, event.clientY - frame.top) ?? null);
-  };
-  return (
-    <>
-      {columns && <div class="legend" ref={key} aria-hidden="true" />}
-      <div
-        class="figure"
-        ref={box}
-        role="application"
-        tabIndex={0}
-        aria-label={`${label}${isBlank ? ": none" : ""}; arrow keys read single values`}
-        onPointerMove={locate}
-        onPointerLeave={() => setAt(null)}
-        onKeyDown={onKeyDown}
-      />
-    </>
-  );
-}
-
-function drawnOf(values: Float64Array, axes: [Axis, Axis], look: Look): Figure {
-  const [rows, columns] = axes;
-  const cells = painted(values, columns.size, rows.size, tableOf(look.scheme), placing(look.scale, look.domain));
-  return heatmap(cells, axes, look, wholeOf(axes));
 }
 
 /** Whether there is nothing to draw of a side, or of the difference. */

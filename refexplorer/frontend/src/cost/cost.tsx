@@ -1,26 +1,61 @@
 /** What reading costs: a bar for each access, chunks by how often they are read, what would help. */
 
-import { useEffect, useState } from "preact/hooks";
+import * as Plot from "@observablehq/plot";
+import { useEffect, useMemo, useState } from "preact/hooks";
 
 import type { ExplorerSession } from "../explorer/session.ts";
+import type { ExplorerView, Paint } from "../explorer/view.ts";
 import { TELLING } from "../maps/cells.ts";
-import { Choice } from "../maps/mapparts.tsx";
+import { absence } from "../maps/legend.tsx";
+import { Choice, Entries, type LegendEntry } from "../maps/mapparts.tsx";
+import type { GridPicture, GridWish } from "../maps/maps.ts";
 import { Data } from "../preview/data.tsx";
 import { Failure, Waited } from "../shared/asking.tsx";
 import { bytes, count, counted } from "../shared/format.ts";
 import { Blank, Button, Sentence, Unknown } from "../shared/parts.tsx";
+import { series } from "../shared/palette.ts";
 import { useStore } from "../shared/store.ts";
 import type { AccessCost, Connection, ReadingCosts } from "../shared/wire.ts";
-import { duration, GIVEN, placed, secondsOf, shaded, wasteOf, type Costs, type CostsState } from "./costs.ts";
-import { Touched } from "./touched.tsx";
+import {
+  accesses,
+  Costs,
+  duration,
+  GIVEN,
+  placed,
+  secondsOf,
+  shaded,
+  wasteOf,
+  type CostsState,
+  type TouchedChunks,
+} from "./costs.ts";
+import style from "./cost.css";
 
 /** Slider positions for a factor of ten. */
 const STEPS = 20;
 const LATENCIES: [number, number] = [1e-4, 2];
 const BANDWIDTHS: [number, number] = [1e5, 1e11];
 
-export function Cost({ session }: { session: ExplorerSession }) {
-  const { costs } = session;
+export const VIEW: ExplorerView = {
+  name: "cost",
+  Shown: Cost,
+  Details: CostDetails,
+  style,
+  usePaint,
+  access(session) {
+    const { state } = session.of(Costs);
+    const access = shaded(state) ?? "";
+    return access === GIVEN ? state.given : access;
+  },
+  address: {
+    cost: {
+      text: (session) => session.of(Costs).text,
+      show: (session, text) => session.of(Costs).restore(text),
+    },
+  },
+};
+
+function Cost({ session }: { session: ExplorerSession }) {
+  const costs = session.of(Costs);
   const { item } = useStore(session);
   const state = useStore(costs);
   const wanted = item?.array?.path ?? item?.chunk?.array ?? null;
@@ -60,8 +95,8 @@ export function Cost({ session }: { session: ExplorerSession }) {
 }
 
 /** Where it is read from and how, and what would help: beside the picture. */
-export function CostDetails({ session }: { session: ExplorerSession }) {
-  const { costs } = session;
+function CostDetails({ session }: { session: ExplorerSession }) {
+  const costs = session.of(Costs);
   const state = useStore(costs);
   const { cost } = state;
   if (cost === null) return null;
@@ -104,16 +139,11 @@ function Controls({ costs, state, cost, place }: Drawn) {
         <Choice
           label="Place"
           value={state.place}
-          options={cost.places.map(({ name }) => [name, name])}
+          options={cost.places.map(({ name }) => name)}
           choose={(name) => costs.change({ place: name, latency: null, bandwidth: null })}
         />
         {readers.length > 1 && (
-          <Choice
-            label="Reader"
-            value={state.reader}
-            options={readers.map((name) => [name, name])}
-            choose={(reader) => costs.set({ reader })}
-          />
+          <Choice label="Reader" value={state.reader} options={readers} choose={(reader) => costs.set({ reader })} />
         )}
       </div>
       <Slider
@@ -307,4 +337,112 @@ function Findings({ cost }: { cost: ReadingCosts }) {
       {more > 0 && <p class="quiet">and {count(more)} more</p>}
     </section>
   );
+}
+
+/** Of a cell in the map of the chunks. */
+const SIDE = 10;
+
+function Touched({ costs }: { costs: Costs }) {
+  const state = useStore(costs);
+  const { cost, touched, touchedError } = state;
+  const access = shaded(state) ?? "";
+  const names = accesses(cost, cost?.array ?? null);
+  return (
+    <section class="touched">
+      <h3>Chunks that an access reads</h3>
+      {names.length > 1 && (
+        <Choice label="Access" value={access} options={names} choose={(name) => costs.shade(name)} />
+      )}
+      {touchedError !== null && <Failure sentence={touchedError} />}
+      {touched !== null && <Shaded touched={touched} access={access} />}
+    </section>
+  );
+}
+
+function Shaded({ touched, access }: { touched: TouchedChunks; access: string }) {
+  const { array, axes, cells, columns, dimensions, grid, most, rows } = touched;
+  const size = axes.map((axis) => `${count(grid[axis]!)} along ${dimensions[axis]}`).join(", ") || "a single chunk";
+  const varies = cells.some((cell) => cell > 0 && cell < most);
+  const some = cells.reduce((total, cell) => total + (cell > 0 ? 1 : 0), 0);
+  const times = most > 1 ? `; at most ${Number(most.toPrecision(3))} times each` : "";
+  const share = `${some === cells.length ? "all" : `${Number(((100 * some) / Math.max(cells.length, 1)).toPrecision(2))} %`} of the map`;
+  return (
+    <figure>
+      <svg
+        class="touched-map"
+        viewBox={`0 0 ${columns * SIDE} ${rows * SIDE}`}
+        style={{ maxWidth: `${columns * 2 * SIDE}px` }}
+        role="img"
+        aria-label={`Chunks of ${array || "/"} that "${access}" reads: ${share}${times}`}
+      >
+        {Array.from(cells, (cell, place) => (
+          <rect
+            key={place}
+            class={cell > 0 ? "read" : "unread"}
+            x={(place % columns) * SIDE}
+            y={Math.floor(place / columns) * SIDE}
+            width={SIDE - 1}
+            height={SIDE - 1}
+            fill-opacity={cell > 0 ? 0.15 + (0.85 * cell) / most : 1}
+          />
+        ))}
+      </svg>
+      <figcaption class="quiet">
+        {size}: {share} is read{times}.{varies && " Stronger colours are read more often."}
+      </figcaption>
+    </figure>
+  );
+}
+
+/** How often the chunks of a part of a picture are read; null until that is known, or where it is not asked for. */
+function usePaint(session: ExplorerSession, wish: GridWish | null): Paint | null {
+  const costs = session.of(Costs);
+  const { touched } = useStore(costs);
+  const wished = JSON.stringify(wish);
+  useEffect(() => {
+    if (wish) costs.paint(wish);
+  }, [wished]);
+  const read = wish && touched?.wish === wished ? touched : null;
+  return useMemo(
+    () =>
+      read && {
+        colours: (picture) => touchedColours(picture, read),
+        legend: (picture) => <TouchedLegend access={shaded(costs.state) ?? ""} touched={read} grid={picture} />,
+      },
+    [read],
+  );
+}
+
+const shades = (most: number) =>
+  Plot.scale({ color: { type: "linear", scheme: "viridis", domain: [0, Math.max(1, most)] } });
+
+/** The more often an access reads a chunk, the brighter; grey is what it does not read. */
+function touchedColours(picture: GridPicture, touched: TouchedChunks): (cell: number) => string {
+  const scale = shades(touched.most);
+  const [down, across] = [0, 1].map((side) => (picture.steps[side] ?? 1) / Number(touched.steps[side] ?? 1)) as [
+    number,
+    number,
+  ];
+  return (cell) => {
+    const row = Math.floor(Math.floor(cell / picture.columns) * down);
+    const column = Math.floor((cell % picture.columns) * across);
+    const times = touched.cells[row * touched.columns + column] ?? 0;
+    return times > 0 ? String(scale.apply(times)) : series(-1).colour;
+  };
+}
+
+function TouchedLegend({ access, touched, grid }: { access: string; touched: TouchedChunks; grid: GridPicture }) {
+  const { cells, most } = touched;
+  const least = cells.reduce((found, cell) => (cell > 0 ? Math.min(found, cell) : found), most);
+  const times = (number: number) => Number(number.toPrecision(3));
+  const read = least === most ? `read ${times(least)} ×` : `read ${times(least)} to ${times(most)} ×`;
+  const marks: LegendEntry[] = [
+    {
+      name: `${read} by "${access}"`,
+      mark: { colour: String(shades(most).apply(most)), pattern: 0 },
+    },
+    ...(cells.includes(0) ? [{ name: "not read", mark: series(-1) }] : []),
+    ...absence(grid),
+  ];
+  return <Entries label="Legend" entries={marks} />;
 }

@@ -1,8 +1,6 @@
 /** What reading costs from a place: the numbers of the set, and times that follow two sliders. */
 
-import { Newest } from "../shared/newest.ts";
-import { Store } from "../shared/store.ts";
-import { Waiting } from "../shared/waiting.ts";
+import { Newest, ViewStore } from "../shared/waiting.ts";
 import type { GridWish } from "../maps/maps.ts";
 import type {
   AccessCost,
@@ -56,9 +54,9 @@ const START: CostsState = {
   touchedError: null,
 };
 
-export class Costs extends Store<CostsState> {
-  readonly counting: Waiting;
-  private readonly shading: Waiting;
+export class Costs extends ViewStore<CostsState> {
+  readonly counting = this.waiting();
+  private readonly shading = this.waiting();
   private readonly asking = new Newest<void>(() => this.ask());
   /** Whether anything was asked for: an address that is read before counts nothing. */
   private begun = false;
@@ -66,21 +64,13 @@ export class Costs extends Store<CostsState> {
   private readonly drawing = new Newest<void>(() => this.draw());
 
   constructor(wire: ExplorerWire) {
-    super(START);
-    this.counting = new Waiting(wire);
-    this.shading = new Waiting(wire);
+    super(wire, START);
   }
 
-  close(): void {
-    this.counting.close();
-    this.shading.close();
-  }
-
-  /** The set is another one. */
-  forget(): void {
+  override forget(): void {
     this.begun = false;
     this.wish = null;
-    this.set(START);
+    super.forget();
   }
 
   /** Asks for what the state says; of changes that follow each other, for the last. */
@@ -132,15 +122,11 @@ export class Costs extends Store<CostsState> {
   }
 
   private async ask(): Promise<void> {
-    const { array, place, latency, bandwidth, given } = this.state;
-    try {
-      const { message } = await this.counting.ask("cost.show", { array, place, latency, bandwidth, given });
-      const before = this.state.cost;
-      this.set({ cost: message, error: null });
-      if (before?.array !== message.array) void this.drawing.ask();
-    } catch (error) {
-      this.set({ error: (error as Error).message });
-    }
+    const { array, place, latency, bandwidth, given, cost: before } = this.state;
+    await this.attempt("error", async () => ({
+      cost: (await this.counting.ask("cost.show", { array, place, latency, bandwidth, given })).message,
+    }));
+    if (before?.array !== this.state.cost?.array) void this.drawing.ask();
   }
 
   private async draw(): Promise<void> {
@@ -150,13 +136,11 @@ export class Costs extends Store<CostsState> {
     if (array === null || access === null) return;
     const wish = this.wish?.array === array ? this.wish : null;
     const part = wish === null ? {} : { axes: wish.axes, window: wish.window };
-    try {
+    const draw = async () => {
       const { message, buffers } = await this.shading.ask("cost.touches", { array, access, given, ...part });
-      const touched = { ...message, cells: new Float64Array(buffers[0]!), wish: wish ? JSON.stringify(wish) : "" };
-      this.set({ touched, touchedError: null });
-    } catch (error) {
-      this.set({ touched: null, touchedError: (error as Error).message });
-    }
+      return { touched: { ...message, cells: new Float64Array(buffers[0]!), wish: wish ? JSON.stringify(wish) : "" } };
+    };
+    await this.attempt("touchedError", draw, { otherwise: { touched: null } });
   }
 }
 

@@ -8,22 +8,13 @@ import type { ViewProps } from "../shared/mount.tsx";
 import { Blank, Button, Notes, Sentence, Title } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { EditReply, Fix, Help, EditorDiagnostic, Note, Remarks } from "../shared/wire.ts";
-import { applyFix, createEditor, jumpTo, replaceText, showMarks } from "../text/code.ts";
-import { DerivationPanel } from "./derived/derivation.tsx";
-import { Below } from "./below.tsx";
-import { Explained } from "./explained.tsx";
-import { OriginLine } from "./origin.tsx";
-import { Readers } from "./readers.tsx";
-import { SpecificationRules } from "./specification/rules.tsx";
+import { applyFix, compareWith, createEditor, jumpTo, replaceText, showMarks } from "../text/code.ts";
+import { DerivationPanel, Table } from "./table.tsx";
+import { Below, Examples, Explained, Export, GoTo, OriginLine, WithText } from "./toolbar.tsx";
+import { Readers, ShorterPanel, SpecificationRules, Trying } from "./panels.tsx";
 import { EditorSession } from "./session.ts";
-import { ShorterPanel } from "./shorter/shorter.tsx";
-import { Table } from "./table.tsx";
 import { TaskPanel } from "../exercises/task.tsx";
-import { Trying } from "./trying.tsx";
-import { Examples, Export, GoTo, WithText } from "./toolbar.tsx";
-import { compareWith } from "../text/comparison.ts";
-import { showPlaces } from "../text/rules.ts";
-import { revealTraces, showTraces } from "../text/traces.ts";
+import { revealTraces, showPlaces, showTraces } from "../text/traces.ts";
 
 export function Editor({ host, root }: ViewProps) {
   const [session] = useState(() => new EditorSession(host));

@@ -19,11 +19,11 @@ export interface Origin {
   sentence: string;
 }
 
-export const KEPT: Origin = { leads: "draft", sentence: "You wrote this here before; this browser kept it." };
+export const KEPT: Origin = { leads: "draft", sentence: "Your last text, kept by this browser." };
 export const LINKED: Origin = { leads: "link", sentence: "This text came with the link." };
 export const KEPT_OF_LINK: Origin = {
   leads: "draft",
-  sentence: "You wrote this over the text of the link; this browser kept it.",
+  sentence: "Your changes to the text of the link, kept by this browser.",
 };
 
 /** Characters of a fragment: what mail, chats and browsers pass on whole. */
@@ -31,13 +31,13 @@ export const LONGEST = 30_000;
 /** Bytes of a text in it. */
 export const LARGEST = 1_000_000;
 
-const CUT = "It was cut or altered on its way; ask for the text as a file instead.";
+const CUT = "It was cut or changed; ask for the text as a file instead.";
 
 /** Writes the fragment; fails with a sentence where it would be too long. */
 export async function fragmentOf({ exercise, text }: Linked): Promise<string> {
   const bytes = new TextEncoder().encode(text ?? "");
   if (bytes.length > LARGEST)
-    throw tooLong(`The text has ${count(bytes.length)} bytes; a link can have at most ${count(LARGEST)}`);
+    throw tooLong(`The text has ${count(bytes.length)} bytes; a link holds at most ${count(LARGEST)}`);
   const fields = new URLSearchParams();
   if (exercise !== null) fields.set("exercise", exercise);
   if (text !== null)
@@ -45,7 +45,7 @@ export async function fragmentOf({ exercise, text }: Linked): Promise<string> {
   const fragment = `#${fields}`;
   if (fragment.length > LONGEST) {
     throw tooLong(
-      `The link would have ${count(fragment.length)} characters, and many programs cut one of more than ${count(LONGEST)}`,
+      `The link would have ${count(fragment.length)} characters, and many programs cut links of more than ${count(LONGEST)}`,
     );
   }
   return fragment;
@@ -56,7 +56,7 @@ export async function linkedBy(fragment: string): Promise<Linked | null> {
   if (!/^#(exercise|text)=/.test(fragment)) return null;
   if (fragment.length > LONGEST) {
     throw new Error(
-      `The link is not opened: it has ${count(fragment.length)} characters, and at most ${count(LONGEST)} are read.`,
+      `The link has ${count(fragment.length)} characters; at most ${count(LONGEST)} are allowed. Ask for the text as a file instead.`,
     );
   }
   const fields = new URLSearchParams(fragment.slice(1));
@@ -93,7 +93,9 @@ async function collected(
     total += value.length;
     if (total > limit) {
       void reader.cancel();
-      throw new RangeError(`The link is not opened: its text has more than ${count(limit)} bytes.`);
+      throw new RangeError(
+        `The text of the link has more than the ${count(limit)} bytes that are allowed. Ask for it as a file instead.`,
+      );
     }
     pieces.push(value);
   }

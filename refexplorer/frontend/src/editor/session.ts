@@ -15,14 +15,11 @@ import type {
   Remarks,
   V0Text,
 } from "../shared/wire.ts";
-import { Newest } from "../shared/newest.ts";
-import { Comparing } from "./comparing.ts";
+import { Newest } from "../shared/waiting.ts";
+import { Comparing, Shortening, Specification, Tracing } from "./panels.ts";
 import { draftOf, exerciseDraft, forgetDraft, forgetDrafts, keepDraft, type Opened } from "./drafts.ts";
 import { fragmentOf, KEPT, KEPT_OF_LINK, LINKED, linkedBy, type Linked, type Origin } from "./links.ts";
-import { Shortening } from "./shorter/shortening.ts";
-import { Specification } from "./specification/specification.ts";
 import { Tasks } from "../exercises/tasks.ts";
-import { Tracing } from "./derived/tracing.ts";
 
 export interface EditorState {
   /** Null until the document is here. */
@@ -133,16 +130,14 @@ export class EditorSession extends Store<EditorState> {
 
   async open(): Promise<void> {
     this.set({ failure: null });
-    try {
+    await this.attempt("failure", async () => {
       const hello = await this.wire.request("hello");
       this.told = hello.document;
       this.tasks.list(hello.exercises ?? []);
       await this.begunBy(hello);
       this.set({ help: hello.help, examples: hello.examples });
       if (hello.chosen !== "") await this.goTo(hello.chosen);
-    } catch (error) {
-      this.set({ failure: (error as Error).message });
-    }
+    });
   }
 
   /** Chooses a row by its key or its number; returns why it cannot. */
@@ -176,7 +171,7 @@ export class EditorSession extends Store<EditorState> {
         link === null || link.text === null || isLarge ? reply : { ...reply, document: link.text, linked: true },
       );
       if (link !== null && isLarge)
-        throw new Error("The link is not opened in place of a large document: open it in a new tab.");
+        throw new Error("Open the link in a new tab: here it would replace a large document.");
     } catch (error) {
       if (this.begun === null) this.start(hello);
       this.set({ origin: { leads: null, sentence: (error as Error).message } });
@@ -262,11 +257,7 @@ export class EditorSession extends Store<EditorState> {
 
   /** Shows the part of a large document around a line. */
   async lookAt(line: number): Promise<void> {
-    try {
-      this.opened(await this.wire.request("window", { line }));
-    } catch (error) {
-      this.set({ failure: (error as Error).message });
-    }
+    await this.attempt("failure", async () => this.opened(await this.wire.request("window", { line })));
   }
 
   /** Tries other texts in place of templates of the document. */
@@ -280,13 +271,10 @@ export class EditorSession extends Store<EditorState> {
   }
 
   private async find([gen, places]: [number, Record<string, number>]): Promise<void> {
-    try {
+    await this.attempt("failure", async () => {
       const { index } = await this.wire.request("seek", { gen, places });
       this.tracing.choose(Number(index));
-      this.set({ failure: null });
-    } catch (error) {
-      this.set({ failure: (error as Error).message });
-    }
+    });
   }
 
   /** Shows the table as a reader has it; an empty name stands for the specification. */
@@ -298,22 +286,12 @@ export class EditorSession extends Store<EditorState> {
 
   /** Opens the last good set in the explorer, at a key unless that is empty. */
   async explore(key = ""): Promise<void> {
-    try {
-      await this.wire.request("explore", { key });
-      this.set({ failure: null });
-    } catch (error) {
-      this.set({ failure: (error as Error).message });
-    }
+    await this.attempt("failure", async () => void (await this.wire.request("explore", { key })));
   }
 
   /** Writes the text so that a person can read it. */
   async format(): Promise<void> {
-    try {
-      await this.wire.request("format");
-      this.set({ failure: null });
-    } catch (error) {
-      this.set({ failure: (error as Error).message });
-    }
+    await this.attempt("failure", async () => void (await this.wire.request("format")));
   }
 
   async example(title: string): Promise<string | null> {
@@ -349,7 +327,7 @@ export class EditorSession extends Store<EditorState> {
 
   private async ask(templates?: Record<string, string>): Promise<void> {
     this.busy = true;
-    try {
+    await this.attempt("failure", async () => {
       if (templates) this.take(await this.wire.request("try", { templates }), this.asked);
       for (let asked: string | null = null; asked !== this.text; ) {
         asked = this.asked = this.text;
@@ -358,12 +336,8 @@ export class EditorSession extends Store<EditorState> {
         this.tell(asked);
         this.take(reply, asked);
       }
-      this.set({ failure: null });
-    } catch (error) {
-      this.set({ failure: (error as Error).message });
-    } finally {
-      this.busy = false;
-    }
+    });
+    this.busy = false;
   }
 
   /**
@@ -404,12 +378,8 @@ export class EditorSession extends Store<EditorState> {
 
   /** Asks what there is to say about a text, which takes longer than its rows. */
   private async remark(text: string): Promise<void> {
-    try {
-      const remarks = await this.wire.request("notes");
-      if (text === this.text) this.set({ remarks: { ...remarks, text } });
-    } catch (error) {
-      this.set({ failure: (error as Error).message });
-    }
+    const remark = async () => ({ remarks: { ...(await this.wire.request("notes")), text } });
+    await this.attempt("failure", remark, { isWanted: () => text === this.text });
   }
 
   private show(version: number, total: Count): void {

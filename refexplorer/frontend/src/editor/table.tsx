@@ -4,12 +4,13 @@ import type { CSSProperties } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 import { count } from "../shared/format.ts";
-import { Badge, Blank, Cut } from "../shared/parts.tsx";
+import { Badge, Blank, Button, Cut } from "../shared/parts.tsx";
 import { rowGoal, Rows, type RowsHandle } from "../shared/rows/rows.tsx";
 import { useStore } from "../shared/store.ts";
-import type { EditorRow } from "../shared/wire.ts";
+import type { Derivation, EditorRow } from "../shared/wire.ts";
 import type { EditorSession } from "./session.ts";
-import { isUsed } from "./derived/tracing.ts";
+import { isUsed, type Tracing } from "./panels.ts";
+import { DerivationSteps, type Place } from "../shared/derivation.tsx";
 
 interface Props {
   session: EditorSession;
@@ -160,5 +161,42 @@ function TableRow({ id, row, index, style, selected, used, choose }: RowProps) {
         )}
       </span>
     </div>
+  );
+}
+
+interface PanelProps {
+  tracing: Tracing;
+  jump(place: Place): void;
+  explore(key: string): void;
+}
+
+export function DerivationPanel({ tracing, jump, explore }: PanelProps) {
+  const { derivation, trouble, active } = useStore(tracing);
+  if (active < 0 || (derivation === null && trouble === null)) return null;
+  return (
+    <section class="derivation" aria-label="Derivation of this key">
+      {derivation === null ? (
+        <Blank sentence={trouble!} />
+      ) : (
+        <Steps derivation={derivation} jump={jump} explore={explore} />
+      )}
+      <Button text="✕" class="button close" aria-label="Close" onClick={() => tracing.close()} />
+    </section>
+  );
+}
+
+function Steps({ derivation, jump, explore }: { derivation: Derivation } & Pick<PanelProps, "jump" | "explore">) {
+  const { key, number, origin, steps } = derivation;
+  return (
+    <>
+      <p>
+        <b class="mono">{key}</b>{" "}
+        <span class="quiet">
+          comes from <code>{origin}</code>; key number {count(number)}, from 0
+        </span>{" "}
+        <Button text="Show in the explorer" class="link" onClick={() => explore(key)} />
+      </p>
+      <DerivationSteps steps={steps} jump={jump} />
+    </>
   );
 }

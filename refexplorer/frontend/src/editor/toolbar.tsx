@@ -1,11 +1,13 @@
-/** Above the text and the rows: the way to a row, texts to begin with, and the document to take away. */
+/** Above the text and the rows: ways to go, texts to begin with, what is said of them, and the document to take away. */
 
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
-import { Button, Sentence, toClipboard } from "../shared/parts.tsx";
+import { Blank, Button, Sentence, toClipboard } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import { Menu } from "./menu.tsx";
 import type { EditorSession } from "./session.ts";
+import type { Child, Host } from "../shared/host.ts";
+import { PageOfCode } from "../text/codepage.tsx";
+import type { CodePage } from "../shared/wire.ts";
 
 export function GoTo({ session }: { session: EditorSession }) {
   const [text, setText] = useState("");
@@ -72,7 +74,7 @@ export function Export({ session, isTask, isOnPage }: ExportProps) {
       <span class="quiet" role="status">
         {said !== null && <Sentence text={said} />}
       </span>
-      {asked !== null && <Button text={`${asked} all the same`} onClick={() => take(asked, true)} />}
+      {asked !== null && <Button text={`${asked} anyway`} onClick={() => take(asked, true)} />}
       <Menu
         label="Export"
         choices={[
@@ -82,7 +84,7 @@ export function Export({ session, isTask, isOnPage }: ExportProps) {
           ...(isOnPage && isTask ? [{ name: "Save answers", act: () => save("answers.json", session.answers()) }] : []),
           { name: "Copy V0", act: () => void take("Copy V0") },
           { name: "Save V0", act: () => void take("Save V0") },
-          { name: "Save text", act: () => save("references.v1.json", session.document) },
+          { name: "Save text", act: () => saveText(session.document) },
         ]}
       />
     </span>
@@ -154,6 +156,10 @@ async function deliver(way: Way, text: string): Promise<string> {
   return (await toClipboard(text)) ? "Copied." : "The browser refused to copy the text; save it instead.";
 }
 
+export function saveText(text: string | null): void {
+  if (text !== null) save("references.v1.json", text);
+}
+
 function save(name: string, text: string): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
@@ -161,4 +167,145 @@ function save(name: string, text: string): void {
   link.click();
   // The browser takes the text when it starts to save, which is after this.
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+export function Below({ host }: { host: Host }) {
+  const box = useRef<HTMLDivElement>(null);
+  const [turns, turn] = useState(0);
+  useEffect(() => {
+    if (host.place === "notebook") return host.onChange("explorer", () => turn((times) => times + 1));
+  }, [host]);
+  useEffect(() => {
+    let child: Child | null = null;
+    let isCurrent = true;
+    host.child("explorer").then((drawn) => {
+      if (!isCurrent) return drawn?.remove();
+      child = drawn;
+      if (child) {
+        box.current?.append(child.element);
+        if (turns > 0) box.current?.scrollIntoView({ block: "nearest" });
+      }
+    });
+    return () => {
+      isCurrent = false;
+      child?.remove();
+    };
+  }, [host, turns]);
+  return <div class="below" ref={box} />;
+}
+
+interface Props {
+  session: EditorSession;
+  code: string;
+  close(): void;
+  /** Puts the example into the editor; null where the text is not to be replaced. */
+  write: ((text: string) => void) | null;
+  /** Shows a rule in the specification. */
+  cite(rule: string): void;
+}
+
+export function Explained({ session, code, close, write, cite }: Props) {
+  const [page, setPage] = useState<CodePage | null>(null);
+  const [trouble, setTrouble] = useState<string | null>(null);
+  useEffect(() => {
+    let isCurrent = true;
+    session.explainCode(code).then(
+      (found) => isCurrent && setPage(found),
+      (error: Error) => isCurrent && setTrouble(error.message),
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [code]);
+  return (
+    <section class="derivation explained" aria-label={`About ${code}`}>
+      {trouble !== null && <Blank sentence={trouble} />}
+      {page !== null && <PageOfCode page={page} write={write} cite={cite} />}
+      <Button text="✕" class="button close" aria-label="Close" onClick={close} />
+    </section>
+  );
+}
+
+const WAYS = { link: "Show the text without the link", draft: "Discard" };
+
+export function OriginLine({ session }: { session: EditorSession }) {
+  const { origin } = useStore(session);
+  if (origin === null) return null;
+  const { leads, sentence } = origin;
+  return (
+    <p class="comparing">
+      <span class={leads === null ? "bad" : ""} role="status">
+        <Sentence text={sentence} />
+      </span>
+      <span>
+        {leads !== null && <Button text={WAYS[leads]} onClick={() => void session.goBack()} />}{" "}
+        <Button text="Close" onClick={() => session.set({ origin: null })} />
+      </span>
+    </p>
+  );
+}
+
+export interface Choice {
+  name: string;
+  act(): void;
+}
+
+export function Menu({ label, choices }: { label: string; choices: Choice[] }) {
+  const [isOpen, open] = useState(false);
+  const box = useRef<HTMLSpanElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
+  const items = () => [...(box.current?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
+  useEffect(() => {
+    if (isOpen) items()[0]?.focus();
+  }, [isOpen]);
+  const close = () => {
+    button.current?.focus();
+    open(false);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const all = items();
+    const at = all.findIndex((item) => item.matches(":focus"));
+    const goals: Record<string, number> = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 };
+    const goal = goals[event.key];
+    if (event.key === "Escape") close();
+    else if (goal !== undefined) all.at(goal % all.length)?.focus();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <span
+      class="menu-box"
+      ref={box}
+      onFocusOut={(event) => !box.current!.contains(event.relatedTarget as Node | null) && open(false)}
+    >
+      <button
+        type="button"
+        class="button"
+        ref={button}
+        aria-haspopup="menu"
+        aria-expanded={isOpen}
+        onClick={() => open(!isOpen)}
+      >
+        {label} <span aria-hidden="true">▾</span>
+      </button>
+      {isOpen && (
+        <div class="menu" role="menu" aria-label={label} onKeyDown={onKeyDown}>
+          {choices.map(({ name, act }) => (
+            <Button
+              text={name}
+              role="menuitem"
+              tabIndex={-1}
+              key={name}
+              onClick={() => {
+                close();
+                act();
+              }}
+              class=""
+            />
+          ))}
+        </div>
+      )}
+    </span>
+  );
 }

@@ -24,89 +24,80 @@ export function TaskPanel({ tasks, write, cite }: Props) {
   return (
     <section class="task" aria-label="Exercise">
       <div class="task-head">
-        <Choice all={all} solved={solved} chosen={task.name} choose={(name) => tasks.choose(name)} />
+        <Choice tasks={tasks} chosen={task.name} />
         <span class="quiet">
           {task.topic}, level {task.level} of 3
         </span>
-        <span class="quiet">
-          <Progress all={all} solved={solved} shown={shown} />
-        </span>
+        <span class="quiet">{progress(all, solved, shown)}</span>
         <span class="space" />
         <Button text="Start again" onClick={() => tasks.restart()} />
-        {task.ask !== null && !result.passed && <Button text={task.ask} onClick={() => tasks.hint()} />}
+        {task.ask !== null && <Button text={task.ask} disabled={result.passed === true} onClick={() => tasks.hint()} />}
         {solution === null && <Button text="Show a solution" onClick={() => tasks.solve()} />}
         {next && <Button text="Next" onClick={() => tasks.choose(next.name)} />}
       </div>
-      <p class="task-text">
-        <Sentence text={task.task} />
-      </p>
-      {task.rules.length > 0 && result.lesson === null && (
-        <p class="task-rules quiet">
-          Rules:{" "}
-          {task.rules.map(({ name }) => (
-            <Button text={name} key={name} onClick={() => cite(name)} />
-          ))}
-        </p>
-      )}
-      {task.given !== null && (
-        <pre class="given" role="group" aria-label="Given text">
-          {task.given}
-        </pre>
-      )}
-      <p class={result.passed ? "passed" : "quiet"} role="status">
-        {result.passed !== null && <span aria-hidden="true">{result.passed ? "✓ " : "○ "}</span>}
-        <Sentence text={trouble ?? (result.passed && shown.includes(task.name) ? NOT_COUNTED : result.sentence)} />
-      </p>
-      {result.lesson !== null && <Taught lesson={result.lesson} choose={(name) => tasks.choose(name)} cite={cite} />}
-      {task.hints.length > 0 && !result.passed && (
-        <ul class="hints" aria-label="Hints">
-          {task.hints.map((hint) => (
-            <li key={hint}>
-              <Sentence text={hint} />
-            </li>
-          ))}
-        </ul>
-      )}
-      {solution !== null && (
-        <div class="solution">
-          <pre role="group" aria-label="A solution">
-            {solution}
-          </pre>
-          <Button text="Insert into the editor" onClick={() => write(solution)} />
+      <div class="task-body">
+        <div>
+          <p>
+            <Sentence text={task.task} />
+          </p>
+          {task.rules.length > 0 && (
+            <p class="task-rules quiet">
+              Rules:{" "}
+              {task.rules.map(({ name, sentence }) => (
+                <Button text={name} key={name} title={sentence} onClick={() => cite(name)} />
+              ))}
+            </p>
+          )}
+          {task.given !== null && (
+            <pre class="given" role="group" aria-label="Given text">
+              {task.given}
+            </pre>
+          )}
         </div>
-      )}
+        <div>
+          <p class={result.passed ? "passed" : "quiet"} role="status">
+            {result.passed !== null && <span aria-hidden="true">{result.passed ? "✓ " : "○ "}</span>}
+            <Sentence text={trouble ?? (result.passed && shown.includes(task.name) ? NOT_COUNTED : result.sentence)} />
+          </p>
+          {result.lesson !== null && <Taught lesson={result.lesson} />}
+          {task.hints.length > 0 && !result.passed && (
+            <ul class="hints" aria-label="Hints">
+              {task.hints.map((hint) => (
+                <li key={hint}>
+                  <Sentence text={hint} />
+                </li>
+              ))}
+            </ul>
+          )}
+          {solution !== null && (
+            <div class="solution">
+              <pre role="group" aria-label="A solution">
+                {solution}
+              </pre>
+              <Button text="Insert into the editor" onClick={() => write(solution)} />
+            </div>
+          )}
+        </div>
+      </div>
     </section>
   );
 }
 
-interface ProgressProps {
-  all: ListedExercise[];
-  solved: string[];
-  shown: string[];
-}
-
-function Progress({ all, solved, shown }: ProgressProps) {
-  const listed = new Set(all.map((one) => one.name));
-  const [own, seen] = [solved, shown].map((names) => names.filter((name) => listed.has(name)).length) as [
-    number,
-    number,
-  ];
+/** How many are solved, "2 of 40 solved". */
+function progress(all: ListedExercise[], solved: string[], shown: string[]): string {
+  const [own, seen] = [solved, shown].map((names) => all.filter(({ name }) => names.includes(name)).length);
   const rest = seen === 0 ? "" : `, ${seen} with the solution shown, which ${seen === 1 ? "does" : "do"} not count`;
-  return (
-    <>
-      {own === all.length ? "All" : own} of {all.length} solved{rest}
-    </>
-  );
+  return `${own === all.length ? "All" : own} of ${all.length} solved${rest}`;
 }
 
 /** What there is to know once it is solved. */
-function Taught({ lesson, choose, cite }: { lesson: Lesson; choose(name: string): void; cite: Props["cite"] }) {
+function Taught({ lesson: { why, others } }: { lesson: Lesson }) {
   return (
     <div class="taught">
       <p>
-        <Sentence text={lesson.why} />
+        <Sentence text={why} />
       </p>
-      {lesson.others.map(({ text, note }) => (
+      {others.map(({ text, note }) => (
         <details key={text}>
           <summary>
             Also right: <Sentence text={note} />
@@ -114,44 +105,19 @@ function Taught({ lesson, choose, cite }: { lesson: Lesson; choose(name: string)
           <pre>{text}</pre>
         </details>
       ))}
-      {lesson.rules.length > 0 && (
-        <ul class="hints" aria-label="Rules of the specification">
-          {lesson.rules.map(({ name, section, sentence, link }) => (
-            <li key={name}>
-              <Sentence text={sentence} /> <Button text="Show the rule" onClick={() => cite(name)} />{" "}
-              <a href={link} target="_blank" rel="noreferrer">
-                Specification, {section}
-              </a>
-            </li>
-          ))}
-        </ul>
-      )}
-      {lesson.next ? (
-        <p>
-          Next: <Button text={lesson.next.title} onClick={() => choose(lesson.next!.name)} />
-        </p>
-      ) : (
-        <p>This was the last exercise.</p>
-      )}
     </div>
   );
 }
 
-interface ChoiceProps {
-  all: ListedExercise[];
-  solved: string[];
-  chosen: string;
-  choose(name: string): void;
-}
-
-function Choice({ all, solved, chosen, choose }: ChoiceProps) {
+function Choice({ tasks, chosen }: { tasks: Tasks; chosen: string }) {
+  const { all, solved } = useStore(tasks);
   const topics = [...new Set(all.map((one) => one.topic))];
   return (
     <select
       class="field"
       aria-label="Choose an exercise"
       value={chosen}
-      onChange={(event) => choose(event.currentTarget.value)}
+      onChange={(event) => tasks.choose(event.currentTarget.value)}
     >
       {topics.map((topic) => (
         <optgroup key={topic} label={topic}>

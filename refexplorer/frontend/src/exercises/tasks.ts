@@ -1,5 +1,6 @@
 /** The exercises: which there are, which is open, and which were solved. */
 
+import { keep, keptTexts } from "../shared/kept.ts";
 import { Store } from "../shared/store.ts";
 import type { EditorWire, EditReply, ListedExercise, Result, Task } from "../shared/wire.ts";
 
@@ -40,7 +41,9 @@ export class Tasks extends Store<TasksState> {
   }
 
   list(all: ListedExercise[]): void {
-    const kept = this.isKept ? { solved: stored(STORED), shown: stored(STORED_SHOWN) } : { solved: [], shown: [] };
+    const kept = this.isKept
+      ? { solved: keptTexts(STORED), shown: keptTexts(STORED_SHOWN) }
+      : { solved: [], shown: [] };
     this.set({ all, ...kept });
   }
 
@@ -83,7 +86,7 @@ export class Tasks extends Store<TasksState> {
 
   private async turn(asked: () => Promise<Opened>, anew = false): Promise<void> {
     this.turning += 1;
-    await this.ask(async () => this.opened(await asked(), anew));
+    await this.attempt("trouble", async () => this.opened(await asked(), anew));
     this.turning -= 1;
   }
 
@@ -93,39 +96,13 @@ export class Tasks extends Store<TasksState> {
   }
 
   hint(): Promise<void> {
-    return this.ask(async () => {
+    return this.attempt("trouble", async () => {
       this.set(await this.wire.request("hint"));
       this.remark();
     });
   }
 
   solve(): Promise<void> {
-    return this.ask(async () => this.set(await this.wire.request("solution")));
-  }
-
-  private async ask(what: () => Promise<void>): Promise<void> {
-    try {
-      await what();
-      this.set({ trouble: null });
-    } catch (error) {
-      this.set({ trouble: (error as Error).message });
-    }
-  }
-}
-
-function stored(name: string): string[] {
-  try {
-    const found: unknown = JSON.parse(localStorage.getItem(name) ?? "[]");
-    return Array.isArray(found) ? found.filter((each) => typeof each === "string") : [];
-  } catch {
-    return [];
-  }
-}
-
-function keep(name: string, names: string[]): void {
-  try {
-    localStorage.setItem(name, JSON.stringify(names));
-  } catch {
-    // A browser that keeps nothing: the progress lasts as long as the page.
+    return this.attempt("trouble", async () => this.set(await this.wire.request("solution")));
   }
 }

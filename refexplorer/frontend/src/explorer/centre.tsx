@@ -5,7 +5,6 @@ import { Blank, Button } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { ArrayItem, Hello } from "../shared/wire.ts";
 import { HealthTable } from "../health/healthtable.tsx";
-import { PARTS } from "./parts.tsx";
 import type { ExplorerSession } from "./session.ts";
 import { SetView } from "./setview.tsx";
 
@@ -62,8 +61,12 @@ export function Centre({ session, hello }: Props) {
 
 /** Another version of Python may name a look that is not here. */
 function Look({ name, ...props }: Props & { name: string }) {
-  const Shown = PARTS[name];
-  return Shown ? <Shown {...props} alone={false} /> : <Blank sentence={`This front end has no view \`${name}\`.`} />;
+  const Shown = props.session.viewOf(name)?.Shown;
+  return Shown ? (
+    <Shown {...props} alone={false} />
+  ) : (
+    <Blank sentence={`This version of refexplorer has no view \`${name}\`.`} />
+  );
 }
 
 function titleOfSet({ facts }: Hello): string {

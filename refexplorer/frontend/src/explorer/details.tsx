@@ -6,7 +6,6 @@ import { Button } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { ArrayItem, Hello } from "../shared/wire.ts";
 import { Inspector } from "../key/inspector.tsx";
-import { DETAILS } from "./parts.tsx";
 import type { ExplorerSession } from "./session.ts";
 import { ChunkInBoth } from "../compare/values.tsx";
 import { WhyValue } from "../preview/why.tsx";
@@ -15,7 +14,7 @@ import type { Pin } from "./state.ts";
 
 export function Details({ session, hello }: { session: ExplorerSession; hello: Hello }) {
   const { selection, aboutSet, look } = useStore(session);
-  const Beside = DETAILS[look];
+  const Beside = session.viewOf(look)?.Details;
   const isOfSet = aboutSet || selection === "";
   return (
     <aside class="details" aria-label="Details">

@@ -7,20 +7,21 @@ import type { ViewProps } from "../shared/mount.tsx";
 import { Blank, Button, Copy } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Hello } from "../shared/wire.ts";
-import { CopyCell } from "../key/copycell.tsx";
-import { ComparisonBanner } from "../compare/banner.tsx";
+import { VIEWS } from "../../generated/views.ts";
+import { Keys } from "../tree/tree.tsx";
+import { CopyCell, seenCode } from "../key/copycell.tsx";
+import { ComparisonBanner } from "../compare/compare.tsx";
 import { Centre } from "./centre.tsx";
 import { Details } from "./details.tsx";
 import { KeyList, onShortcut } from "./keys.tsx";
-import { Keys, PARTS } from "./parts.tsx";
 import { ExplorerSession } from "./session.ts";
-import { Splitter, useShares } from "./splitter.tsx";
 import { WHOLE } from "./state.ts";
 import { Verdict } from "./verdict.tsx";
 import { followState } from "./whereabouts.ts";
+import { type Arrangement, keep, kept } from "./layout.ts";
 
 export function Explorer({ host }: ViewProps) {
-  const [session] = useState(() => new ExplorerSession(host));
+  const [session] = useState(() => new ExplorerSession(host, VIEWS));
   useEffect(() => () => session.close(), [session]);
   useEffect(() => followState(host, session), [host, session]);
   const { hello, failure } = useStore(session);
@@ -36,7 +37,9 @@ interface ShownProps {
 }
 
 function Whole({ host, session, hello }: ShownProps & { host: Host }) {
-  const { code, isAside } = useStore(session);
+  const { isAside } = useStore(session);
+  useStore(session.preview);
+  const code = seenCode(session);
   const { shares, move } = useShares();
   const [help, setHelp] = useState(false);
   const section = useRef<HTMLElement>(null);
@@ -84,12 +87,12 @@ function CopyLink() {
 function Alone({ session, hello }: ShownProps) {
   const { trouble } = useStore(session);
   const { part } = session;
-  const Shown = PARTS[part];
+  const Shown = session.viewOf(part)?.Shown;
   // Another version of Python may name a part that is not here.
   const shown = Shown ? (
     <Shown session={session} hello={hello} alone />
   ) : (
-    <Blank sentence={`This front end has no view \`${part}\`.`} />
+    <Blank sentence={`This version of refexplorer has no view \`${part}\`.`} />
   );
   return (
     <section class={`view part ${part}`} aria-label={`${session.titleOf(part)} of ${hello.title}`}>
@@ -100,5 +103,61 @@ function Alone({ session, hello }: ShownProps) {
         </p>
       )}
     </section>
+  );
+}
+
+const LEAST = 12;
+const MOST = 60;
+const STEP = 2;
+
+type Side = "tree" | "aside";
+type Shares = Pick<Arrangement, Side>;
+
+/** Shares of the width that the sides have, percent; remembered. */
+export function useShares(): { shares: Shares; move(side: Side, share: number): void } {
+  const [shares, setShares] = useState<Shares>(() => kept());
+  const move = (side: Side, to: number) => {
+    const next = { ...shares, [side]: Math.min(MOST, Math.max(LEAST, to)) };
+    setShares(next);
+    keep({ tree: next.tree, aside: next.aside });
+  };
+  return { shares, move };
+}
+
+interface Props {
+  side: Side;
+  share: number;
+  move(side: Side, share: number): void;
+}
+
+export function Splitter({ side, share, move }: Props) {
+  const isLeft = side === "tree";
+  const onPointerMove = (event: PointerEvent) => {
+    const line = event.currentTarget as HTMLElement;
+    if (!line.hasPointerCapture(event.pointerId)) return;
+    const { left, right, width } = line.parentElement!.getBoundingClientRect();
+    move(side, (100 * (isLeft ? event.clientX - left : right - event.clientX)) / width);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const by = isLeft ? STEP : -STEP;
+    const to = { ArrowLeft: share - by, ArrowRight: share + by, Home: LEAST, End: MOST }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    move(side, to);
+  };
+  return (
+    <div
+      class={`splitter ${side}-splitter`}
+      role="separator"
+      tabIndex={0}
+      aria-label={isLeft ? "Width of the keys" : "Width of the details"}
+      aria-orientation="vertical"
+      aria-valuemin={LEAST}
+      aria-valuemax={MOST}
+      aria-valuenow={Math.round(share)}
+      onPointerDown={(event) => event.currentTarget.setPointerCapture(event.pointerId)}
+      onPointerMove={onPointerMove}
+      onKeyDown={onKeyDown}
+    />
   );
 }

@@ -1,5 +1,7 @@
 /** How a person last arranged the explorer; the browser remembers it for the next one. */
 
+import { keep as write, kept as read } from "../shared/kept.ts";
+
 const NAME = "refexplorer.layout";
 
 export interface Arrangement {
@@ -16,23 +18,15 @@ export interface Arrangement {
 const FIRST: Arrangement = { tree: 26, aside: 24, bound: 1_000_000, budget: null };
 
 export function kept(): Arrangement {
-  try {
-    const { tree, aside, bound, budget } = { ...FIRST, ...JSON.parse(localStorage.getItem(NAME) ?? "{}") };
-    return {
-      tree: tree >= 12 && tree <= 60 ? tree : FIRST.tree,
-      aside: aside >= 12 && aside <= 60 ? aside : FIRST.aside,
-      bound: bound >= 0 ? bound : FIRST.bound,
-      budget: budget > 0 ? budget : FIRST.budget,
-    };
-  } catch {
-    return FIRST;
-  }
+  const { tree, aside, bound, budget } = { ...FIRST, ...(read(NAME) as Partial<Arrangement> | null) };
+  return {
+    tree: tree >= 12 && tree <= 60 ? tree : FIRST.tree,
+    aside: aside >= 12 && aside <= 60 ? aside : FIRST.aside,
+    bound: bound >= 0 ? bound : FIRST.bound,
+    budget: budget !== null && budget > 0 ? budget : FIRST.budget,
+  };
 }
 
 export function keep(change: Partial<Arrangement>): void {
-  try {
-    localStorage.setItem(NAME, JSON.stringify({ ...kept(), ...change }));
-  } catch {
-    // A browser that keeps nothing shows the explorer as it is at first.
-  }
+  write(NAME, { ...kept(), ...change });
 }

@@ -3,23 +3,18 @@
 import type { Host, Message, Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
 import { RowWindow, type RowsReply } from "../shared/rows/window.ts";
-import { Work } from "../shared/work.ts";
+import { Work } from "../shared/waiting.ts";
 import { OVERHEARD } from "../shared/wire.ts";
 import type { CodePage, Count, ExplorerOperations, Hello, PathItem, Note, Row, Severity } from "../shared/wire.ts";
-import { Costs, GIVEN, shaded } from "../cost/costs.ts";
-import { Besides } from "../beside/besides.ts";
-import { Health, type ChunkState } from "../health/health.ts";
+import { Health, Strips, type ChunkState, type StripColour } from "../health/health.ts";
 import { Comparing } from "../compare/comparing.ts";
-import { Earth } from "../geo/earth.ts";
 import { KeyDetails } from "../key/keydetails.ts";
 import type { By } from "../maps/cells.ts";
 import { Maps } from "../maps/maps.ts";
 import { Preview } from "../preview/preview.ts";
 import { chunkOf, indexOf, layout } from "../preview/slices.ts";
 import { START, WHOLE, type ExplorerState, type Focus, type Only, type PartRecord, type Search } from "./state.ts";
-import { Strips, type StripColour } from "../health/strips.ts";
-import { Thumbnails } from "./thumbnails.ts";
-import { VersionPicker } from "../versions/versions.ts";
+import type { ExplorerView } from "./view.ts";
 import { Views } from "./views.ts";
 
 export class ExplorerSession extends Views<ExplorerState> {
@@ -28,18 +23,13 @@ export class ExplorerSession extends Views<ExplorerState> {
   readonly listing = new Store<object>({});
   readonly maps = this.view(new Maps(this.wire));
   readonly preview = this.view(new Preview(this.wire, () => this.counted()));
-  readonly earth = this.view(new Earth(this.wire));
-  readonly beside = this.view(new Besides(this.wire));
   readonly health = this.view(new Health(this.wire, () => this.counted()));
-  readonly costs = this.view(new Costs(this.wire));
   readonly verifying = this.view(new Work(this.wire, "verify"));
   readonly repairing = this.view(new Work(this.wire, "repair.plan"));
   readonly writing = this.view(new Work(this.wire, "repair.write"));
   readonly details = this.view(new KeyDetails(this.wire));
   readonly comparing = this.view(new Comparing(this.wire, () => this.marked()));
-  readonly thumbnails = this.view(new Thumbnails(this.wire));
   readonly strips = this.view(new Strips(this.wire, () => this.strip));
-  readonly versions = this.view(new VersionPicker(this.wire));
   /** The search for what is odd, and the metadata that xarray opens. */
   readonly seeking = this.waiting();
   readonly describing = this.waiting();
@@ -50,6 +40,8 @@ export class ExplorerSession extends Views<ExplorerState> {
   /** What this widget shows: the explorer, or one part of it by itself. */
   readonly part: string;
   private readonly parts: PartRecord[];
+  /** What the views say of themselves. */
+  readonly views: readonly ExplorerView[];
   /** Settles when the set is here, or was refused. */
   readonly opened: Promise<void>;
   /** The key that was chosen in the picture of its own array. */
@@ -66,8 +58,9 @@ export class ExplorerSession extends Views<ExplorerState> {
   private readonly host: Host;
   private readonly offs: Off[];
 
-  constructor(host: Host) {
+  constructor(host: Host, views: readonly ExplorerView[] = []) {
     super(host, START);
+    this.views = views;
     this.host = host;
     this.parts = host.get("parts") as PartRecord[];
     this.part = (host.get("part") as string | undefined) || WHOLE;
@@ -96,8 +89,7 @@ export class ExplorerSession extends Views<ExplorerState> {
       colour = next;
       this.counted();
     };
-    this.watch(recolour);
-    this.costs.watch(recolour);
+    this.offs.push(this.watchAll(recolour));
   }
 
   override close(): void {
@@ -107,7 +99,7 @@ export class ExplorerSession extends Views<ExplorerState> {
 
   async open(): Promise<void> {
     this.set({ failure: null });
-    try {
+    await this.attempt("failure", async () => {
       const first = this.host.get("first") as Partial<First> | undefined;
       const hello = first?.hello ?? (await this.wire.request("hello"));
       this.set({ hello, code: hello.code });
@@ -122,9 +114,7 @@ export class ExplorerSession extends Views<ExplorerState> {
       if (selection === "") return;
       this.mark(selection);
       await this.lookAt(selection);
-    } catch (error) {
-      this.set({ failure: (error as Error).message });
-    }
+    });
   }
 
   private begin(rows: RowsReply<Row>): void {
@@ -172,12 +162,10 @@ export class ExplorerSession extends Views<ExplorerState> {
     if (this.part === WHOLE) await this.first.opened;
     if (this.state.hello?.facts.targets !== null) return;
     this.set({ factsError: null });
-    try {
+    await this.attempt("factsError", async () => {
       const facts = (await this.counting.ask("facts", {})).message;
-      if (this.state.hello !== null) this.set({ hello: { ...this.state.hello, facts } });
-    } catch (error) {
-      this.set({ factsError: (error as Error).message });
-    }
+      return this.state.hello === null ? {} : { hello: { ...this.state.hello, facts } };
+    });
   }
 
   /** Asks what is odd about the set, unless that is known. */
@@ -255,18 +243,26 @@ export class ExplorerSession extends Views<ExplorerState> {
   /** What the picture is coloured by in place of its values. */
   get recolouring(): By | null {
     const { look, by } = this.state;
-    if (this.part !== WHOLE) return null;
-    if (look === "cost") return "access";
-    if (look !== "chunks" && look !== "targets") return null;
-    return look === "targets" || by === null || by === "change" ? "target" : by;
+    const paints = this.part === WHOLE ? (this.parts.find(({ name }) => name === look)?.paints ?? null) : null;
+    return paints === "by" ? (by === null || by === "change" ? "target" : by) : (paints as By | null);
+  }
+
+  /** The name of the view that colours the picture by what it knows itself. */
+  get painter(): string | null {
+    const { look } = this.state;
+    return this.recolouring && this.viewOf(look)?.usePaint ? look : null;
+  }
+
+  /** What the view of a name says of itself; another version of Python may name one that is not here. */
+  viewOf(name: string): ExplorerView | undefined {
+    return this.views.find((each) => each.name === name);
   }
 
   /** What the strips of chunks are coloured by, as the picture is; of cost, the access that is shaded. */
   get strip(): { by: StripColour; access: string } {
     const by = this.recolouring;
-    const { state } = this.costs;
-    const access = by === "access" ? (shaded(state) ?? "") : "";
-    return { by: by === null || by === "change" ? "state" : by, access: access === GIVEN ? state.given : access };
+    const access = by === null ? "" : (this.viewOf(this.state.look)?.access?.(this) ?? "");
+    return { by: by === null || by === "change" ? "state" : by, access };
   }
 
   /** Shows in the template editor where a key comes from. */

@@ -8,11 +8,12 @@ import { Repair } from "../health/repair.tsx";
 import { Verified } from "../health/verified.tsx";
 import { Badge, Button, Notes, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { SetFacts, Hello, Note, Severity } from "../shared/wire.ts";
-import { Waited } from "../shared/asking.tsx";
+import type { CodePage, Hello, Note, SetFacts, Severity } from "../shared/wire.ts";
+import { Failure, Waited } from "../shared/asking.tsx";
 import { Versions } from "../versions/versions.tsx";
-import { About } from "./about.tsx";
+import { VersionPicker } from "../versions/versions.ts";
 import type { ExplorerSession } from "./session.ts";
+import { PageOfCode } from "../text/codepage.tsx";
 
 interface Props {
   session: ExplorerSession;
@@ -33,7 +34,7 @@ export function SetDetails({ session, hello }: Props) {
           {facts.kinds === null ? <Counted session={session} /> : <KindTable keys={facts.keys} kinds={facts.kinds} />}
         </section>
       )}
-      {hello.has_versions && <Versions picker={session.versions} />}
+      {hello.has_versions && <Versions picker={session.of(VersionPicker)} />}
     </>
   );
 }
@@ -180,5 +181,29 @@ function KindTable({ keys, kinds }: { keys: SetFacts["keys"]; kinds: NonNullable
         ))}
       </tbody>
     </table>
+  );
+}
+
+export function About({ session, code }: { session: ExplorerSession; code: string }) {
+  const [page, setPage] = useState<CodePage | null>(null);
+  const [trouble, setTrouble] = useState<string | null>(null);
+  const [isOpen, setOpen] = useState(false);
+  const toggle = () => {
+    setOpen(!isOpen);
+    if (page === null && !isOpen) session.explainCode(code).then(setPage, (error: Error) => setTrouble(error.message));
+  };
+  return (
+    <div class="about">
+      <Button class="link" aria-expanded={isOpen} onClick={toggle}>
+        {isOpen ? "Close" : "What is this?"}
+        <span class="unseen"> {code}</span>
+      </Button>
+      {isOpen && trouble !== null && <Failure sentence={trouble} />}
+      {isOpen && page !== null && (
+        <section class="derivation explained" aria-label={`About ${code}`}>
+          <PageOfCode page={page} write={null} cite={null} />
+        </section>
+      )}
+    </div>
   );
 }

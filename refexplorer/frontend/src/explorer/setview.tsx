@@ -1,23 +1,24 @@
 /** The middle where nothing is selected: a small picture of each data variable, the set as xarray shows it. */
 
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { placing } from "../preview/bars.ts";
 import { tableOf } from "../preview/colours.ts";
 import { line, painted } from "../preview/plot.ts";
 import { layout, range } from "../preview/slices.ts";
-import { Button } from "../shared/parts.tsx";
+import { Button, Sentence } from "../shared/parts.tsx";
 import { bytes, value } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { Hello, ReadingModel } from "../shared/wire.ts";
-import { Dataset } from "./dataset.tsx";
 import type { ExplorerSession } from "./session.ts";
-import type { Thumbnail } from "./thumbnails.ts";
+import { type Thumbnail, Thumbnails } from "./thumbnails.ts";
+import { Waited } from "../shared/asking.tsx";
+import { useTheme } from "../maps/board.tsx";
 
 export function SetView({ session, hello }: { session: ExplorerSession; hello: Hello }) {
-  const { shown } = useStore(session.thumbnails);
+  const { shown } = useStore(session.of(Thumbnails));
   useEffect(() => {
-    void session.firstRows.then(() => session.thumbnails.draw(hello.variables));
+    void session.firstRows.then(() => session.of(Thumbnails).draw(hello.variables));
   }, [session, hello.title, hello.variables.join()]);
   return (
     <>
@@ -48,7 +49,7 @@ function Consent({ session, shown }: { session: ExplorerSession; shown: Thumbnai
       <Button
         text={`Allow ${grant}: read ${bytes(size)} for pictures`}
         class="button main-button"
-        onClick={() => session.run(session.thumbnails.allow(grant))}
+        onClick={() => session.run(session.of(Thumbnails).allow(grant))}
       />
     </div>
   );
@@ -119,4 +120,76 @@ function drawn(reading: ReadingModel, values: Float64Array, domain: [number, num
     marked: [],
   };
   return line(values, rows, look).element;
+}
+
+const POLICY = "default-src 'none'; style-src 'unsafe-inline'";
+
+export function Dataset({ session }: { session: ExplorerSession }) {
+  const { dataset, hello } = useStore(session);
+  useEffect(() => void session.describe(), [session]);
+  return (
+    <section>
+      <h3>As opened by xarray, from the metadata alone</h3>
+      {dataset === null && <p class="quiet">Opening the metadata …</p>}
+      <Waited waiting={session.describing} />
+      {dataset?.sentence && (
+        <p class="prose quiet">
+          <Sentence text={dataset.sentence} />
+        </p>
+      )}
+      {dataset?.html && (
+        <Frame html={dataset.html} arrays={hello!.arrays} choose={(path) => session.run(session.reveal(path))} />
+      )}
+    </section>
+  );
+}
+
+interface FrameProps {
+  html: string;
+  /** Those whose names lead to them. */
+  arrays: string[];
+  choose(path: string): void;
+}
+
+function Frame({ html, arrays, choose }: FrameProps) {
+  const frame = useRef<HTMLIFrameElement>(null);
+  const theme = useTheme(frame);
+  const [height, setHeight] = useState(200);
+  const measure = () => {
+    const body = frame.current?.contentDocument?.body;
+    if (!body) return;
+    const observer = new ResizeObserver(() => setHeight(body.scrollHeight + 8));
+    observer.observe(body);
+    lead(body, arrays, choose);
+  };
+  const colours = theme === "dark" ? "color:#e6edf3;background:transparent" : "color:#1f2328;background:transparent";
+  const page = `<!doctype html><html data-theme="${theme}" style="color-scheme:${theme || "light"}"><head>
+    <meta http-equiv="Content-Security-Policy" content="${POLICY}">
+    <style>body{margin:0;font:13px system-ui,sans-serif;${colours}}
+      [role=link]{color:${theme === "dark" ? "#6cb0ff" : "#0b62c4"};cursor:pointer}[role=link]:focus-visible{outline:2px solid}</style></head><body>${html}</body></html>`;
+  return (
+    <iframe
+      ref={frame}
+      class="dataset"
+      title="The dataset as xarray shows it"
+      sandbox="allow-same-origin"
+      srcdoc={page}
+      style={{ height: `${height}px` }}
+      onLoad={measure}
+    />
+  );
+}
+
+/** Makes links of the names of variables; no script runs inside of the frame, so it is done from here. */
+function lead(body: HTMLElement, arrays: string[], choose: (path: string) => void): void {
+  for (const name of body.querySelectorAll<HTMLElement>(".xr-var-name")) {
+    const group =
+      name.closest(".xr-group-box-contents")?.querySelector(":scope > label")?.firstChild?.textContent ?? "";
+    const path = [...group.split("/"), name.textContent ?? ""].filter(Boolean).join("/");
+    if (!arrays.includes(path)) continue;
+    name.setAttribute("role", "link");
+    name.tabIndex = 0;
+    name.onclick = () => choose(path);
+    name.onkeydown = ({ key }) => key === "Enter" && choose(path);
+  }
 }

@@ -13,6 +13,8 @@ export interface PartRecord {
   look: boolean;
   /** The look whose form it is; null: the switch offers it itself; empty: something else leads to it. */
   under: string | null;
+  /** What it colours the chunks of the picture by; "by": what a person chose. */
+  paints: string | null;
 }
 
 /** The part that is all of them. */

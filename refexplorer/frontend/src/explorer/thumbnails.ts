@@ -1,6 +1,6 @@
 /** A small picture of each data variable, of what costs little to read. */
 
-import { Store } from "../shared/store.ts";
+import { ViewStore } from "../shared/waiting.ts";
 import type { ExplorerWire, ReadingModel } from "../shared/wire.ts";
 
 export interface Thumbnail {
@@ -18,23 +18,17 @@ export interface Thumbnail {
 /** Bytes that a small picture may fetch. */
 const MOST = 1_000_000;
 
-export class Thumbnails extends Store<{ shown: Thumbnail[] }> {
-  private readonly wire: ExplorerWire;
+export class Thumbnails extends ViewStore<{ shown: Thumbnail[] }> {
   private turn = 0;
 
   constructor(wire: ExplorerWire) {
-    super({ shown: [] });
-    this.wire = wire;
+    super(wire, { shown: [] });
+    this.closing({ close: () => this.forget() });
   }
 
-  close(): void {
+  override forget(): void {
     this.turn += 1;
-  }
-
-  /** The set is another one. */
-  forget(): void {
-    this.turn += 1;
-    this.set({ shown: [] });
+    super.forget();
   }
 
   /** Draws some arrays, one after the other, unless they are drawn. */
@@ -51,7 +45,7 @@ export class Thumbnails extends Store<{ shown: Thumbnail[] }> {
 
   /** Allows a place, and draws what waited for it. */
   async allow(grant: string): Promise<void> {
-    await this.wire.request("allow", { grant });
+    await this.allowing(grant);
     const paths = this.state.shown.map(({ path }) => path);
     this.set({ shown: [] });
     await this.draw(paths);

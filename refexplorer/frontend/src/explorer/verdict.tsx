@@ -32,7 +32,7 @@ export function Verdict({ host, hello, session }: { host: Host; hello: Hello; se
         <Title host={host} text={hello.title} />
         <span class="quiet set-form">({formOf(hello.form, facts)})</span>
         <Fact
-          text={`${facts.targets === null ? "at most " : ""}${counted(facts.keys, "key")}`}
+          text={`${facts.is_bound ? "at most " : ""}${counted(facts.keys, "key")}`}
           go={() => session.run(session.find(START.search))}
         />
         <Fact text={counted(facts.arrays, "array")} go={() => session.run(session.select(""))} />
@@ -167,7 +167,7 @@ function Line({ mark, tone, text, at, session, show = () => session!.showTrouble
       <span class={`verdict-mark ${tone}`} aria-hidden="true">
         {mark}
       </span>{" "}
-      <b>{text}</b> {at !== undefined && <span class="quiet">Compared {clock(at)}.</span>}
+      <b>{text}</b> {at !== undefined && <span class="quiet">Compared {clock(at)}.</span>}{" "}
       {session && <Button text="Show" onClick={() => session.run(show())} />}{" "}
       {session && isRepairable && <Button text="Repair …" onClick={() => session.repair()} />}
     </>

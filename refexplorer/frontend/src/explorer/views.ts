@@ -15,8 +15,10 @@ interface View {
 /** Fields of a subclass are made after its `wire` is here, in the order of its text. */
 export class Views<S extends object> extends Store<S> {
   protected readonly wire: ExplorerWire;
-  private readonly views: View[] = [];
+  private readonly stores: View[] = [];
   private readonly waitings: Waiting[] = [];
+  private readonly byKind = new Map<unknown, View>();
+  private readonly watchersOfAll = new Set<() => void>();
 
   constructor(host: Host, state: S) {
     super(state);
@@ -24,8 +26,17 @@ export class Views<S extends object> extends Store<S> {
   }
 
   protected view<V extends View>(made: V): V {
-    this.views.push(made);
+    this.stores.push(made);
+    made.watch(() => {
+      for (const watcher of this.watchersOfAll) watcher();
+    });
     return made;
+  }
+
+  /** What a view knows, by its class: made when it is asked for first. */
+  of<V extends View>(Kind: new (wire: ExplorerWire) => V): V {
+    if (!this.byKind.has(Kind)) this.byKind.set(Kind, this.view(new Kind(this.wire)));
+    return this.byKind.get(Kind) as V;
   }
 
   /** Something that takes long, of the explorer itself. */
@@ -37,18 +48,20 @@ export class Views<S extends object> extends Store<S> {
 
   /** Calls back with each change of what is shown, in any part of the explorer. */
   watchAll(watcher: () => void): Off {
-    const offs = [this, ...this.views].map((store) => store.watch(watcher));
+    const off = this.watch(watcher);
+    this.watchersOfAll.add(watcher);
     return () => {
-      for (const off of offs) off();
+      off();
+      this.watchersOfAll.delete(watcher);
     };
   }
 
   /** Another set is shown. */
   protected forget(): void {
-    for (const each of this.views) each.forget();
+    for (const each of this.stores) each.forget();
   }
 
   close(): void {
-    for (const each of [...this.views, ...this.waitings, this.wire]) each.close();
+    for (const each of [...this.stores, ...this.waitings, this.wire]) each.close();
   }
 }

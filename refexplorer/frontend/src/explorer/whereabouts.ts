@@ -1,19 +1,17 @@
 /** What the explorer shows, as texts: on the page its address, in a notebook the trait `state`. */
 
-import { besideSides, besideText } from "../beside/besides.ts";
 import type { Comparing, ComparingState } from "../compare/comparing.ts";
-import { earthState, earthText } from "../geo/place.ts";
 import { LOOKS, type By } from "../maps/cells.ts";
-import { isNarrowed, type Query, type Span } from "../maps/maps.ts";
+import { isNarrowed } from "../maps/maps.ts";
+import { indices, readSpans, spansText } from "../maps/place.ts";
 import type { Host, Off } from "../shared/host.ts";
 import { PLACES, type Place, type Places } from "../shared/place.ts";
 import type { Kind, Severity } from "../shared/wire.ts";
 import { KINDS } from "../shared/format.ts";
 import { STATE_NAMES, type ChunkState } from "../health/health.ts";
 import type { ExplorerSession } from "./session.ts";
+import type { Spot } from "./view.ts";
 import { PLAIN, START, WHOLE, type Focus, type Only, type Picture } from "./state.ts";
-
-const NAMES = new Set<string>(PLACES);
 
 /** Goes where Python asks, and tells it where the explorer is. */
 export function followState(host: Host, session: ExplorerSession): Off {
@@ -55,7 +53,7 @@ function followTrait(host: Host, session: ExplorerSession): Off {
   };
   const go = async () => {
     const asked = (host.get("state") ?? {}) as Places;
-    if (sorted(asked) === known) return;
+    if (sorted(session, asked) === known) return;
     going = true;
     await session.opened;
     const isFirst = known === "" && Object.keys(asked).length === 0;
@@ -70,19 +68,25 @@ function followTrait(host: Host, session: ExplorerSession): Off {
   };
 }
 
-function sorted(places: Places): string {
-  return `${new URLSearchParams(PLACES.flatMap((name) => (places[name] ? [[name, places[name]]] : [])))}`;
+/** What views say in an address, by their names in it. */
+function spotsOf({ views }: ExplorerSession): [string, Spot][] {
+  return views.flatMap(({ address = {} }) => Object.entries(address));
+}
+
+/** In the order of the names. */
+function sorted(session: ExplorerSession, places: Places): string {
+  const names = [...PLACES, ...spotsOf(session).map(([name]) => name)];
+  return `${new URLSearchParams(names.flatMap((name) => (places[name] ? [[name, places[name]]] : [])))}`;
 }
 
 function textOf(session: ExplorerSession): string {
-  return sorted(placesOf(session));
+  return sorted(session, placesOf(session));
 }
 
 /** Where the explorer is; what is as it is at first is left out. */
 export function placesOf(session: ExplorerSession): Places {
   const { look, selection, steps, search, focus, only, notesOf, severity, picture, by } = session.state;
   const { plan, isChosen, scale, times } = session.preview.state;
-  const { grid, query } = session.maps.state;
   const { listed: keys } = session.comparing.state;
   const isDrawn = picture.array !== null && [selection, session.state.item?.array?.path].includes(picture.array);
   const all: Places = {
@@ -101,48 +105,13 @@ export function placesOf(session: ExplorerSession): Places {
     only: only ?? "",
     notes: severity ?? (notesOf === null ? "" : `of:${notesOf}`),
     by: by ?? "",
-    map: grid && isNarrowed(grid) ? `${grid.axes.join(",")};${spansText(grid.window)};${grid.array}` : "",
-    earth: earthText(session.earth.state),
-    beside: look === "beside" ? besideText(session.beside.state) : "",
-    files: filesText(query),
     other: session.comparing.state.source,
     gone: look === "compare" ? goneText(session.comparing.state) : "",
-    cost: session.costs.text,
     changes: keys.change === null && keys.folder === "" ? "" : `${keys.change ?? ""}:${keys.folder}`,
   };
-  return Object.fromEntries(Object.entries(all).filter(([, text]) => text !== ""));
+  const found = [...Object.entries(all), ...spotsOf(session).map(([name, spot]) => [name, spot.text(session)])];
+  return Object.fromEntries(found.filter(([, text]) => text !== ""));
 }
-
-/** The query of the table of targets as one text. */
-function filesText(query: Query): string {
-  const { open, slices, ...others } = query;
-  const texts = Object.entries(others).map(([name, value]) => [name, String(value)]);
-  const lists = [
-    ["slices", slices],
-    ["open", open],
-  ].flatMap(([name, list]) => ((list ?? []) as string[]).map((text) => [name as string, text]));
-  return `${new URLSearchParams([...texts, ...lists])}`;
-}
-
-/** What `filesText` wrote; what is no such thing is left out. */
-function filesQuery(text: string): Query {
-  const found = new URLSearchParams(text);
-  const one = (name: string, allowed: string[]) => (allowed.includes(found.get(name) ?? "") ? found.get(name) : null);
-  const number = (name: string) => (/^-?\d+(\.\d+)?$/.test(found.get(name) ?? "") ? Number(found.get(name)) : null);
-  return {
-    array: found.get("array"),
-    slices: found.has("slices") ? found.getAll("slices") : null,
-    find: found.get("find") ?? "",
-    since: number("since"),
-    until: number("until"),
-    sort: (one("sort", SORTS) ?? "set") as Query["sort"] & string,
-    descending: found.get("descending") === "true",
-    fold: (one("fold", ["folder", "host"]) ?? "none") as Query["fold"] & string,
-    open: found.getAll("open"),
-  };
-}
-
-const SORTS = ["name", "ranges", "bytes", "share", "size", "state", "date"];
 
 function listed(focus: Focus): string {
   if (focus.by === "target") return focus.url === null ? "target" : `target:${focus.url}`;
@@ -159,7 +128,7 @@ export function readListed(text: string): Focus | null {
 
 /** Shows what some texts say; what cannot be read of them is as it is at first. */
 async function goTo(session: ExplorerSession, asked: Places): Promise<void> {
-  const places = Object.fromEntries(Object.entries(asked).filter(([name]) => NAMES.has(name))) as Places;
+  const places = asked;
   const now = placesOf(session);
   const key = places.key ?? "";
   const list = readListed(places.list ?? "");
@@ -171,11 +140,11 @@ async function goTo(session: ExplorerSession, asked: Places): Promise<void> {
     session.picked = null;
     if (session.state.item?.path === key) session.set({ partsAsked: session.state.partsAsked + 1 });
   }
-  if (places.cost !== now.cost) session.costs.restore(places.cost ?? "");
-  if (places.files !== now.files) session.maps.narrowTargets(filesQuery(places.files ?? ""));
-  if (places.map !== undefined && places.map !== now.map) restoreMap(session, places.map);
-  if ((places.earth ?? "") !== (now.earth ?? "")) session.earth.set(earthState(places.earth ?? ""));
-  const pair = places.beside !== undefined && places.beside !== now.beside ? besideSides(places.beside) : null;
+  const spots = spotsOf(session).filter(([name]) => (places[name] ?? "") !== (now[name] ?? ""));
+  const goToSpots = (late: boolean) => {
+    for (const [name, spot] of spots) if (late === (spot.isLate === true)) spot.show(session, places[name] ?? "");
+  };
+  goToSpots(false);
   const shown = {
     look,
     steps: indices(places.slice ?? ""),
@@ -187,10 +156,7 @@ async function goTo(session: ExplorerSession, asked: Places): Promise<void> {
   const arrive = async () => {
     const { other = "", changes = ":" } = places;
     if (other !== (now.other ?? "")) await session.comparing.compare(other);
-    if (pair?.sides) {
-      session.beside.set({ window: pair.window });
-      session.beside.show(pair.sides, true);
-    }
+    goToSpots(true);
     const [change, ...folder] = changes.split(":");
     if (changes !== (now.changes ?? ":")) session.comparing.list({ change: change || null, folder: folder.join(":") });
     const only = onlyOf(places.only);
@@ -254,29 +220,4 @@ async function showGone(comparing: Comparing, text: string): Promise<void> {
   if (array === null) return comparing.leaveGone();
   const window = readSpans(found.get("window"));
   await comparing.showGone(array, window && indices(found.get("axes") ?? ""), window, found.get("chunk"));
-}
-
-function restoreMap(session: ExplorerSession, text: string): void {
-  const [axes, window, ...array] = text.split(";");
-  const spans = readSpans(window ?? null);
-  if (spans !== null) session.set({ asGrid: true });
-  if (spans !== null) session.maps.openGrid(array.join(";"), indices(axes ?? ""), spans);
-}
-
-function spansText(window: Span[]): string {
-  return window.map((span) => span.join("-")).join(",");
-}
-
-/** What `spansText` wrote; null for what is no such thing. */
-function readSpans(text: string | null): Span[] | null {
-  const spans = text?.split(",").map((span) => span.split("-").map(Number)) ?? [];
-  return spans.length > 0 && spans.every((span) => span.length === 2 && span.every(Number.isInteger))
-    ? (spans as Span[])
-    : null;
-}
-
-/** Whole numbers, none if one is not. */
-function indices(text: string): number[] {
-  const found = text === "" ? [] : text.split(",").map(Number);
-  return found.every((at) => Number.isInteger(at) && at >= 0) ? found : [];
 }

@@ -1,8 +1,6 @@
 /** What the map of the earth knows and asks for. */
 
-import { Newest } from "../shared/newest.ts";
-import { Store } from "../shared/store.ts";
-import { Waiting } from "../shared/waiting.ts";
+import { Newest, ViewStore } from "../shared/waiting.ts";
 import type { EarthMap, ExplorerWire, PointFound } from "../shared/wire.ts";
 import { feature } from "topojson-client";
 import type { GeometryCollection, Topology } from "topojson-specification";
@@ -49,29 +47,18 @@ interface Wish {
 /** Bytes of coordinates that are read without a question, where reading is allowed. */
 const CHEAP = 2_000_000;
 
-export class Earth extends Store<EarthState> {
-  readonly placing: Waiting;
-  private readonly finding: Waiting;
-  private readonly drawing: Waiting;
-  private readonly wire: ExplorerWire;
-  private readonly shown: Newest<Wish>;
+export class Earth extends ViewStore<EarthState> {
+  readonly placing = this.waiting();
+  private readonly finding = this.waiting();
+  private readonly drawing = this.waiting();
+  private readonly shown = new Newest<Wish>((wish) => this.ask(wish));
   private asked: Detail | null = null;
 
   constructor(wire: ExplorerWire) {
-    super(BLANK);
-    this.wire = wire;
-    this.placing = new Waiting(wire);
-    this.finding = new Waiting(wire);
-    this.drawing = new Waiting(wire);
-    this.shown = new Newest((wish) => this.ask(wish));
+    super(wire, BLANK);
   }
 
-  close(): void {
-    for (const each of [this.placing, this.finding, this.drawing]) each.close();
-  }
-
-  /** The set is another one. */
-  forget(): void {
+  override forget(): void {
     const { land, detail } = this.state;
     this.set({ ...BLANK, land, detail });
   }
@@ -82,12 +69,10 @@ export class Earth extends Store<EarthState> {
   }
 
   async allow(grant: string): Promise<void> {
-    try {
-      await this.wire.request("allow", { grant });
+    await this.attempt("error", async () => {
+      await this.allowing(grant);
       this.show(this.state.earth?.array ?? null, true);
-    } catch (error) {
-      this.set({ error: (error as Error).message });
-    }
+    });
   }
 
   look(view: EarthView | null): void {
@@ -98,14 +83,12 @@ export class Earth extends Store<EarthState> {
   async find(text: string, index: number[]): Promise<PointFound | null> {
     const array = this.state.earth?.array;
     if (array === undefined) return null;
-    try {
-      const { message } = await this.finding.ask("earth.find", { array, text, index });
-      this.set({ found: message, findError: null });
-      return message;
-    } catch (error) {
-      this.set({ found: null, findError: (error as Error).message });
-      return null;
-    }
+    await this.attempt(
+      "findError",
+      async () => ({ found: (await this.finding.ask("earth.find", { array, text, index })).message }),
+      { otherwise: { found: null } },
+    );
+    return this.state.found;
   }
 
   /** Asks for the coastlines, once for each detail; a map is drawn without them, too. */
@@ -122,23 +105,21 @@ export class Earth extends Store<EarthState> {
     }
   }
 
-  private async ask({ array, read }: Wish): Promise<void> {
-    try {
-      const { message, buffers } = await this.placing.ask("earth.show", { array, read });
-      const [rows, columns, longitude, latitude] = buffers.map((buffer) => new Float64Array(buffer));
+  private ask({ array, read }: Wish): Promise<void> {
+    return this.attempt("error", async () => {
+      let { message, buffers } = await this.placing.ask("earth.show", { array, read });
       const { state, estimate } = message.earth;
       const isCheap = estimate?.bytes != null && Number(estimate.bytes) <= CHEAP;
-      if (state === "offer" && isCheap && !read) return this.ask({ array: message.earth.array, read: true });
+      if (state === "offer" && isCheap && !read)
+        ({ message, buffers } = await this.placing.ask("earth.show", { array: message.earth.array, read: true }));
+      const [rows, columns, longitude, latitude] = buffers.map((buffer) => new Float64Array(buffer));
       const isOther = this.state.earth?.array !== message.earth.array;
-      this.set({
+      return {
         earth: message.earth,
         mesh: latitude ? { rows: rows!, columns: columns!, longitude: longitude!, latitude } : null,
-        error: null,
         ...(isOther ? { found: null, findError: null } : {}),
         ...(isOther && this.state.earth !== null ? { view: null } : {}),
-      });
-    } catch (error) {
-      this.set({ error: (error as Error).message });
-    }
+      };
+    });
   }
 }

@@ -3,19 +3,39 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 
 import type { ExplorerSession } from "../explorer/session.ts";
+import type { ExplorerView } from "../explorer/view.ts";
 import { Choice } from "../maps/mapparts.tsx";
 import type { GridPicture } from "../maps/maps.ts";
 import { Failure, Question, Waited, Working } from "../shared/asking.tsx";
+import { seenSlices } from "../key/copycell.tsx";
+import { Places } from "../preview/data.tsx";
+import { Steps } from "../preview/scrubber.tsx";
+import { layout } from "../preview/slices.ts";
 import { count } from "../shared/format.ts";
 import { Blank, Button } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import { FOOTPRINTS, type Footprints } from "./colouring.ts";
 import { EarthPicture, type ShownProps } from "./picture.tsx";
+import style from "./geo.css";
+import { Earth } from "./earth.ts";
+import { earthState, earthText } from "./place.ts";
 import { coarsest, type EarthMesh } from "./raster.ts";
 import { indexAt, valuesOf } from "./values.ts";
 
-export function EarthPart({ session }: { session: ExplorerSession }) {
-  const { earth: store } = session;
+export const VIEW: ExplorerView = {
+  name: "map",
+  Shown: EarthPart,
+  style,
+  address: {
+    earth: {
+      text: (session) => earthText(session.of(Earth).state),
+      show: (session, text) => session.of(Earth).set(earthState(text)),
+    },
+  },
+};
+
+function EarthPart({ session }: { session: ExplorerSession }) {
+  const store = session.of(Earth);
   const { item } = useStore(session);
   const { earth, mesh, error } = useStore(store);
   const wanted = item?.array?.path ?? null;
@@ -71,8 +91,8 @@ export function EarthPart({ session }: { session: ExplorerSession }) {
 function Shown({ session, earth, mesh }: ShownProps) {
   const { grid } = useStore(session.maps);
   const { item, steps } = useStore(session);
-  const { job, plan, planError } = useStore(session.preview);
-  const { footprints, isCoarse } = useStore(session.earth);
+  const { job, plan, planError, wanted } = useStore(session.preview);
+  const { footprints, isCoarse } = useStore(session.of(Earth));
   const axes = earth.axes!;
   const isDrawn = grid?.array === earth.array && grid.axes.join() === axes.join();
   useEffect(() => {
@@ -93,7 +113,7 @@ function Shown({ session, earth, mesh }: ShownProps) {
   const asks = job?.array === earth.array && job.reading?.state === "ask" ? job : null;
   const read = () => {
     // Who reads values wants to see them, not what the chunks are filled with.
-    if (by === "state" || by === "file") session.earth.set({ footprints: null });
+    if (by === "state" || by === "file") session.of(Earth).set({ footprints: null });
     void session.preview.read();
   };
   const isOffered =
@@ -108,7 +128,7 @@ function Shown({ session, earth, mesh }: ShownProps) {
           label="Chunks"
           value={by}
           options={Object.entries(FOOTPRINTS)}
-          choose={(next) => session.earth.set({ footprints: next as Footprints })}
+          choose={(next) => session.of(Earth).set({ footprints: next as Footprints })}
         />
         {isOffered && (
           <Button
@@ -148,13 +168,22 @@ function Shown({ session, earth, mesh }: ShownProps) {
         grid={isDrawn ? grid : null}
         by={by}
       />
+      {drawn && reading && <Steps session={session} reading={reading} axes={layout(reading, [...axes]).stepped} />}
+      {plan?.array === earth.array && (
+        <Places
+          session={session}
+          plan={plan}
+          wanted={wanted ?? plan.slices}
+          want={(slices) => session.preview.want(earth.array, slices)}
+        />
+      )}
       <p class="caption">
         {earth.source} {hasRim && saidOfRim(mesh)}
         {isCoarse && "Coastlines have a scale of 1:110 million; finer coastlines are not included. "}
         {drawn &&
           by !== "state" &&
           by !== "file" &&
-          `Drawn: ${reading!.array}[${reading!.slices.join(", ")}], each pixel is the ${reading!.reduced ? "block" : "value"} at its centre. `}
+          `Drawn: ${reading!.array}[${seenSlices(session, reading!).join(", ")}], each pixel is the ${reading!.reduced ? "block" : "value"} at its centre. `}
         {isDrawn && grid && saidOfChunks(grid, by)}
       </p>
     </>
@@ -191,15 +220,15 @@ function saidOfChunks(grid: GridPicture, by: Footprints): string {
 }
 
 function Find({ session, index }: { session: ExplorerSession; index: number[] }) {
-  const { found, findError, view } = useStore(session.earth);
+  const { found, findError, view } = useStore(session.of(Earth));
   const [text, setText] = useState("");
   const ask = async (event: Event) => {
     event.preventDefault();
     if (text.trim() === "") return;
-    const place = await session.earth.find(text, index);
+    const place = await session.of(Earth).find(text, index);
     if (place?.key == null) return;
     const { longitude, latitude } = place;
-    if (view && longitude !== null && latitude !== null) session.earth.look({ ...view, longitude, latitude });
+    if (view && longitude !== null && latitude !== null) session.of(Earth).look({ ...view, longitude, latitude });
     await session.pick(place.key);
   };
   return (

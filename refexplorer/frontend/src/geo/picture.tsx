@@ -3,6 +3,7 @@
 import { geoGraticule10, geoPath } from "d3-geo";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
+import { Earth } from "./earth.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 import { useAppearance } from "../maps/board.tsx";
 import { FAILED } from "../maps/cells.ts";
@@ -15,6 +16,7 @@ import { signsOf } from "../preview/colours.ts";
 import { Infinite } from "../preview/drawing.tsx";
 import { cellWords } from "../preview/slices.ts";
 import { count, counted, fileName, grouped, moment, value } from "../shared/format.ts";
+import { ARROWS } from "../shared/arrows.ts";
 import { useStore } from "../shared/store.ts";
 import { useWidth } from "../shared/width.ts";
 import type { EarthMap, ReadingModel, ValuePlace } from "../shared/wire.ts";
@@ -65,7 +67,7 @@ interface PictureProps extends ShownProps {
 }
 
 export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }: PictureProps) {
-  const { earth: store } = session;
+  const store = session.of(Earth);
   const { view: chosen, land, found } = useStore(store);
   const { item, steps } = useStore(session);
   const box = useRef<HTMLDivElement>(null);
@@ -214,13 +216,13 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
     return [event.clientX - frame.left, event.clientY - frame.top];
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const move = MOVES[event.key];
-    if (move && event.shiftKey) look(dragged(view, [-move[0] * PAN, -move[1] * PAN], size));
+    const move = ARROWS[event.key];
+    if (move && event.shiftKey) look(dragged(view, [-move[1] * PAN, -move[0] * PAN], size));
     else if (move) {
       const from = cursor ?? [size.width / 2, size.height / 2];
       setCursor([
-        Math.max(0, Math.min(size.width - 1, from[0] + move[0] * STEP)),
-        Math.max(0, Math.min(size.height - 1, from[1] + move[1] * STEP)),
+        Math.max(0, Math.min(size.width - 1, from[0] + move[1] * STEP)),
+        Math.max(0, Math.min(size.height - 1, from[1] + move[0] * STEP)),
       ]);
     } else if (event.key === "+" || event.key === "=") look(zoomedBy(view, ZOOM));
     else if (event.key === "-") look(zoomedBy(view, 1 / ZOOM));
@@ -335,13 +337,6 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
       .join(" · ");
   }
 }
-
-const MOVES: Record<string, [number, number]> = {
-  ArrowLeft: [-1, 0],
-  ArrowRight: [1, 0],
-  ArrowUp: [0, -1],
-  ArrowDown: [0, 1],
-};
 
 function Bar({ drawn, times }: { drawn: EarthValues; times: boolean }) {
   const [low, high] = drawn.domain.map((at) => (times ? moment(at) : value(at)));

@@ -72,12 +72,14 @@ function where({ total, places, place_count: all, checked, lost_count: lost, unl
     ({ place, targets }) =>
       `${all === 1 ? "all" : count(targets)} ${place === "" ? "with a local path" : `at ${place}`}`,
   );
-  if (Number(all) > places.length) named.push(`others at ${counted(Number(all) - places.length, "more place")}`);
+  if (Number(all) > places.length) named.push(`the others at ${counted(Number(all) - places.length, "more place")}`);
   const list = named.join(", ");
   const some = Number(checked) === Number(total) ? "All were" : `${count(checked)} of ${count(total)} were`;
   const found = Number(lost) === 0 ? "no problems were found" : `${count(lost)} with problems`;
   const asked = Number(checked) === 0 ? "Not checked yet." : `${some} checked: ${found}.`;
   const unknown =
-    Number(unlisted) > 0 ? ` ${counted(unlisted, "generated key")} were not evaluated and may have other files.` : "";
+    Number(unlisted) > 0
+      ? ` ${counted(unlisted, "generated key")} ${Number(unlisted) === 1 ? "was" : "were"} not evaluated and may have other files.`
+      : "";
   return `${list[0]!.toUpperCase()}${list.slice(1)}. ${asked}${unknown}`;
 }

@@ -1,9 +1,7 @@
 /** The arrays of a set with their chunks by state, as far as they are known by now. */
 
-import { Newest } from "../shared/newest.ts";
-import { Store } from "../shared/store.ts";
-import { Waiting } from "../shared/waiting.ts";
-import type { ExplorerOperations, ExplorerWire, HealthCounts, HealthPage } from "../shared/wire.ts";
+import { Newest, ViewStore } from "../shared/waiting.ts";
+import type { AxisMark, ExplorerOperations, ExplorerWire, HealthCounts, HealthPage } from "../shared/wire.ts";
 
 export type HealthSort = ExplorerOperations["health.rows"]["asks"]["sort"];
 /** Those of which the chunks can be listed. */
@@ -16,8 +14,8 @@ export const STATE_NAMES: Record<ChunkState, string> = {
   rejected: "rejected",
   failed: "failed",
   unread: "not read",
-  differing: "unlike their file",
-  overlapping: "sharing bytes with another reference",
+  differing: "different from their file",
+  overlapping: "that share bytes with another reference",
 };
 
 /** Rows that the table begins with, and how many more it shows at a time. */
@@ -33,26 +31,18 @@ export interface HealthState {
   shown: number;
 }
 
-export class Health extends Store<HealthState> {
-  readonly counting: Waiting;
-  private readonly wire: ExplorerWire;
+export class Health extends ViewStore<HealthState> {
+  readonly counting = this.waiting();
   private readonly changed: () => void;
   private readonly asking = new Newest<void>(() => this.ask());
 
   /** `changed` is called with each answer. */
   constructor(wire: ExplorerWire, changed: () => void) {
-    super({ page: null, error: null, sort: "trouble", descending: true, shown: FEW });
-    this.wire = wire;
+    super(wire, { page: null, error: null, sort: "trouble", descending: true, shown: FEW });
     this.changed = changed;
-    this.counting = new Waiting(this.wire);
   }
 
-  close(): void {
-    this.counting.close();
-  }
-
-  /** The set is another one. */
-  forget(): void {
+  override forget(): void {
     this.set({ page: null, error: null, shown: FEW });
   }
 
@@ -74,12 +64,49 @@ export class Health extends Store<HealthState> {
 
   private async ask(): Promise<void> {
     const { sort, descending, shown } = this.state;
+    await this.attempt("error", async () => ({
+      page: (await this.counting.ask("health.rows", { start: 0, n: shown, sort, descending })).message,
+    }));
+    if (this.state.error === null) this.changed();
+  }
+}
+
+export type StripColour = NonNullable<ExplorerOperations["tree.strips"]["asks"]["by"]>;
+
+interface Known {
+  array: string | null;
+  strips: string[];
+  marks: AxisMark[];
+}
+
+const NOTHING: Known = { array: null, strips: [], marks: [] };
+
+export class Strips extends ViewStore<Known> {
+  private readonly asking = new Newest<string>((array) => this.ask(array));
+  private readonly colour: () => { by: StripColour; access: string };
+
+  constructor(wire: ExplorerWire, colour: Strips["colour"]) {
+    super(wire, NOTHING);
+    this.colour = colour;
+  }
+
+  look(array: string): void {
+    if (array === this.state.array) return;
+    this.set({ ...NOTHING, array });
+    void this.asking.ask(array);
+  }
+
+  /** What is known of the chunks has changed. */
+  refresh(): void {
+    if (this.state.array !== null) void this.asking.ask(this.state.array);
+  }
+
+  private async ask(array: string): Promise<void> {
     try {
-      const { message } = await this.counting.ask("health.rows", { start: 0, n: shown, sort, descending });
-      this.set({ page: message, error: null });
-      this.changed();
-    } catch (error) {
-      this.set({ error: (error as Error).message });
+      const { strips, marks } = await this.wire.request("tree.strips", { array, ...this.colour() });
+      if (array === this.state.array) this.set({ strips, marks });
+    } catch {
+      // A picture without a strip is one all the same.
     }
   }
 }

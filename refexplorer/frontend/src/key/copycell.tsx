@@ -5,7 +5,8 @@ import { useState } from "preact/hooks";
 import { layout } from "../preview/slices.ts";
 import { toClipboard } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { ExplorerOperations } from "../shared/wire.ts";
+import type { ExplorerOperations, ReadingModel } from "../shared/wire.ts";
+import { Earth } from "../geo/earth.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 import { PLAIN } from "../explorer/state.ts";
 
@@ -88,12 +89,45 @@ function lookOf(session: ExplorerSession): Omit<Asked, "library"> {
   const drawn = axes.map(({ dimension }) => dimension).slice(own.mode === "line" ? -1 : 0);
   const places = axes[0]?.at;
   const upward = places != null && places.at(-1)! > places[0]!;
-  const slices = reading.region.map(([start, stop, step], dimension) => {
-    if (drawn.includes(dimension)) return `${start}:${stop}:${step}`;
-    const at = reading.shape[dimension]! > 1 ? (steps[dimension] ?? 0) : 0;
-    return String(Number(start) + at * Number(step));
-  });
+  const slices = shownPart(reading, drawn, steps, ([start, stop, step]) => `${start}:${stop}:${step}`);
   return { ...common, slices, upward };
+}
+
+/** The part of a reading that is drawn: of each other dimension one index. */
+function shownPart(
+  { region, shape }: ReadingModel,
+  drawn: readonly number[],
+  steps: number[],
+  write: (span: ReadingModel["region"][number], dimension: number) => string,
+): string[] {
+  return region.map((span, dimension) => {
+    if (drawn.includes(dimension)) return write(span, dimension);
+    const at = shape[dimension]! > 1 ? (steps[dimension] ?? 0) : 0;
+    return String(Number(span[0]) + at * Number(span[2]));
+  });
+}
+
+/** The part that the middle shows of what was read, as Python writes it: along the scrubbers one index. */
+export function seenSlices(session: ExplorerSession, reading: ReadingModel): string[] {
+  const { look, picture, steps } = session.state;
+  const { earth } = session.of(Earth).state;
+  const mode = picture.array === reading.array ? picture.mode : PLAIN.mode;
+  const isWhole = mode === "statistics" || reading.channels != null || reading.slices.length !== reading.shape.length;
+  if (isWhole) return reading.slices;
+  const onMap = look === "map" && earth?.array === reading.array ? earth.axes : null;
+  const axes = layout(reading, [...(onMap ?? (picture.array === reading.array ? picture.axes : []))]).drawn;
+  const drawn = axes.map(({ dimension }) => dimension).slice(mode === "line" && !onMap ? -1 : 0);
+  return shownPart(reading, drawn, steps, (_, dimension) => reading.slices[dimension]!);
+}
+
+/** Python for what was done last; where that read a part, for what the middle shows of it. */
+export function seenCode(session: ExplorerSession): string {
+  const { code } = session.state;
+  const { reading } = session.preview.state.job ?? {};
+  const read = `[${reading?.slices.join(", ")}]`;
+  return reading && code.endsWith(read)
+    ? `${code.slice(0, -read.length)}[${seenSlices(session, reading).join(", ")}]`
+    : code;
 }
 
 function numberOf(text: string): number | null {

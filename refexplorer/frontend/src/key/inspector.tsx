@@ -15,6 +15,36 @@ import { BLOCK, type KeyDetails } from "./keydetails.ts";
 import { Trace } from "./trace.tsx";
 import { Shard } from "./shard.tsx";
 import type { ExplorerSession } from "../explorer/session.ts";
+import type { ExplorerView, PartProps } from "../explorer/view.ts";
+
+export const VIEW: ExplorerView = { name: "key", Shown: Key };
+
+function Key({ session, alone }: PartProps) {
+  return (
+    <>
+      {alone && <KeyField session={session} />}
+      <Inspector session={session} />
+    </>
+  );
+}
+
+/** Where a key is named, in a widget that has no tree to choose it from. */
+function KeyField({ session }: { session: ExplorerSession }) {
+  const { selection } = useStore(session);
+  return (
+    <label class="choice key-field">
+      <span>Key</span>
+      <input
+        key={selection}
+        type="text"
+        spellcheck={false}
+        placeholder="air/0.0.0"
+        defaultValue={selection}
+        onChange={(event) => session.run(session.reveal(event.currentTarget.value.trim()))}
+      />
+    </label>
+  );
+}
 
 export function Inspector({ session }: { session: ExplorerSession }) {
   const { selection, item, itemError } = useStore(session);

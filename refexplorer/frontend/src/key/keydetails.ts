@@ -1,8 +1,6 @@
 /** What is asked of one key beyond its facts: derivation, bytes, trace, code. */
 
-import type { Off } from "../shared/host.ts";
-import { Store } from "../shared/store.ts";
-import type { Asked } from "../shared/waiting.ts";
+import { ViewStore, type Asked } from "../shared/waiting.ts";
 import type {
   BytesPage,
   KeyExplained,
@@ -61,22 +59,13 @@ const NOTHING: KeyState = {
   innerTrace: null,
 };
 
-export class KeyDetails extends Store<KeyState> {
-  private readonly wire: ExplorerWire;
-  private readonly off: Off;
-
+export class KeyDetails extends ViewStore<KeyState> {
   constructor(wire: ExplorerWire) {
-    super(NOTHING);
-    this.wire = wire;
-    this.off = wire.on("progress", (message) => this.progress(message));
+    super(wire, NOTHING);
+    this.closing({ close: wire.on("progress", (message) => this.progress(message)) });
   }
 
-  close(): void {
-    this.off();
-  }
-
-  /** The set is another one. */
-  forget(): void {
+  override forget(): void {
     this.look("");
   }
 

@@ -56,7 +56,7 @@ function Inside({ shard, details }: { shard: ShardInside; details: KeyDetails })
       </p>
       {Number(shard.beyond) > 0 && (
         <Failure
-          sentence={`${counted(shard.beyond, "inner chunk")} reach past the end of the shard, which has ${shard.size === null ? "an unknown number of" : count(shard.size)} bytes: the index is wrong, or the reference too short.`}
+          sentence={`${counted(shard.beyond, "inner chunk")} ${Number(shard.beyond) === 1 ? "reaches" : "reach"} past the end of the shard, which has ${shard.size === null ? "an unknown number of" : count(shard.size)} bytes: the index is wrong, or the reference too short.`}
         />
       )}
       {shard.listed ? (

@@ -4,6 +4,7 @@ import type { PlotOptions } from "@observablehq/plot";
 import * as Plot from "@observablehq/plot";
 import { useMemo, useState } from "preact/hooks";
 
+import { stepped } from "../shared/arrows.ts";
 import { escaped } from "../shared/escaping.ts";
 import { bytes, count } from "../shared/format.ts";
 import type { Kind } from "../shared/wire.ts";
@@ -75,8 +76,9 @@ export function ChunkBoard({ picture, by, changes, selected, only, select, zoomT
   };
   const since = changes ? `; since the other set: ${changesSummary(changes)}` : "";
   const onKeyDown = (event: KeyboardEvent) => {
+    const next = stepped(shown ?? chosen, event.key, [{ size: picture.rows }, { size: picture.columns }]);
     if (event.key === "Enter" || event.key === " ") pick(shown);
-    else if (MOVES[event.key]) setCursor(moved(shown ?? chosen, event.key, picture));
+    else if (next) setCursor(next as Place);
     else return;
     event.preventDefault();
   };
@@ -99,20 +101,6 @@ function hint(picture: GridPicture, chosen: Place | null): string {
   if (chosen) return `Selected: ${said(picture, chosen)}`;
   const single = keyOf(picture, [0, 0]) !== null;
   return `Point at a cell, or move with the arrow keys; click or press Enter to ${single ? "select its chunk" : "zoom in"}.`;
-}
-
-const MOVES: Record<string, Place> = {
-  ArrowLeft: [0, -1],
-  ArrowRight: [0, 1],
-  ArrowUp: [-1, 0],
-  ArrowDown: [1, 0],
-};
-
-function moved(from: Place | null, key: string, { rows, columns }: GridPicture): Place {
-  if (from === null) return [0, 0];
-  const [down, right] = MOVES[key]!;
-  const clamp = (at: number, size: number) => Math.min(size - 1, Math.max(0, at));
-  return [clamp(from[0] + down, rows), clamp(from[1] + right, columns)];
 }
 
 /** The drawn dimension of rows (0) or columns (1), its window and step; of none, a single cell. */

@@ -7,18 +7,30 @@ import { Blank, Button } from "../shared/parts.tsx";
 import { Waited } from "../shared/asking.tsx";
 import { useStore } from "../shared/store.ts";
 import { fitting } from "./changecells.ts";
-import { ChangeLegend } from "../compare/changelegend.tsx";
+import { ChangeLegend, Legend } from "./legend.tsx";
 import { LOOKS, placeOf, TELLING, type By } from "./cells.ts";
 import { ChunkBoard } from "./chunkboard.tsx";
-import { Legend } from "./legend.tsx";
 import { Choice, Zoom, zoomed } from "./mapparts.tsx";
 import { isNarrowed, type GridPicture, type Span } from "./maps.ts";
+import { gridText, showGrid } from "./place.ts";
 import { WHOLE } from "../explorer/state.ts";
 import { Data } from "../preview/data.tsx";
 import type { ExplorerSession } from "../explorer/session.ts";
+import type { ExplorerView } from "../explorer/view.ts";
+
+export const VIEW: ExplorerView = {
+  name: "chunks",
+  Shown: Chunks,
+  address: {
+    map: {
+      text: ({ maps }) => gridText(maps.state.grid),
+      show: showGrid,
+    },
+  },
+};
 
 /** The picture of the array in the colours of its chunks, where it is drawn; else the grid of chunks. */
-export function Chunks({ session }: { session: ExplorerSession }) {
+function Chunks({ session }: { session: ExplorerSession }) {
   const { asGrid: chosen, by } = useStore(session);
   useStore(session.preview);
   const n = session.chunksInPicture();

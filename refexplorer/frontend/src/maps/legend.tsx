@@ -2,13 +2,15 @@
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-import { bytes, fileName, KIND_NAMES } from "../shared/format.ts";
+import { bytes, count, fileName, KIND_NAMES } from "../shared/format.ts";
 import type { Kind } from "../shared/wire.ts";
-import { FAILED, targetName, type By } from "./cells.ts";
+import { type By, FAILED, targetName } from "./cells.ts";
 import { domainOf, ramp } from "./chunkboard.tsx";
 import { Entries, type LegendEntry } from "./mapparts.tsx";
 import type { GridPicture, Span } from "./maps.ts";
 import { kindInk, series } from "../shared/palette.ts";
+import { changeInk, changesShown } from "./changecells.ts";
+import type { ChangePicture } from "../compare/comparing.ts";
 
 export function absence(grid: GridPicture): LegendEntry[] {
   const failed = Number(grid.counts[grid.states.indexOf(FAILED)]) > 0;
@@ -63,4 +65,16 @@ function Ramp({ domain, label }: { domain: Span | null; label: string }) {
   }, [domain?.join(), label]);
   const words = domain ? `Colours from ${bytes(domain[0])} to ${bytes(domain[1])}` : "Not known for any chunk";
   return <div class="legend" ref={box} role="img" aria-label={words} />;
+}
+
+export function ChangeLegend({ changes }: { changes: ChangePicture }) {
+  const entries: LegendEntry[] = changesShown(changes).map(({ name, mark, words, chunks }) => ({
+    name: `${mark} ${words}: ${count(chunks)}`,
+    mark: changeInk(name),
+  }));
+  const chunks = changes.window.reduce((product, [start, stop]) => product * (Number(stop) - Number(start)), 1);
+  const compared = changes.perChange.reduce((sum, n) => sum + n, 0);
+  const neither =
+    compared < chunks ? [{ name: `in neither set: ${count(chunks - compared)}`, mark: "nothing" as const }] : [];
+  return <Entries label="Legend" entries={[...entries, ...neither]} />;
 }

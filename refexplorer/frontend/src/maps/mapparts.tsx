@@ -78,7 +78,8 @@ export function zoomed([start, stop]: [number, number], by: number, at: number, 
 interface ChoiceProps {
   label: string;
   value: string;
-  options: [string, string][];
+  /** Values with their names, or alone where they are their names. */
+  options: readonly (string | readonly [string, string])[];
   choose(value: string): void;
 }
 
@@ -87,11 +88,14 @@ export function Choice({ label, value, options, choose }: ChoiceProps) {
     <label class="choice">
       <span>{label}</span>
       <select value={value} onChange={(event) => choose(event.currentTarget.value)}>
-        {options.map(([option, name]) => (
-          <option key={option} value={option}>
-            {name}
-          </option>
-        ))}
+        {options.map((each) => {
+          const [option, name] = typeof each === "string" ? [each, each] : each;
+          return (
+            <option key={option} value={option}>
+              {name}
+            </option>
+          );
+        })}
       </select>
     </label>
   );

@@ -1,7 +1,6 @@
 /** What the maps of chunks and of targets know and ask for. */
 
-import { Newest } from "../shared/newest.ts";
-import { Store } from "../shared/store.ts";
+import { Newest, ViewStore, Work } from "../shared/waiting.ts";
 import { RowWindow } from "../shared/rows/window.ts";
 import type {
   Count,
@@ -13,8 +12,6 @@ import type {
   TargetRow,
   TargetsSummary,
 } from "../shared/wire.ts";
-import { Waiting } from "../shared/waiting.ts";
-import { Work } from "../shared/work.ts";
 
 export type Span = [number, number];
 
@@ -91,28 +88,19 @@ const BLANK: MapsState = {
   dates: null,
 };
 
-export class Maps extends Store<MapsState> {
+export class Maps extends ViewStore<MapsState> {
   readonly rows: RowWindow<TargetRow>;
   /** The counting of chunks, and the sorting of ranges. */
-  readonly counting: Waiting;
-  readonly sorting: Waiting;
-  readonly summing: Waiting;
-  readonly checking: Work<"targets.check">;
-  private readonly wire: ExplorerWire;
-  private readonly grids: Newest<GridWish>;
-  private readonly strips: Newest<StripWish>;
-  private readonly paints: Newest<GridWish>;
+  readonly counting = this.waiting();
+  readonly sorting = this.waiting();
+  readonly summing = this.waiting();
+  readonly checking = this.closing(new Work(this.wire, "targets.check"));
+  private readonly grids = new Newest<GridWish>((wish) => this.drawGrid(wish));
+  private readonly strips = new Newest<StripWish>((wish) => this.drawStrip(wish));
+  private readonly paints = new Newest<GridWish>((wish) => this.drawPainted(wish));
 
   constructor(wire: ExplorerWire) {
-    super(BLANK);
-    this.wire = wire;
-    this.checking = new Work(wire, "targets.check");
-    this.counting = new Waiting(wire);
-    this.sorting = new Waiting(wire);
-    this.summing = new Waiting(wire);
-    this.grids = new Newest((wish) => this.drawGrid(wish));
-    this.paints = new Newest((wish) => this.drawPainted(wish));
-    this.strips = new Newest((wish) => this.drawStrip(wish));
+    super(wire, BLANK);
     this.rows = new RowWindow(
       async (start, n) => {
         const { query } = this.state;
@@ -124,19 +112,11 @@ export class Maps extends Store<MapsState> {
     );
   }
 
-  /** The set is another one. */
-  forget(): void {
+  override forget(): void {
     this.rows.reset(0);
     this.isAsked = false;
     this.checking.forget();
-    this.set(BLANK);
-  }
-
-  close(): void {
-    this.counting.close();
-    this.sorting.close();
-    this.summing.close();
-    this.checking.close();
+    super.forget();
   }
 
   /** Asks all targets for their size; those of `grant` may be asked from now on. */
@@ -147,11 +127,9 @@ export class Maps extends Store<MapsState> {
 
   /** Asks where the targets are, and what is known of them by now. */
   async sumTargets(): Promise<void> {
-    try {
-      this.set({ files: (await this.summing.ask("targets.summary", {})).message, filesError: null });
-    } catch (error) {
-      this.set({ filesError: (error as Error).message });
-    }
+    await this.attempt("filesError", async () => ({
+      files: (await this.summing.ask("targets.summary", {})).message,
+    }));
   }
 
   /** Whether a map was asked for that need not be that of the selected key. */
@@ -181,13 +159,10 @@ export class Maps extends Store<MapsState> {
   }
 
   private async drawPainted(wish: GridWish): Promise<void> {
-    try {
-      const { message, buffers } = await this.counting.ask("grid.show", wish);
-      const painted = message.map && { picture: pictured(message.map, buffers), wish: JSON.stringify(wish) };
-      this.set({ painted, gridError: null });
-    } catch (error) {
-      this.set({ gridError: (error as Error).message });
-    }
+    await this.attempt("gridError", async () => {
+      const picture = await this.gridOf(wish);
+      return { painted: picture && { picture, wish: JSON.stringify(wish) } };
+    });
   }
 
   /** Lists other targets, or the same in another way. */
@@ -231,16 +206,16 @@ export class Maps extends Store<MapsState> {
   }
 
   private async drawGrid(wish: GridWish): Promise<void> {
-    try {
-      const { message, buffers } = await this.counting.ask("grid.show", wish);
-      this.set({ grid: message.map && pictured(message.map, buffers), gridError: null });
-    } catch (error) {
-      this.set({ gridError: (error as Error).message });
-    }
+    await this.attempt("gridError", async () => ({ grid: await this.gridOf(wish) }));
+  }
+
+  private async gridOf(wish: GridWish): Promise<GridPicture | null> {
+    const { message, buffers } = await this.counting.ask("grid.show", wish);
+    return message.map && pictured(message.map, buffers);
   }
 
   private async drawStrip(wish: StripWish): Promise<void> {
-    try {
+    await this.attempt("stripError", async () => {
       const { message, buffers } = await this.sorting.ask("target.show", wish);
       const [edges, covered, sharedBytes, begins, most] = buffers.map((buffer) => new Float64Array(buffer));
       const strip = message.layout && {
@@ -251,10 +226,8 @@ export class Maps extends Store<MapsState> {
         begins: begins!,
         most: most!,
       };
-      this.set({ strip, stripError: null });
-    } catch (error) {
-      this.set({ stripError: (error as Error).message });
-    }
+      return { strip };
+    });
   }
 }
 

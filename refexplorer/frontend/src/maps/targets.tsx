@@ -12,13 +12,26 @@ import { Entries, Zoom, zoomed, type LegendEntry } from "./mapparts.tsx";
 import type { Span, Strip } from "./maps.ts";
 import { series } from "../shared/palette.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
+import type { ExplorerView } from "../explorer/view.ts";
 import { arrayName, summary } from "./intervals.ts";
 import { StripBoard } from "./strip.tsx";
 import { TargetCheck, TargetTable } from "./targettable.tsx";
 import { TargetTools } from "./targettools.tsx";
+import { filesQuery, filesText } from "./place.ts";
 import { Timeline } from "./timeline.tsx";
 
-export function Targets({ session }: { session: ExplorerSession }) {
+export const VIEW: ExplorerView = {
+  name: "targets",
+  Shown: Targets,
+  address: {
+    files: {
+      text: ({ maps }) => filesText(maps.state.query),
+      show: ({ maps }, text) => maps.narrowTargets(filesQuery(text)),
+    },
+  },
+};
+
+function Targets({ session }: { session: ExplorerSession }) {
   const { item } = useStore(session);
   const { strip, stripError } = useStore(session.maps);
   const { maps } = session;

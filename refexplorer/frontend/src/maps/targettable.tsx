@@ -232,7 +232,7 @@ export const STATES: Record<TargetRow["state"], string> = {
 
 /** What was found, and no more: ranges are compared with a size that is known. */
 function stateOf({ state, size, ranges }: TargetRow): string {
-  return state === "good" && size !== null && Number(ranges) > 0 ? "✓ ranges inside" : STATES[state];
+  return state === "good" && size !== null && Number(ranges) > 0 ? "✓ ranges inside file" : STATES[state];
 }
 
 interface CellsProps {

@@ -7,10 +7,9 @@ import type { ViewProps } from "../shared/mount.tsx";
 import { Button, Sentence } from "../shared/parts.tsx";
 import { ThemeButton } from "./themebutton.tsx";
 import { followAddress } from "./address.ts";
-import { useLost } from "./connection.ts";
-import { useShared } from "./shared.ts";
+import { Lesson } from "./lesson.tsx";
+import { ask, useLost, useShared } from "./wire.ts";
 import { Opening, Start } from "./start.tsx";
-import { ask } from "./wire.ts";
 
 export function Page({ host }: ViewProps) {
   const view = useShared(host, "view");
@@ -40,6 +39,7 @@ export function Page({ host }: ViewProps) {
           <Sentence text={notice} />
         </p>
       )}
+      <Lesson host={host} hidden={view !== "explorer"} />
       {view === "start" && <Start host={host} />}
     </div>
   );

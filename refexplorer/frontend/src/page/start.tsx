@@ -6,15 +6,14 @@ import { bytes } from "../shared/format.ts";
 import type { Host } from "../shared/host.ts";
 import { Button, Sentence } from "../shared/parts.tsx";
 import { Drop } from "./drop.tsx";
-import { useShared, type OfferedSet } from "./shared.ts";
-import { ask } from "./wire.ts";
+import { ask, type OfferedSet, useShared } from "./wire.ts";
 
 export function Start({ host }: { host: Host }) {
   const title = useShared(host, "title");
   const problem = useShared(host, "problem");
   const opening = useShared(host, "opening");
   const open = (source: string) => ask(host, "open", { source });
-  const typed = useShared(host, "typed");
+  const [typed, sets] = [useShared(host, "typed"), useShared(host, "sets")];
   const busy = opening !== "";
   return (
     <main class="start">
@@ -31,7 +30,8 @@ export function Start({ host }: { host: Host }) {
         </p>
       )}
       <Opening host={host} />
-      <Offered sets={useShared(host, "sets")} open={open} busy={busy} />
+      <Offered title="Sets offered on this page" sets={sets.filter((set) => !isLesson(set))} open={open} busy={busy} />
+      <Offered title="Lessons: find out what is wrong" sets={sets.filter(isLesson)} open={open} busy={busy} />
       {title !== "" && (
         <Button text={`Back to ${title}`} class="button back" onClick={() => ask(host, "turn", { view: "explorer" })} />
       )}
@@ -90,7 +90,9 @@ function Typed({ open, busy, typed }: ChoiceProps & { typed: string }) {
   );
 }
 
-function Offered({ sets, open, busy }: ChoiceProps & { sets: OfferedSet[] }) {
+const isLesson = ({ source }: OfferedSet) => source.startsWith("lessons/");
+
+function Offered({ title, sets, open, busy }: ChoiceProps & { title: string; sets: OfferedSet[] }) {
   // A link can be copied and opened beside this page; a plain click stays on it.
   const choose = (event: MouseEvent, source: string) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
@@ -98,8 +100,8 @@ function Offered({ sets, open, busy }: ChoiceProps & { sets: OfferedSet[] }) {
     if (!busy) open(source);
   };
   return (
-    <section aria-labelledby="examples">
-      <h2 id="examples">Sets offered on this page</h2>
+    <section aria-label={title}>
+      <h2>{title}</h2>
       <ul class="sets">
         {sets.map((set) => (
           <li key={set.source}>

@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 
+import { keep, kept } from "../shared/kept.ts";
 import { Button } from "../shared/parts.tsx";
 import { watchTheme, type Theme } from "../shared/theme.ts";
 
@@ -10,13 +11,13 @@ const KEPT = "refexplorer-theme";
 export function ThemeButton() {
   const [theme, setTheme] = useState<Theme>("light");
   useEffect(() => {
-    const chosen = kept();
-    if (chosen !== null) document.documentElement.dataset["theme"] = chosen;
+    const chosen = kept(KEPT);
+    if (typeof chosen === "string") document.documentElement.dataset["theme"] = chosen;
     return watchTheme((appearance) => setTheme(appearance.theme));
   }, []);
   const other = theme === "light" ? "dark" : "light";
   const flip = () => {
-    keep(other);
+    keep(KEPT, other);
     document.documentElement.dataset["theme"] = other;
   };
   return (
@@ -24,21 +25,4 @@ export function ThemeButton() {
       {theme === "light" ? "◐" : "◑"} <span>{theme === "light" ? "Dark" : "Light"}</span>
     </Button>
   );
-}
-
-// A page from disk in a frame may not keep anything.
-function kept(): string | null {
-  try {
-    return localStorage.getItem(KEPT);
-  } catch {
-    return null;
-  }
-}
-
-function keep(theme: Theme): void {
-  try {
-    localStorage.setItem(KEPT, theme);
-  } catch {
-    // It lasts as long as the page.
-  }
 }

@@ -1,7 +1,10 @@
 /** What the page asks Python and hears from it: nothing is answered, `PageTraits` show what comes of it. */
 
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+
 import type { Host, Off } from "../shared/host.ts";
 import type { Fields, PageEvents, PageOperations } from "../shared/wire.ts";
+import type { Place } from "../shared/place.ts";
 
 export function ask<K extends keyof PageOperations>(
   host: Host,
@@ -15,4 +18,51 @@ export function hear<K extends keyof PageEvents>(host: Host, name: K, callback: 
   return host.onMessage((message) => {
     if (message["ev"] === name) callback(message as unknown as PageEvents[K]);
   });
+}
+
+interface BokehDocument {
+  on_event(name: string, callback: () => void): void;
+}
+
+export function useLost(): boolean {
+  const [lost, setLost] = useState(false);
+  useEffect(() => {
+    const { Bokeh } = globalThis as { Bokeh?: { documents: BokehDocument[] } };
+    for (const document of Bokeh?.documents ?? []) document.on_event("connection_lost", () => setLost(true));
+  }, []);
+  return lost;
+}
+
+export interface OfferedSet {
+  title: string;
+  source: string;
+}
+
+/** What Python and the page share; `Frame` in refexplorer/hosts/page/page.py says what each is. */
+interface PageTraits {
+  view: string;
+  screens: { name: string; label: string }[];
+  place: Place;
+  title: string;
+  sets: OfferedSet[];
+  opening: string;
+  /** Bytes that were read, and all; empty while nothing is known of them. */
+  opened: number[];
+  problem: string;
+  notice: string;
+  /** Empty unless the set is of a lesson; `next` is the source of the one after it. */
+  lesson: { title?: string; steps?: [title: string, paragraphs: string[]][]; next?: string };
+  largest: number;
+  /** What the field for a path or URL begins with. */
+  typed: string;
+}
+
+/** A value that Python and the page share. */
+export function useShared<K extends keyof PageTraits>(host: Host, name: K): PageTraits[K] {
+  const [value, setValue] = useState(() => host.get(name) as PageTraits[K]);
+  useLayoutEffect(() => {
+    setValue(host.get(name) as PageTraits[K]);
+    return host.onChange(name, (next) => setValue(next as PageTraits[K]));
+  }, [host, name]);
+  return value;
 }

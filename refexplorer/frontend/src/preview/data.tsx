@@ -11,10 +11,13 @@ import { Failure, Question, Working } from "../shared/asking.tsx";
 import { Choice } from "../maps/mapparts.tsx";
 import type { Job } from "./preview.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
+import type { ExplorerView } from "../explorer/view.ts";
 import { Menu, type KeptMenu } from "../shared/menu.tsx";
 import { Scrubber } from "./scrubber.tsx";
 import { DateField } from "./time/datefield.tsx";
 import { Values } from "./values.tsx";
+
+export const VIEW: ExplorerView = { name: "data", Shown: Data };
 
 export function Data({ session }: { session: ExplorerSession }) {
   const { item, isComing, hello, partsAsked } = useStore(session);
@@ -165,7 +168,7 @@ function Part({ session, plan, wanted, want, isRead }: PartProps & { isRead: boo
 const AHEAD = 8;
 
 /** A scrubber for each dimension of which one place is read. */
-function Places({ session, plan, wanted, want }: PartProps) {
+export function Places({ session, plan, wanted, want }: PartProps) {
   const { job, bound } = useStore(session.preview);
   const strips = useStore(session.strips);
   useEffect(() => session.strips.look(plan.array), [plan.array]);

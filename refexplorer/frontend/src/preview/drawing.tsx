@@ -8,13 +8,14 @@ import { count, exact, grouped, value } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { Flag, ReadingModel, ValuePlace } from "../shared/wire.ts";
 import { placing, type ScaleName } from "./bars.ts";
-import { TouchedLegend, touchedColours, useTouched } from "../cost/shading.tsx";
 import { Legend } from "../maps/legend.tsx";
 import { paintedBy, wishOf } from "../maps/painting.ts";
 import { inksOf } from "../shared/palette.ts";
 import { longitudeOf } from "./coast.ts";
 import { blended, FLAG_COLOURS, flagPlacing, flagTable, INFINITE, signsOf, tableOf, type Scheme } from "./colours.ts";
 import { cellsOf, heatmap, line, painted, type Figure, type Look, type Marked } from "./plot.ts";
+import { ARROWS, stepped } from "../shared/arrows.ts";
+import { Earth } from "../geo/earth.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 import { cellWords, chunkOf, endsOf, indexOf, lostAt, placeOf, placesOf, type Axis } from "./slices.ts";
 import { useRoom, useWidth } from "../shared/width.ts";
@@ -121,7 +122,7 @@ export function Drawing({
   const room = useRoom(box, ".centre .pane");
   const by = session.recolouring;
   // The table of files, or of accesses, stands below the picture.
-  const left = by === "access" || session.state.look === "targets" ? room / 2 : room;
+  const left = by !== null && session.state.look !== "chunks" ? room / 2 : room;
   const tallest = room === 0 ? TALLEST : Math.max(SHORTEST, left - AROUND);
   const [cursor, setCursor] = useState<number[] | null>(null);
   const [picked, setPicked] = useState<number[] | null>(null);
@@ -142,23 +143,25 @@ export function Drawing({
   const dots = profiles.flatMap(({ at: [row, column], colour, kept: own }) =>
     own === null || row === null || column === null ? [] : [{ row, column, colour }],
   );
-  const { land } = useStore(session.earth);
+  const { land } = useStore(session.of(Earth));
   const longitude = pair && longitudeOf(reading, pair);
   useEffect(() => {
-    if (longitude !== null) void session.earth.drawLand("110m");
+    if (longitude !== null) void session.of(Earth).drawLand("110m");
   }, [longitude]);
   const wish = pair && by ? wishOf(reading, pair, steps) : null;
   const wished = JSON.stringify(wish);
   useEffect(() => {
     if (wish) session.maps.paint(wish);
   }, [wished, chunks === null]);
-  const touched = useTouched(session, by === "access" ? wish : null);
-  const grid = wish && chunks?.wish === wished && (by !== "access" || touched) ? chunks.picture : null;
+  const painter = session.painter;
+  const paints = session.views.map(({ name, usePaint }) => usePaint?.(session, name === painter ? wish : null));
+  const paint = paints.find(Boolean) ?? null;
+  const grid = wish && chunks?.wish === wished && (painter === null || paint) ? chunks.picture : null;
   const painting = useMemo(() => {
     if (!grid || !by || !box.current) return null;
-    const own = touched && touchedColours(grid, touched);
+    const own = paint?.colours(grid) ?? null;
     return paintedBy(grid, by, reading, pair!, inksOf(box.current), own);
-  }, [grid, by, width, touched]);
+  }, [grid, by, width, paint]);
   const look: Look = {
     ...sizeOf(width, axes, tallest),
     coast: land && longitude ? { land, longitude } : null,
@@ -354,9 +357,9 @@ export function Drawing({
     setKept((before) => keptWith(before, indexOf(reading, places(cell))));
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const pan = event.shiftKey ? PANS[event.key] : undefined;
+    const pan = event.shiftKey ? ARROWS[event.key] : undefined;
     const next = stepped(cursor, event.key, axes);
-    if (window && pan) setView(moved(window, pan));
+    if (window && pan) setView(moved(window, [pan[0] / 4, pan[1] / 4]));
     else if (event.key === "+" || event.key === "=") zoom(ZOOM);
     else if (event.key === "-") zoom(1 / ZOOM);
     else if (event.key === "0" && pair) whole();
@@ -422,11 +425,7 @@ export function Drawing({
       {pair && (
         <div class="colourbar">
           {grid && by ? (
-            touched ? (
-              <TouchedLegend session={session} touched={touched} grid={grid} />
-            ) : (
-              <Legend grid={grid} by={by} />
-            )
+            (paint?.legend(grid) ?? <Legend grid={grid} by={by} />)
           ) : channels ? (
             <span class="quiet">
               {channels.length === 4 ? "Red, green, blue and opacity" : "Red, green and blue"} from {value(domain[0])}{" "}
@@ -476,14 +475,6 @@ function placed({ kind, url, offset, length }: ValuePlace): string {
   if (url === null) return " · in the set";
   return ` · ${url}${offset === null ? "" : `, bytes ${count(offset)} to ${count(Number(offset) + Number(length))}`}`;
 }
-
-/** By how much of its sides Shift and an arrow key move a window. */
-const PANS: Record<string, [number, number]> = {
-  ArrowLeft: [0, -0.25],
-  ArrowRight: [0, 0.25],
-  ArrowUp: [-0.25, 0],
-  ArrowDown: [0.25, 0],
-};
 
 /** The chunks to point out: the selected one, and those that failed in this slice. */
 function marksOf(
@@ -541,22 +532,6 @@ export function Infinite({ signs }: { signs: (keyof typeof INFINITE)[] }) {
 
 export function labelOf({ name, units, times }: ReadingModel): string {
   return units && !times ? `${name} (${units})` : name;
-}
-
-/** The cursor after a key: left and right along the last axis, up and down along the one before. */
-function stepped(cursor: number[] | null, key: string, axes: Axis[]): number[] | null {
-  const last = axes.length - 1;
-  const moves: Record<string, [number, number]> = {
-    ArrowLeft: [last, -1],
-    ArrowRight: [last, 1],
-    ArrowUp: [0, -1],
-    ArrowDown: [0, 1],
-  };
-  const move = moves[key];
-  if (!move) return null;
-  if (cursor === null) return axes.map(() => 0);
-  const [axis, by] = move;
-  return cursor.map((at, i) => (i === axis ? Math.min(axes[i]!.size - 1, Math.max(0, at + by)) : at));
 }
 
 interface Said {

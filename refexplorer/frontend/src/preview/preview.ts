@@ -2,7 +2,7 @@
 
 import type { Off } from "../shared/host.ts";
 import { keep, kept } from "../explorer/layout.ts";
-import { Newest } from "../shared/newest.ts";
+import { Newest } from "../shared/waiting.ts";
 import { Store } from "../shared/store.ts";
 import { frameOf, Frames, type Integers } from "./time/frames.ts";
 import type { Plan, JobProgress, ReadingModel, ExplorerWire, ValueTraced, ValuePlace } from "../shared/wire.ts";

@@ -8,7 +8,10 @@ import { count, counted } from "../shared/format.ts";
 import { SeriesLine, seriesWords, type Series } from "./series.tsx";
 import { Button, Sentence } from "../shared/parts.tsx";
 import { ChunkStrip } from "../shared/strip.tsx";
-import type { AxisMark } from "../shared/wire.ts";
+import { useStore } from "../shared/store.ts";
+import type { ExplorerSession } from "../explorer/session.ts";
+import type { AxisMark, ReadingModel } from "../shared/wire.ts";
+import { placeOf, stripOf, type Axis } from "./slices.ts";
 
 interface Props {
   name: string;
@@ -99,6 +102,14 @@ export function Scrubber(props: Props) {
   );
 }
 
+/** The marks of a dimension, at the places that they have in what was read; none of those outside. */
+function marksOn({ dimension, first, step, size }: Axis, marks: AxisMark[]): AxisMark[] {
+  return marks
+    .filter((mark) => mark.axis === dimension)
+    .map((mark) => ({ ...mark, places: mark.places.map((place) => (place - first) / step) }))
+    .map((mark) => ({ ...mark, places: mark.places.filter((place) => place > -0.5 && place < size - 0.5) }));
+}
+
 /** A triangle at each place where something is odd in the coordinate. */
 function AxisMarks({ marks, size }: { marks: AxisMark[]; size: number }) {
   const total = marks.reduce((sum, { places }) => sum + places.length, 0);
@@ -118,5 +129,49 @@ function AxisMarks({ marks, size }: { marks: AxisMark[]; size: number }) {
         )),
       )}
     </div>
+  );
+}
+
+interface StepsProps {
+  session: ExplorerSession;
+  reading: ReadingModel;
+  /** The dimensions that are not drawn. */
+  axes: Axis[];
+  /** Of each dimension of the reading. */
+  series?: (Series | null)[];
+}
+
+/** A scrubber for each dimension along which more was read than is drawn. */
+export function Steps({ session, reading, axes, series = [] }: StepsProps) {
+  const { steps: asked } = useStore(session);
+  const { wanted, plan } = useStore(session.preview);
+  const strips = useStore(session.strips);
+  const { array, shape } = reading;
+  useEffect(() => session.strips.look(array), [array]);
+  const steps = shape.map((size, dimension) => (asked[dimension]! < size ? asked[dimension]! : 0));
+  const own = strips.array === array ? strips : null;
+  // Until the picture of one place is here, the scrubber of that place stands alone.
+  const free = axes.filter(({ dimension }) => !/^\d+$/.test(wanted?.[dimension] ?? ""));
+  return (
+    <>
+      {free.map((axis) => {
+        const { dimension, name, size } = axis;
+        const whole = plan?.array === array ? Number(plan.sizes[dimension]) : undefined;
+        return (
+          <Scrubber
+            key={dimension}
+            name={name}
+            size={size}
+            at={steps[dimension]!}
+            place={placeOf(axis, steps[dimension]!)}
+            move={(to) => session.set({ steps: steps.with(dimension, to) })}
+            isShown
+            strip={own ? stripOf(own.strips[dimension], reading, axis, whole) : undefined}
+            marks={own ? marksOn(axis, own.marks) : []}
+            series={series[dimension] ?? null}
+          />
+        );
+      })}
+    </>
   );
 }

@@ -1,27 +1,26 @@
 /** What came of a reading: the controls of its picture, the picture or a table, a summary. */
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 
 import { Button } from "../shared/parts.tsx";
 import { count, counted, grouped } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
-import type { AxisMark, ReadingModel } from "../shared/wire.ts";
+import type { ReadingModel } from "../shared/wire.ts";
 import { Drawing, labelOf } from "./drawing.tsx";
 import { Choice } from "../maps/mapparts.tsx";
 import { ColourBar, Limits } from "./colourbar.tsx";
 import { SCHEMES, type Scheme } from "./colours.ts";
 import { PLAIN, type Picture } from "../explorer/state.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
-import { indexOf, layout, placeOf, range, slice, stripOf, textsOf, type Axis, type Layout } from "./slices.ts";
+import { indexOf, layout, range, slice, textsOf, type Axis, type Layout } from "./slices.ts";
 import type { Integers } from "./time/frames.ts";
-import type { Kept } from "./lines/kept.ts";
-import { Lines } from "./lines/lines.tsx";
-import { rowsOf } from "./lines/rows.ts";
+import { type Kept, rowsOf } from "./lines/kept.ts";
+import { Lines } from "./lines/profiles.tsx";
 import { Statistics } from "./statistics.tsx";
 import { NumberTable, TextTable } from "./tabular.tsx";
 import { Menu, type KeptMenu } from "../shared/menu.tsx";
-import { Scrubber } from "./scrubber.tsx";
+import { Steps } from "./scrubber.tsx";
 import { seriesAlong } from "./series.tsx";
 import { WhyValue } from "./why.tsx";
 
@@ -43,10 +42,7 @@ interface Props {
 export function Values({ session, reading, values, integers, part: menu, menu: keptMenu, places }: Props) {
   const [kept, setKept] = useState<Kept[]>([]);
   const { steps: asked, picture, selection, pin } = useStore(session);
-  const { wanted: asking } = useStore(session.preview);
   const { array } = reading;
-  const strips = useStore(session.strips);
-  useEffect(() => session.strips.look(array), [array]);
   // That of an address names the key, which may be a chunk of the array.
   const isOwn = picture.array === array || (picture.array !== null && picture.array === selection);
   const { axes: wanted, mode, limits, scale, scheme: named } = isOwn ? picture : PLAIN;
@@ -115,12 +111,6 @@ export function Values({ session, reading, values, integers, part: menu, menu: k
       </div>
     );
   }
-  // Until the picture of one place is here, the scrubber of that place stands alone.
-  const isFree = ({ dimension }: Axis) => !/^\d+$/.test(asking?.[dimension] ?? "");
-  const { plan: planned } = session.preview.state;
-  const sizeOf = ({ dimension }: Axis) => (planned?.array === array ? Number(planned.sizes[dimension]) : undefined);
-  const move = (axis: Axis, to: number) =>
-    session.set({ steps: steps.map((old, dimension) => (dimension === axis.dimension ? to : old)) });
   const isBytes = isColoured && reading.dtype === "uint8" && limits.join("") === "";
   const domain = isBytes ? ([0, 255] as [number, number]) : domainOf(reading, found, limits);
   const single = reading.state === "fill" || values.length === 1 || domain === null;
@@ -156,25 +146,7 @@ export function Values({ session, reading, values, integers, part: menu, menu: k
   );
   const below = (
     <>
-      {!single &&
-        stepped
-          .filter(isFree)
-          .map((axis) => (
-            <Scrubber
-              key={axis.dimension}
-              name={axis.name}
-              size={axis.size}
-              at={steps[axis.dimension]!}
-              place={placeOf(axis, steps[axis.dimension]!)}
-              move={(to) => move(axis, to)}
-              isShown
-              strip={
-                strips.array === array ? stripOf(strips.strips[axis.dimension], reading, axis, sizeOf(axis)) : undefined
-              }
-              marks={strips.array === array ? marksOn(axis, strips.marks) : []}
-              series={series[axis.dimension] ?? null}
-            />
-          ))}
+      {!single && <Steps session={session} reading={reading} axes={stepped} series={series} />}
       {places}
     </>
   );
@@ -240,14 +212,6 @@ export function Values({ session, reading, values, integers, part: menu, menu: k
       {!isRecoloured && <Caption reading={reading} session={session} />}
     </div>
   );
-}
-
-/** The marks of a dimension, at the places that they have in what was read; none of those outside. */
-function marksOn({ dimension, first, step, size }: Axis, marks: AxisMark[]): AxisMark[] {
-  return marks
-    .filter((mark) => mark.axis === dimension)
-    .map((mark) => ({ ...mark, places: mark.places.map((place) => (place - first) / step) }))
-    .map((mark) => ({ ...mark, places: mark.places.filter((place) => place > -0.5 && place < size - 0.5) }));
 }
 
 /** The dimensions of a picture in colours: the last two that are not its colours. */

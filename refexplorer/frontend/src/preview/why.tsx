@@ -41,7 +41,7 @@ export function WhyValue({ session, array, index, atOnce = false }: Props) {
         </>
       )}
       <div role="status">
-        {answer && "asking" in answer && <p class="quiet">Following the value …</p>}
+        {answer && "asking" in answer && <p class="quiet">Tracing the value …</p>}
         {answer && "error" in answer && <p class="bad">{answer.error}</p>}
         {answer && "sentence" in answer && <Chain traced={answer} />}
       </div>

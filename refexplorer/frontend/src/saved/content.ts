@@ -30,6 +30,8 @@ export interface SavedContent {
   answers: Record<string, SavedAnswer>;
   /** Of each request, the fields that it need not have. */
   defaults: Record<string, Record<string, unknown>>;
+  /** What is said where an answer is not here, by the name of the request. */
+  unsaved: Record<string, string>;
 }
 
 /** The rows of the template editor. */

@@ -11,16 +11,8 @@ export interface EditorContent extends SavedContent {
   rows: Record<string, SavedRows>;
 }
 
-const PYTHON = "which needs Python. This is a saved page: open the text in refexplorer's template editor.";
-const ABSENT: Record<string, string> = {
-  edit: `This saved page cannot evaluate edits, ${PYTHON}`,
-  try: `With other values the text is read again, ${PYTHON}`,
-  explain: `This key was not explained when the page was saved; it is traced, ${PYTHON}`,
-  explore: `The explorer is opened, ${PYTHON}`,
-  shorten: `A shorter text is searched for, ${PYTHON}`,
-  format: `The text is reformatted, ${PYTHON}`,
-};
-const OTHERS = `This was not recorded when the page was saved, ${PYTHON}`;
+const PYTHON = "Open the text in refexplorer's template editor, which needs Python.";
+const OTHERS = "This was not saved with the page";
 
 export class EditorReplay {
   private readonly content: EditorContent;
@@ -31,13 +23,13 @@ export class EditorReplay {
 
   /** The answer to a request; an error is one, too. */
   answer(asked: Message): Message {
-    const { answers, defaults } = this.content;
+    const { answers, defaults, unsaved } = this.content;
     const op = asked["op"] as string;
     if (op === "rows") return this.rows(asked);
     if (op === "hello") return { ...answers['{"op":"hello"}'], examples: [] };
     if (op === "seek" && asked["gen"] === undefined) return this.seek(asked["text"] as string);
     if (op === "edit" && asked["document"] === this.content.document) return answers['{"op":"hello"}']!;
-    return answers[nameOf(asked, defaults[op])] ?? { error: ABSENT[op] ?? OTHERS };
+    return answers[nameOf(asked, defaults[op])] ?? { error: `${unsaved[op] ?? OTHERS}. ${PYTHON}` };
   }
 
   private rows({ start, n, reader = "" }: Message): Message {
@@ -50,9 +42,7 @@ export class EditorReplay {
     const { rows } = this.content.rows[""]!;
     const found = rows.findIndex(({ key }) => key === text);
     const index = found < 0 && /^\d+$/.test(text) ? Number(text) : found;
-    return 0 <= index && index < rows.length
-      ? { index }
-      : { error: `\`${text}\` is not among the keys that are here.` };
+    return 0 <= index && index < rows.length ? { index } : { error: `\`${text}\` is not among the keys of this page.` };
   }
 }
 

@@ -103,7 +103,7 @@ export class ExerciseReplay {
   /** What there is to say of the text, at its places in the spacing that it has here. */
   private notes(): Remarks {
     const { notes } = this.stage;
-    if (!this.isJudged) return { ...notes, good: false, notes: [], note_count: 0, sentence: "Not read here." };
+    if (!this.isJudged) return { ...notes, good: false, notes: [], note_count: 0, sentence: "Not in this saved page." };
     const { document } = this.judged;
     if (document === this.text) return notes;
     const [before, now] = [kept(document).places, kept(this.text).places];

@@ -9,13 +9,13 @@ export function obstacle(left: ReadingModel, right: ReadingModel): string | null
     ["left", left],
     ["right", right],
   ] as const) {
-    if (reading.state === "fill") return `No difference: the ${side} part has no reference, so nothing was read.`;
+    if (reading.state === "fill") return `No difference: the ${side} part has no reference.`;
     if (reading.state !== "fetched" || reading.texts != null) return `No difference: the ${side} part has no numbers.`;
     if (reading.times || (reading.flags?.length ?? 0) > 0)
-      return `No difference: the ${side} part is ${reading.times ? "times" : "flags"}.`;
+      return `No difference: the ${side} part has ${reading.times ? "times" : "flags"}, not numbers.`;
   }
   if (left.units !== right.units)
-    return `No difference: the units are not the same (${left.units ?? "none"} and ${right.units ?? "none"}).`;
+    return `No difference: the units differ (${left.units ?? "none"} and ${right.units ?? "none"}).`;
   return grids(drawn(left), drawn(right));
 }
 
@@ -46,7 +46,7 @@ function drawn({ dimensions, shape, coordinates }: ReadingModel): Side[] {
 
 function grids(left: Side[], right: Side[]): string | null {
   if (left.length !== right.length)
-    return `No difference: the left part has ${left.length} dimensions of more than one value, the right one ${right.length}.`;
+    return `No difference: the left part has ${left.length} dimensions longer than 1, the right part ${right.length}.`;
   for (const [i, one] of left.entries()) {
     const other = right[i]!;
     if (one.size !== other.size) {
@@ -61,7 +61,7 @@ function grids(left: Side[], right: Side[]): string | null {
     const isAway = (value: number, at: number) => !(Math.abs(value - theirs[at]!) <= near);
     if (!ours.some((value, at) => isAway(value, at) && !(Number.isNaN(value) && Number.isNaN(theirs[at]!)))) continue;
     const at = ours.findIndex(isAway);
-    return `No difference: the grids are not the same, ${one.name} is ${short(ours[at]!)} on the left where ${other.name} is ${short(theirs[at]!)} on the right.`;
+    return `No difference: the grids differ: ${one.name} is ${short(ours[at]!)} on the left, ${other.name} is ${short(theirs[at]!)} on the right.`;
   }
   return null;
 }

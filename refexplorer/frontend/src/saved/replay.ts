@@ -49,30 +49,8 @@ const NO_ITEM: Omit<PathItem, "path" | "name" | "type" | "code"> = {
   chunk: null,
   checked: null,
 };
-const KERNEL = "which needs Python. This is a saved page: open the set with refexplorer.";
-/** What is not here, by what asks for it. */
-const ABSENT: Record<string, string> = {
-  "slice.plan": `This part was not read when the page was saved. It can be read from its file, ${KERNEL}`,
-  "chunk.read": `These values were not read when the page was saved. They can be read from their files, ${KERNEL}`,
-  "chunk.ahead": `What comes next was not read when the page was saved. It can be read from its file, ${KERNEL}`,
-  "value.place": `Where this value is was not recorded when the page was saved, ${KERNEL}`,
-  "earth.show": `The coordinates of this array were not read when the page was saved. They can be read from their files, ${KERNEL}`,
-  "earth.find": `To find the value at a place, all coordinates are searched, ${KERNEL}`,
-  "earth.land": `Finer coastlines are not in this page, ${KERNEL}`,
-  "slice.save": `A file of values is written by Python, ${KERNEL}`,
-  "value.read": `Single values of these cells were not read when the page was saved, ${KERNEL}`,
-  "value.why": `To tell why a value is what it is, its chunk is read, ${KERNEL}`,
-  "key.bytes": `These bytes were not read when the page was saved. They can be read from the file, ${KERNEL}`,
-  "key.trace": `This chunk was not decoded when the page was saved. It can be read from its file, ${KERNEL}`,
-  "targets.check": `To check the files, each is asked for its size, ${KERNEL}`,
-  "target.show": `The map of this part of the file was not drawn when the page was saved, ${KERNEL}`,
-  "cost.show": `The cost of this access was not recorded, ${KERNEL}`,
-  "grid.show": `This part of the map was not drawn when the page was saved, ${KERNEL}`,
-  "changes.with": `To compare with another set, it is opened, ${KERNEL}`,
-  "tree.state": `These chunks were not listed when the page was saved, ${KERNEL}`,
-  allow: `To read from a file, it is fetched, ${KERNEL}`,
-};
-const OTHERS = "This was not recorded when the page was saved. Open the set with refexplorer.";
+const KERNEL = "Open the set with refexplorer, which needs Python.";
+const OTHERS = "This was not saved with the page. Open the set with refexplorer.";
 
 export class Replay {
   private readonly saved: Saved;
@@ -123,6 +101,12 @@ export class Replay {
     }
   }
 
+  /** What is said where there is no answer to a request. */
+  private unsaved(op: string): string {
+    const text = this.saved.content.unsaved[op];
+    return text === undefined ? OTHERS : `${text}. ${KERNEL}`;
+  }
+
   /** The answer to a request; an error is one, too. */
   answer(asked: Message): Answer {
     try {
@@ -130,7 +114,7 @@ export class Replay {
       const recorded = asked["op"] === "slice.plan" ? null : this.recorded(asked);
       if (recorded !== null) return recorded;
       const found = this.operations[asked["op"] as string]?.(asked) ?? null;
-      if (found === null) return { message: { error: ABSENT[asked["op"] as string] ?? OTHERS }, buffers: [] };
+      if (found === null) return { message: { error: this.unsaved(asked["op"] as string) }, buffers: [] };
       return "buffers" in found && "message" in found ? (found as Answer) : { message: found as Message, buffers: [] };
     } catch (error) {
       return { message: { error: (error as Error).message }, buffers: [] };
@@ -233,7 +217,7 @@ export class Replay {
   /** The details of a path, or why there are none. */
   private itemAt(path: string): PathItem | string {
     const record = this.items.get(path);
-    if (record === undefined) return `${path} is not in this page, ${KERNEL}`;
+    if (record === undefined) return `${path} is not in this saved page. ${KERNEL}`;
     if (record.length === 2) return record[1];
     const { array, ...item } = record[1];
     const whole = { ...NO_ITEM, ...item, array: array === undefined ? null : this.saved.content.arrays[array] };
@@ -282,7 +266,14 @@ export class Replay {
   }
 
   /** The cost of a part of what is here: none. */
+  /** How a part is read; what was not recorded cannot be. */
   private plan(asked: Message): Message | null {
+    const found = this.planned(asked);
+    const plan = found?.["plan"] as Plan | null | undefined;
+    return plan == null || this.partOf(plan.array, [...plan.slices]) ? found : { plan: { ...plan, grant: "" } };
+  }
+
+  private planned(asked: Message): Message | null {
     const [array, slices] = [asked["array"] as string, asked["slices"] as string[] | null];
     const whole = this.wholePlan(array);
     if (slices == null && asked["index"] != null) return this.recorded(asked)?.message ?? null;
@@ -400,7 +391,7 @@ export class Replay {
         ? [null, null]
         : [known.reduce((a, b) => Math.min(a, b)), known.reduce((a, b) => Math.max(a, b))];
     const isBlocks = one.reading.reduced != null || two.reading.reduced != null;
-    const words = `Right minus left${isBlocks ? ", of the means of blocks as they are drawn." : "."}${known.length === 0 ? " No cell has a number on both sides." : ""}`;
+    const words = `Right minus left${isBlocks ? ", from the block means that are drawn." : "."}${known.length === 0 ? " No cell has a number on both sides." : ""}`;
     return {
       message: { ...message, said: words, low, high, has_difference: true },
       buffers: [...buffers, gap.buffer as ArrayBuffer, ...integers],
@@ -409,7 +400,7 @@ export class Replay {
 
   /** One side: what is asked for, else the first of what was read. */
   private side({ array, slices, other }: BesidePart): ReadPart {
-    if (other) throw new Error(ABSENT["changes.with"]);
+    if (other) throw new Error(this.unsaved("compare.with"));
     const first = this.readingsOf(array)[0];
     const wanted = slices ?? (first === undefined ? null : firstOf(first.reading));
     const part = wanted && this.partOf(array, [...wanted]);
@@ -417,8 +408,8 @@ export class Replay {
     const here = this.readingsOf(array).map(({ reading }) => `${array}[${reading.slices.join(", ")}]`);
     throw new Error(
       here.length === 0
-        ? `No values of ${array || "the root array"} were read when the page was saved. They can be read from their files, ${KERNEL}`
-        : `Of this array ${here.join(" and ")} is in this page: other parts can be read from their files, ${KERNEL}`,
+        ? `No values of ${array || "the root array"} were read when the page was saved. ${KERNEL}`
+        : `This page was saved with ${here.join(" and ")} of this array only. ${KERNEL}`,
     );
   }
 }

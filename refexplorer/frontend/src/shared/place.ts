@@ -4,31 +4,11 @@ export interface Place {
   step: number;
 }
 
-/** What an address says of the explorer; `refexplorer/hosts/page/page.py` knows the same names. */
+/** What an address says of the explorer itself; `refexplorer/hosts/page/page.py` knows the same names. */
 export const PLACES = [
-  "view",
-  "key",
-  "slice",
-  "part",
-  "mode",
-  "axes",
-  "colours",
-  "limits",
-  "raw",
-  "find",
-  "kinds",
-  "list",
-  "only",
-  "notes",
-  "by",
-  "map",
-  "earth",
-  "beside",
-  "files",
-  "other",
-  "changes",
-  "gone",
-  "cost",
+  ...["view", "key", "slice", "part", "mode", "axes", "colours", "limits", "raw", "find", "kinds", "list", "only"],
+  ...["notes", "by", "other", "changes", "gone"],
 ] as const;
 
-export type Places = Partial<Record<(typeof PLACES)[number], string>>;
+/** Texts by name; views say others. */
+export type Places = Record<string, string | undefined>;

@@ -2,6 +2,9 @@
 
 import { useLayoutEffect, useReducer } from "preact/hooks";
 
+/** Something that may fail; it may return what is set then. */
+export type Work<S> = (() => Promise<Partial<S>>) | (() => Promise<void>);
+
 export class Store<S extends object> {
   state: S;
   private readonly watchers = new Set<() => void>();
@@ -13,6 +16,24 @@ export class Store<S extends object> {
   set(part: Partial<S>): void {
     this.state = { ...this.state, ...part };
     for (const watcher of this.watchers) watcher();
+  }
+
+  /**
+   * Does something that may fail, and sets what it returns; under `failure` is then why it failed, or null.
+   * A failure sets `otherwise`, too. Nothing is set where nobody wants the answer any more.
+   */
+  async attempt(
+    failure: keyof S,
+    work: Work<S>,
+    { otherwise = {}, isWanted = () => true }: { otherwise?: Partial<S>; isWanted?(): boolean } = {},
+  ): Promise<void> {
+    let part: object;
+    try {
+      part = { [failure]: null, ...(await work()) };
+    } catch (error) {
+      part = { ...otherwise, [failure]: (error as Error).message };
+    }
+    if (isWanted()) this.set(part);
   }
 
   watch(watcher: () => void): () => void {

@@ -28,6 +28,44 @@ export function measured(progress: JobProgress | null): { max?: number; value?: 
   return { max: progress.of, value: progress.done };
 }
 
+/** What a view knows of a set, and what it waits for: it is forgotten with the set, and closed with the explorer. */
+export class ViewStore<S extends object> extends Store<S> {
+  protected readonly wire: ExplorerWire;
+  private readonly start: S;
+  private readonly held: { close(): void }[] = [];
+
+  constructor(wire: ExplorerWire, start: S) {
+    super(start);
+    this.wire = wire;
+    this.start = start;
+  }
+
+  /** Something that takes long. */
+  protected waiting(): Waiting {
+    return this.closing(new Waiting(this.wire));
+  }
+
+  /** Closes something with the view. */
+  protected closing<C extends { close(): void }>(made: C): C {
+    this.held.push(made);
+    return made;
+  }
+
+  /** Lets a place be read from, if one is named. */
+  protected async allowing(grant: string | null): Promise<void> {
+    if (grant !== null) await this.wire.request("allow", { grant });
+  }
+
+  close(): void {
+    for (const each of this.held) each.close();
+  }
+
+  /** The set is another one. */
+  forget(): void {
+    this.set(this.start);
+  }
+}
+
 /** One piece of work at a time; a new one takes the place of what was asked before. */
 export class Waiting extends Store<WaitingState> {
   private readonly wire: ExplorerWire;
@@ -91,5 +129,94 @@ export class Waiting extends Store<WaitingState> {
     if (this.id === null || message.id !== this.id) return;
     this.latest = message;
     if (this.seen) this.set({ progress: this.latest });
+  }
+}
+
+export interface WorkState<A> {
+  /** Of what runs. */
+  id: string | null;
+  progress: JobProgress | null;
+  /** What came last. */
+  found: A | null;
+  error: string | null;
+}
+
+const BLANK = { id: null, progress: null, found: null, error: null };
+
+export class Work<K extends keyof ExplorerOperations> extends Store<WorkState<ExplorerOperations[K]["reply"]>> {
+  private readonly wire: ExplorerWire;
+  private readonly op: K;
+  private readonly off: () => void;
+
+  constructor(wire: ExplorerWire, op: K) {
+    super(BLANK);
+    this.wire = wire;
+    this.op = op;
+    this.off = wire.on("progress", (message) => {
+      if (message.id === this.state.id) this.set({ progress: message });
+    });
+  }
+
+  close(): void {
+    this.off();
+  }
+
+  /** The set is another one. */
+  forget(): void {
+    this.set(BLANK);
+  }
+
+  /** Starts; files of `grant` may be read from now on. */
+  async start(fields: ExplorerOperations[K]["asks"], grant: string | null = null): Promise<void> {
+    this.set({ error: null });
+    await this.attempt(
+      "error",
+      async () => {
+        if (grant !== null) await this.wire.request("allow", { grant });
+        const { id, reply } = this.wire.job(this.op, fields, true);
+        this.set({ id, progress: null });
+        return { id: null, found: (await reply).message };
+      },
+      { otherwise: { id: null } },
+    );
+  }
+
+  stop(): void {
+    if (this.state.id !== null) this.wire.cancel(this.state.id);
+  }
+}
+
+/**
+ * Runs one at a time; of those that came meanwhile, the last one is run next and the rest never.
+ * A failure is thrown to who asked first, unless it was followed by a newer question, whose end counts.
+ */
+export class Newest<A> {
+  private readonly run: (asked: A) => Promise<void>;
+  private busy = false;
+  private next: { asked: A } | null = null;
+
+  constructor(run: (asked: A) => Promise<void>) {
+    this.run = run;
+  }
+
+  get isBusy(): boolean {
+    return this.busy;
+  }
+
+  async ask(asked: A): Promise<void> {
+    this.next = { asked };
+    if (this.busy) return;
+    this.busy = true;
+    let failure: { error: unknown } | null = null;
+    while (this.next !== null) {
+      const { asked: newest }: { asked: A } = this.next;
+      this.next = null;
+      failure = await this.run(newest).then(
+        () => null,
+        (error: unknown) => ({ error }),
+      );
+    }
+    this.busy = false;
+    if (failure !== null) throw failure.error;
   }
 }

@@ -2,19 +2,17 @@
 
 import {
   autocompletion,
-  snippetCompletion,
-  startCompletion,
   type Completion,
   type CompletionContext,
   type CompletionResult,
+  snippetCompletion,
+  startCompletion,
 } from "@codemirror/autocomplete";
 import { syntaxTree } from "@codemirror/language";
 import type { EditorState, Extension } from "@codemirror/state";
 import { EditorView, hoverTooltip, type ViewUpdate } from "@codemirror/view";
 
-import { nameOf, pathAt, type SyntaxNode } from "./pointer.ts";
-import { tip } from "./tip.ts";
-import { helpFor, namesBelow, namesInExpression, type Name } from "./vocabulary.ts";
+import { tip } from "./code.ts";
 import type { Help } from "../shared/wire.ts";
 
 /** What a new property begins with; the cursor goes into it. */
@@ -163,4 +161,100 @@ function explainedWord(state: EditorState, place: number, text: SyntaxNode, help
 
 function sentence({ name, kind, value }: Name): string {
   return kind === "dimension" ? `\`${name}\` runs over \`${value}\`` : `\`${name}\` stands for \`${value}\``;
+}
+
+const NAMED_BY_ANYONE = new Set(["templates", "gen", "refs"]);
+
+/** The path with `*` for each name that the document chooses itself, as `help.parts` has it. */
+function pattern(path: string[]): string {
+  const isFree = (depth: number) =>
+    (depth === 1 && NAMED_BY_ANYONE.has(path[0]!)) || (depth === 3 && path[2] === "dimensions");
+  return path.map((name, depth) => `/${isFree(depth) ? "*" : name}`).join("");
+}
+
+export function helpFor(help: Help, path: string[]): string | undefined {
+  return help.parts[pattern(path)];
+}
+
+/** The names that the specification has for what is right below a part. */
+export function namesBelow(help: Help, path: string[]): string[] {
+  const start = `${pattern(path)}/`;
+  return Object.keys(help.parts)
+    .filter((part) => part.startsWith(start))
+    .map((part) => part.slice(start.length))
+    .filter((name) => name !== "*" && !name.includes("/"));
+}
+
+/** A name that an expression may use, and the text of its value. */
+export interface Name {
+  name: string;
+  kind: "template" | "dimension";
+  value: string;
+}
+
+/** What `{{ … }}` at this path may name: the dimensions of its gen item, and the templates. */
+export function namesInExpression(state: EditorState, path: string[]): Name[] {
+  const root = syntaxTree(state).topNode.getChild("Object");
+  if (root === null || !["gen", "refs"].includes(path[0] ?? "")) return [];
+  const dimensions = path[0] === "gen" ? membersAt(state, root, ["gen", path[1]!, "dimensions"]) : [];
+  return [
+    ...dimensions.map((member) => named(state, member, "dimension")),
+    ...membersAt(state, root, ["templates"]).map((member) => named(state, member, "template")),
+  ];
+}
+
+function named(state: EditorState, member: SyntaxNode, kind: Name["kind"]): Name {
+  const value = member.lastChild;
+  const text = value === null ? "" : state.sliceDoc(value.from, Math.min(value.to, value.from + 80));
+  return { name: nameOf(state, member), kind, value: text.replaceAll(/\s+/g, " ") };
+}
+
+/** The properties of the object at a path. */
+function membersAt(state: EditorState, root: SyntaxNode, path: string[]): SyntaxNode[] {
+  let node: SyntaxNode | null = root;
+  for (const name of path) {
+    if (node?.name === "Array") node = node.getChildren("Object")[Number(name)] ?? null;
+    else node = node?.getChildren("Property").find((one) => nameOf(state, one) === name)?.lastChild ?? null;
+  }
+  return node?.getChildren("Property") ?? [];
+}
+
+export type SyntaxNode = ReturnType<ReturnType<typeof syntaxTree>["resolveInner"]>;
+
+/** The names on the way to the value or property at a place, from the outermost. */
+export function pathAt(state: EditorState, place: number): string[] {
+  const path: string[] = [];
+  let child: SyntaxNode | null = null;
+  for (let node: SyntaxNode | null = syntaxTree(state).resolveInner(place, -1); node; node = node.parent) {
+    if (node.name === "Property") path.unshift(nameOf(state, node));
+    if (node.name === "Array" && child !== null) path.unshift(String(placeIn(node, child)));
+    child = node;
+  }
+  return path;
+}
+
+/** The JSON pointer (RFC 6901) of a path. */
+export function pointerOf(path: string[]): string {
+  return path.map((name) => `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+}
+
+/** The name of a property, its escapes resolved. */
+export function nameOf(state: EditorState, property: SyntaxNode): string {
+  const name = property.getChild("PropertyName");
+  const raw = name === null ? '""' : state.sliceDoc(name.from, name.to);
+  try {
+    return String(JSON.parse(raw));
+  } catch {
+    return raw.slice(1, -1);
+  }
+}
+
+const MARKS = new Set(["[", "]", ",", "⚠"]);
+
+function placeIn(array: SyntaxNode, child: SyntaxNode): number {
+  let place = 0;
+  for (let node = array.firstChild; node && node.from < child.from; node = node.nextSibling) {
+    if (!MARKS.has(node.name)) place += 1;
+  }
+  return place;
 }

@@ -11,11 +11,12 @@ import {
   indentOnInput,
   syntaxHighlighting,
 } from "@codemirror/language";
-import { lintGutter, lintKeymap, setDiagnostics, type Diagnostic } from "@codemirror/lint";
+import { type Diagnostic, lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
-import { EditorState } from "@codemirror/state";
+import { Compartment, EditorState, type Extension } from "@codemirror/state";
 import {
   Decoration,
+  type DecorationSet,
   drawSelection,
   EditorView,
   highlightActiveLine,
@@ -24,17 +25,14 @@ import {
   lineNumbers,
   MatchDecorator,
   ViewPlugin,
-  type DecorationSet,
   type ViewUpdate,
 } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
+import { getChunks, unifiedMergeView } from "@codemirror/merge";
 
 import { assistance } from "./assistance.ts";
-import { comparable, differences } from "./comparison.ts";
-import { rulePlaces } from "./rules.ts";
-import { tip } from "./tip.ts";
-import { tracing } from "./traces.ts";
-import type { Fix, Help, EditorDiagnostic } from "../shared/wire.ts";
+import { rulePlaces, tracing } from "./traces.ts";
+import type { EditorDiagnostic, Fix, Help } from "../shared/wire.ts";
 
 const highlight = HighlightStyle.define([
   { tag: tags.propertyName, color: "var(--syn-name)" },
@@ -175,4 +173,40 @@ export function jumpTo(view: EditorView, { from, to }: { from: number; to: numbe
     effects: EditorView.scrollIntoView(Math.min(from, end), { y: "center" }),
   });
   view.focus();
+}
+
+export function tip(sentence: string): HTMLElement {
+  const dom = document.createElement("div");
+  dom.className = "tip";
+  sentence.split("`").forEach((part, i) => {
+    if (i % 2 === 0) {
+      dom.append(part);
+      return;
+    }
+    const code = document.createElement("code");
+    code.textContent = part;
+    dom.append(code);
+  });
+  return dom;
+}
+
+const comparison = new Compartment();
+
+/** How long is looked for the smallest difference: of texts in one line it may be all of them. */
+const DIFF = { scanLimit: 500, timeout: 300 };
+
+export const comparable: Extension = comparison.of([]);
+
+/** Compares with another text; null ends it. */
+export function compareWith(view: EditorView, other: string | null): void {
+  const extension =
+    other === null
+      ? []
+      : unifiedMergeView({ original: other, mergeControls: false, syntaxHighlightDeletions: false, diffConfig: DIFF });
+  view.dispatch({ effects: comparison.reconfigure(extension) });
+}
+
+/** How many places differ; null while nothing is compared. */
+export function differences(state: EditorState): number | null {
+  return getChunks(state)?.chunks.length ?? null;
 }

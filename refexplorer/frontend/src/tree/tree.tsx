@@ -12,8 +12,9 @@ import { EMPTY_ROW, type Row } from "../shared/wire.ts";
 import { Badges, ChangeMarks } from "./badges.tsx";
 import { CopyMenu, copyKey, type Place } from "./copymenu.tsx";
 import { SHORTCUTS } from "../explorer/keys.tsx";
-import { isTroubled } from "./search.tsx";
+import { isTroubled, SearchBox } from "./search.tsx";
 import type { ExplorerSession } from "../explorer/session.ts";
+import type { ExplorerView, PartProps } from "../explorer/view.ts";
 import type { Only } from "../explorer/state.ts";
 
 const TYPE_AHEAD_MS = 700;
@@ -24,7 +25,18 @@ const REJECTED = "rejected";
 /** Stands for a row that is waited for, in the same elements. */
 const WAITING: Row = { ...EMPTY_ROW, name: "…" };
 
-export function Tree({ session, label }: { session: ExplorerSession; label: string }) {
+export const VIEW: ExplorerView = { name: "tree", Shown: Keys };
+
+export function Keys({ session, hello }: PartProps) {
+  return (
+    <nav class="left" aria-label="Keys">
+      <SearchBox session={session} kinds={hello.facts.kinds} />
+      <Tree session={session} label={`Keys of ${hello.title}`} />
+    </nav>
+  );
+}
+
+function Tree({ session, label }: { session: ExplorerSession; label: string }) {
   const { active, selection, searching, revealed } = useStore(session);
   useStore(session.listing);
   useStore(session.health);
@@ -228,7 +240,13 @@ function TreeRow({
         <span class={branch ? "twisty" : "twisty none"} aria-hidden="true" onClick={branch ? onTwisty : undefined}>
           {branch ? (row.open ? "▾" : "▸") : ""}
         </span>
-        {row.label ? <b>{shown}</b> : <Cut text={shown} />}
+        {row.label ? (
+          <b>
+            <Cut text={shown} />
+          </b>
+        ) : (
+          <Cut text={shown} />
+        )}
         {row.label && <span class="row-label">{row.label}</span>}
       </span>
       {troubled && (

@@ -1,7 +1,7 @@
 /** The versions of an Icechunk repository, and what changed between two of them. */
 
-import { Store } from "../shared/store.ts";
-import { Waiting } from "../shared/waiting.ts";
+import type { Work } from "../shared/store.ts";
+import { ViewStore } from "../shared/waiting.ts";
 import type { ExplorerWire, VersionChanges, VersionList } from "../shared/wire.ts";
 
 export interface VersionsState {
@@ -14,52 +14,36 @@ export interface VersionsState {
 
 const NOTHING: VersionsState = { versions: null, before: "", after: "", changes: null, error: null };
 
-export class VersionPicker extends Store<VersionsState> {
-  readonly waiting: Waiting;
+export class VersionPicker extends ViewStore<VersionsState> {
+  readonly progress = this.waiting();
 
   constructor(wire: ExplorerWire) {
-    super(NOTHING);
-    this.waiting = new Waiting(wire);
-  }
-
-  close(): void {
-    this.waiting.close();
-  }
-
-  /** Another set is shown. */
-  forget(): void {
-    this.waiting.drop();
-    this.set(NOTHING);
+    super(wire, NOTHING);
   }
 
   list(): Promise<void> {
     return this.tried(async () => {
-      const { message: versions } = await this.waiting.ask("versions.list", {});
+      const { message: versions } = await this.progress.ask("versions.list", {});
       const [newest, older] = versions.snapshots;
-      this.set({ versions, after: newest?.id ?? "", before: older?.id ?? newest?.id ?? "" });
+      return { versions, after: newest?.id ?? "", before: older?.id ?? newest?.id ?? "" };
     });
   }
 
   compare(): Promise<void> {
     const { before, after } = this.state;
-    return this.tried(async () => {
-      const { message: changes } = await this.waiting.ask("versions.compare", { before, after });
-      this.set({ changes });
-    });
+    return this.tried(async () => ({
+      changes: (await this.progress.ask("versions.compare", { before, after })).message,
+    }));
   }
 
   open(version: string): Promise<void> {
     return this.tried(async () => {
-      await this.waiting.ask("versions.open", { version });
+      await this.progress.ask("versions.open", { version });
     });
   }
 
-  private async tried(work: () => Promise<void>): Promise<void> {
+  private tried(work: Work<VersionsState>): Promise<void> {
     this.set({ error: null, changes: null });
-    try {
-      await work();
-    } catch (error) {
-      this.set({ error: (error as Error).message });
-    }
+    return this.attempt("error", work);
   }
 }

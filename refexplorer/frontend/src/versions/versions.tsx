@@ -42,7 +42,7 @@ export function Versions({ picker }: { picker: VersionPicker }) {
           {versions.more && <p class="quiet">There are older snapshots; `refexplorer.history` lists them all.</p>}
         </>
       )}
-      <Waited waiting={picker.waiting} />
+      <Waited waiting={picker.progress} />
       {error !== null && <Failure sentence={error} />}
       {changes !== null && (
         <div role="status">

@@ -63,7 +63,8 @@ def no_array(refs: ReferenceSet, path: str) -> SourceError:
     """Return the error for a path at which no array is."""
     if is_folder(refs, path):
         return SourceError(
-            f"{path!r} of {refs.source.name} is no array; {command_for('info')} lists the arrays."
+            f"{path!r} of {refs.source.name} is not an array; {command_for('info')} "
+            "lists the arrays."
         )
     return no_folder(refs, path)
 
@@ -79,7 +80,7 @@ def naming_missing(refs: ReferenceSet, key: str | None = None) -> Iterator[None]
 
 
 def is_folder(refs: ReferenceSet, path: str) -> bool:
-    """Tell whether there are keys below a path."""
+    """Return whether there are keys below a path."""
     try:
         return refs.children(path, 0, 0).total > 0
     except KeyError:

@@ -185,7 +185,7 @@ def page(
 
 
 def _report_written(written: Path, as_json: bool, status: int) -> int:
-    """Say what was written; return the exit status."""
+    """Return what was written; return the exit status."""
     size = written.stat().st_size
     text = f"Wrote {written}, {size_text(size)}."
     output.write_answer(text, {"path": str(written), "bytes": size}, as_json)

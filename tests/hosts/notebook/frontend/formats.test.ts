@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { pointerOf } from "../../../../refexplorer/frontend/src/text/pointer.ts";
+import { pointerOf } from "../../../../refexplorer/frontend/src/text/assistance.ts";
 import { series } from "../../../../refexplorer/frontend/src/shared/palette.ts";
 import * as Plot from "../../../../refexplorer/frontend/node_modules/@observablehq/plot/src/index.js";
 import { escaped } from "../../../../refexplorer/frontend/src/shared/escaping.ts";

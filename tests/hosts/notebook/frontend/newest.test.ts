@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Newest } from "../../../../refexplorer/frontend/src/shared/newest.ts";
+import { Newest } from "../../../../refexplorer/frontend/src/shared/waiting.ts";
 
 test("of the questions that come while one is answered only the last is asked", async () => {
   const asked: number[] = [];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import * as virtual from "../../../../refexplorer/frontend/src/shared/rows/virtual.ts";
+import * as virtual from "../../../../refexplorer/frontend/src/shared/rows/window.ts";
 
 const small = { total: 1_000, rowHeight: 24, height: 480 };
 const huge = { total: 1e12, rowHeight: 24, height: 480 };

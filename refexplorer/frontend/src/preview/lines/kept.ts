@@ -1,8 +1,7 @@
 /** Points of a picture whose profiles are kept: they stay where they are in the array while slices and windows change. */
 
 import { FLAG_COLOURS } from "../colours.ts";
-import { placeOf, type Axis } from "../slices.ts";
-import type { Line } from "./rows.ts";
+import { type Axis, placeOf } from "../slices.ts";
 
 /** Profiles that are told from each other by their colours; black, which follows, is none on a dark page. */
 export const MOST_KEPT = 7;
@@ -93,4 +92,26 @@ function nameOf(axes: [Axis, Axis], at: Profile["at"], kept: Kept | null): strin
 function cellOf({ first, step, size }: Axis, index: number): number | null {
   const cell = Math.floor((index - first) / step);
   return cell >= 0 && cell < size ? cell : null;
+}
+
+export interface Line {
+  name: string;
+  values: Float64Array;
+  /** Else one of those that tell lines apart. */
+  colour?: string;
+}
+
+/** Lines that are told from each other in one plot. */
+const MOST = 16;
+
+/** The rows of a slice, or some of very many at the same distance from each other. */
+export function rowsOf(values: Float64Array, [rows, columns]: [Axis, Axis]): Line[] {
+  const count = Math.min(rows.size, MOST);
+  return Array.from({ length: count }, (_, i) => {
+    const row = count === 1 ? 0 : Math.round((i * (rows.size - 1)) / (count - 1));
+    return {
+      name: `${rows.name} ${placeOf(rows, row)}`,
+      values: values.subarray(row * columns.size, (row + 1) * columns.size),
+    };
+  });
 }

@@ -5,10 +5,9 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { Button } from "../../shared/parts.tsx";
 import { counted } from "../../shared/format.ts";
 import { useWidth } from "../../shared/width.ts";
-import { lines, type Look } from "../plot.ts";
-import { placeOf, type Axis } from "../slices.ts";
-import { linesAcross, linesAlong, MOST_KEPT, type Kept, type Profile } from "./kept.ts";
-import type { Line } from "./rows.ts";
+import { lineColours, lines, type Look } from "../plot.ts";
+import { type Axis, placeOf } from "../slices.ts";
+import { type Kept, type Line, linesAcross, linesAlong, MOST_KEPT, type Profile } from "./kept.ts";
 
 interface Props {
   axes: [Axis, Axis];
@@ -131,4 +130,33 @@ function placeIn(axes: [Axis, Axis], side: number, { at }: Profile): string {
 
 function numbersOf(found: Line[]): string {
   return `${found.reduce((sum, { values }) => sum + values.filter((value) => !Number.isNaN(value)).length, 0)} values`;
+}
+
+interface LinesProps {
+  lines: Line[];
+  axis: Axis;
+  look: Look;
+  /** What the plot is of, for who does not see it. */
+  label: string;
+}
+
+export function Lines({ lines: drawn, axis, look, label }: LinesProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const width = useWidth(box);
+  useLayoutEffect(() => {
+    if (width > 0) box.current!.replaceChildren(lines(drawn, axis, { ...look, width }));
+  }, [drawn, width, look.domain.join(), axis]);
+  const colours = lineColours(drawn.length);
+  return (
+    <figure class="lines" aria-label={label}>
+      <div class="figure" ref={box} />
+      <ul class="flags" aria-label="Lines">
+        {drawn.map(({ name }, i) => (
+          <li key={name}>
+            <span class="swatch" style={{ background: colours[i] }} /> {name}
+          </li>
+        ))}
+      </ul>
+    </figure>
+  );
 }

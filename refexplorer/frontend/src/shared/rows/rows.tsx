@@ -3,7 +3,7 @@
 import type { ComponentChildren, CSSProperties, HTMLAttributes, RefObject } from "preact";
 import { useId, useImperativeHandle, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 
-import * as virtual from "./virtual.ts";
+import * as virtual from "./window.ts";
 import type { RowWindow } from "./window.ts";
 
 const ROW_HEIGHT = 24;

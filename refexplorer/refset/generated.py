@@ -1,34 +1,181 @@
-"""Keys that a later gen item generates again: its references override the earlier ones.
-
-`tables` writes out what is left, and of equal keys that could not be compared the last.
-"""
+"""The keys of gen items: as a segment, and which of them a later item overrides."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import combinations, pairwise
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from refexplorer.core.errors import LimitError
-from refexplorer.formats.columns.chunk_names import chunk_keys
-from refexplorer.formats.columns.references import flags_of, joined_columns, numbers_of, text_column
-from refexplorer.formats.columns.table import Table, build_table
-from refexplorer.refset.numbered_segment import Loaded, Records
-from refexplorer.refset.segments import (
-    Generated,
-    Segment,
-    generated_keys,
-    generated_tables,
-    warn_of_failing,
+from refexplorer.formats.columns.references import (
+    RANGE,
+    URL,
+    Columns,
+    UrlColumn,
+    flags_of,
+    numbers_of,
+    text_column,
 )
-from refexplorer.spec.findings import Findings, pointer
+from refexplorer.formats.columns.table import Table
+from refexplorer.spec.findings import Finding, Findings, Reason, pointer
 from refexplorer.spec.gen.dimensions import as_column
-from refexplorer.spec.references import prefix
+from refexplorer.spec.gen.item import BadField, GenItem, Run, failing, runs
+from refexplorer.spec.references import (
+    Reference,
+    prefix,
+)
+
+
+@dataclass(frozen=True)
+class Generated:
+    """The keys of a gen item, without those that fail or that a later item overrides."""
+
+    item: GenItem  # The gen item
+    # The numbers of the keys that a later item overrides, sorted
+    overridden: tuple[int, ...] = field(default=())
+
+    @property
+    def origin(self) -> str:
+        """The place in the document."""
+        return f"gen[{self.item.number}]"
+
+    @property
+    def folder(self) -> str:
+        """The folder that all keys are in."""
+        return self.item.folder
+
+    @property
+    def count(self) -> int:
+        """How many keys there are."""
+        return self.item.count - len(self.overridden)
+
+    @property
+    def bound(self) -> int:
+        """The same: the count is arithmetic."""
+        return self.count
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of all references; None of whole files, and where each length varies."""
+        length = self.item.length
+        return self.count * int(length.text) if length is not None and length.literal else None
+
+    def without(self, rows: Iterable[int]) -> Generated:
+        """Return the same without some rows."""
+        return Generated(self.item, tuple(sorted({*self.overridden, *map(self.number, rows)})))
+
+    def rejection(self, key: str) -> Finding | None:
+        """Return why a key is not there although it is made; None if nothing fails for it."""
+        number = self.item.find(key)
+        bad = None if number is None else self.item.failure(self.item.values(number))
+        if bad is None:
+            return None
+        message = f"{self.origin} generates this key, but its `{bad.field}` fails: {bad}"
+        at = pointer("gen", self.item.number, bad.field)
+        return Reason(bad.code, message, bad.hint).finding(at, key)
+
+    def failing(self) -> Iterator[str]:
+        """Yield the keys for which a template fails, unless it is that of the key."""
+        item = self.item
+        for number in item.failing if item.is_tried else failing(item, 0, item.count):
+            try:
+                yield item.key_at(number)
+            except BadField:
+                continue
+
+    def number(self, row: int) -> int:
+        """Return the number in the gen item of a row of this segment."""
+        number = row
+        # counting past overridden numbers may pass further ones, so until nothing changes
+        while (passed := row + bisect_right(self.overridden, number)) != number:
+            number = passed
+        return number
+
+    def key_at(self, row: int) -> str:
+        """Return a key by its number; a key that fails has the text of its template."""
+        try:
+            return self.item.key_at(self.number(row))
+        except BadField:
+            return self.item.key.text
+
+    def reference_at(self, row: int) -> Reference | None:
+        """Return a reference by its number; None if it fails."""
+        try:
+            return self.item.reference_at(self.number(row))
+        except BadField:
+            return None
+
+    def find(self, key: str) -> int | None:
+        """Return the number of a key, or None."""
+        number = self.item.find(key)
+        if number is None:
+            return None
+        position = bisect_right(self.overridden, number)
+        if position and self.overridden[position - 1] == number:
+            return None
+        return number - position
+
+    def holds(self, key: str) -> bool:
+        """Say whether there is such a key."""
+        row = self.find(key)
+        return row is not None and (self.item.is_tried or self.reference_at(row) is not None)
+
+    def get(self, key: str) -> Reference | None:
+        """Return the reference of a key; None if there is none, or if it fails."""
+        row = self.find(key)
+        return None if row is None else self.reference_at(row)
+
+    def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
+        """Yield keys and references in order; those that fail are skipped."""
+        for run in self.runs(start, stop):
+            yield from run.references()
+
+    def runs(self, start: int = 0, stop: int | None = None) -> Iterator[Run]:
+        """Yield the references in runs, numbered as the rows of this segment."""
+        stop = self.count if stop is None else min(stop, self.count)
+        if start >= stop:
+            return
+        overridden = as_column(self.overridden)
+        for run in runs(self.item, self.number(start), self.number(stop - 1) + 1):
+            if not self.overridden:
+                yield run
+                continue
+            passed = np.searchsorted(overridden, run.numbers)
+            is_overridden = overridden[np.minimum(passed, len(overridden) - 1)] == run.numbers
+            shown = np.flatnonzero(~is_overridden)
+            yield replace(run.select(shown), numbers=(run.numbers - passed)[shown])
+
+
+def generated_tables(part: Generated, start: int = 0, stop: int | None = None) -> Iterator[Table]:
+    """Yield the references numbered `start` to `stop`; those that fail are skipped."""
+    for run in part.runs(start, stop):
+        yield Table(text_column(run.keys), columns_of(run), part.origin)
+
+
+def generated_keys(part: Generated) -> Iterator[pa.LargeStringArray]:
+    """Yield the keys alone, in order; those of references that fail are skipped."""
+    return (text_column(run.keys) for run in part.runs())
+
+
+def columns_of(run: Run) -> Columns:
+    """Return the references of the keys of a run."""
+    count, urls = len(run), UrlColumn(more=run.urls)
+    if run.offsets is None or run.lengths is None:
+        none = np.zeros(count, np.int64)
+        return Columns(np.full(count, URL, np.uint8), run.targets, urls, none, none, ())
+    kinds = np.full(count, RANGE, np.uint8)
+    return Columns(kinds, run.targets, urls, run.offsets, run.lengths, ())
+
+
+EVALUATED_KEYS = 200_000
+"""Generated keys that one question evaluates; more take too long to wait for."""
+
 
 COMPARED_KEYS = 100_000
 """Of two gen items with more keys each, equal keys are not looked for one by one."""
@@ -52,18 +199,14 @@ def apply_overrides(
     findings: Findings,
     limits: OverrideLimits | None = None,
 ) -> tuple[Table, list[Generated]]:
-    """Remove from a table and from gen items the keys that a later gen item overrides.
-
-    Keys of gen items in one folder are written out and compared as columns where there are not
-    too many of them, else looked up one by one; what would take too long is noted instead.
-    """
+    """Remove from a table and from gen items the keys that a later gen item overrides."""
     work = _Overriding(table, segments, findings, limits or OverrideLimits())
     work.compare()
     return work.left()
 
 
 def may_generate(made: Generated, keys: pa.LargeStringArray) -> np.ndarray:
-    """Say which keys look as if an item could make them, shape ``(n,)`` bool."""
+    """Return which keys look as if an item could make them, shape ``(n,)`` bool."""
     inverter = made.item.inverter
     if inverter is not None:
         return flags_of(pc.match_substring_regex(keys, f"(?s)^(?:{inverter.pattern})$"))
@@ -71,7 +214,7 @@ def may_generate(made: Generated, keys: pa.LargeStringArray) -> np.ndarray:
 
 
 def is_within(path: str, folder: str) -> bool:
-    """Say whether a path is a folder or inside it."""
+    """Return whether a path is a folder or inside it."""
     return prefix(path).startswith(prefix(folder))
 
 
@@ -276,80 +419,3 @@ def _makes(made: Generated, key: str) -> bool:
         return made.find(key) is not None
     except LimitError:
         return False
-
-
-BLOCK = 100_000
-"""References that are worked on together."""
-
-
-def tables(parts: Iterable[Segment]) -> Iterator[Table]:
-    """Yield all references of segments, in order; generated ones that fail are skipped.
-
-    Of equal keys that were not known before the last one counts. Only where there may be such
-    keys, all references are held at once; of a parquet store a record file or two.
-    """
-    parts = list(parts)
-    if _may_repeat(parts):
-        parts = [_distinct(concatenated(list(_blocks(parts))))]
-    yield from _blocks(parts)
-
-
-def _blocks(parts: Iterable[Segment]) -> Iterator[Table]:
-    for part in parts:
-        if isinstance(part, Records):
-            for loaded in part.blocks(BLOCK):
-                yield _table_of_records(part, loaded)
-        else:
-            made = 0
-            for start in range(0, part.count, BLOCK):
-                block = block_of(part, start, min(start + BLOCK, part.count))
-                made += block.count
-                yield block
-            warn_of_failing(part, part.count - made)
-
-
-def _may_repeat(parts: Iterable[Segment]) -> bool:
-    """Say whether there are gen items whose keys were not all compared when they were opened."""
-    made = [part for part in parts if isinstance(part, Generated)]
-    large = [part.folder for part in made if part.count > COMPARED_KEYS]
-    return not all(part.item.certain for part in made) or any(
-        is_within(one, other) or is_within(other, one) for one, other in combinations(large, 2)
-    )
-
-
-def _distinct(table: Table) -> Table:
-    """Return the last row of each key, at the position of the first."""
-    codes = numbers_of(table.keys.dictionary_encode().indices)
-    rows = np.zeros(codes.max(initial=-1) + 1, np.int64)
-    rows[codes] = np.arange(len(codes))
-    return table if len(rows) == len(codes) else table.select(rows)
-
-
-def block_of(part: Segment, start: int, stop: int) -> Table:
-    """Return the references numbered `start` to `stop` of a segment."""
-    if isinstance(part, Table):
-        columns = part.columns.select(np.arange(start, stop))
-        return Table(part.keys.slice(start, stop - start), columns, part.origin)
-    if isinstance(part, Records):
-        return _table_of_records(part, part.between(start, stop))
-    if isinstance(part, Generated):
-        return concatenated(list(generated_tables(part, start, stop)))
-    return build_table(part.iterate(start, stop), part.origin)
-
-
-def _table_of_records(part: Records, loaded: Loaded) -> Table:
-    return Table(chunk_keys(part.array, loaded.numbers), loaded.columns, part.origin)
-
-
-def table_of(parts: Sequence[Segment]) -> Table:
-    """Return all references of segments as one table."""
-    if len(parts) == 1 and isinstance(parts[0], Table):
-        return parts[0]
-    return concatenated(list(tables(parts)))
-
-
-def concatenated(parts: Sequence[Table]) -> Table:
-    """Return the rows of several tables, one after the other."""
-    keys = [part.keys for part in parts]
-    columns = joined_columns([part.columns for part in parts])
-    return Table(pa.concat_arrays(keys) if keys else text_column([]), columns)

@@ -1,0 +1,24 @@
+/** What the browser remembers: one that keeps nothing shows everything as it is at first. */
+
+/** What is kept under a name; null where there is nothing, or nothing that can be read. */
+export function kept(name: string): unknown {
+  try {
+    return JSON.parse(localStorage.getItem(name) ?? "null");
+  } catch {
+    return null;
+  }
+}
+
+/** Texts that are kept under a name. */
+export function keptTexts(name: string): string[] {
+  const found = kept(name);
+  return Array.isArray(found) ? found.filter((each) => typeof each === "string") : [];
+}
+
+export function keep(name: string, value: unknown): void {
+  try {
+    localStorage.setItem(name, JSON.stringify(value));
+  } catch {
+    // A private window, or no room is left.
+  }
+}

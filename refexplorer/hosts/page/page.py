@@ -222,6 +222,7 @@ class Frame(JSComponent):
         doc="Where the person is, as the query of the address, and the last step of the history "
         "that Python knew of: what it says of the steps before is late.",
     )
+    names = param.List(item_type=str, doc="The names in an address; others are of a proxy or hub.")
     title = param.String(doc="Name of the set that is open; empty if there is none.")
     sets = param.List(item_type=dict, doc="What may be chosen: title and source of each.")
     opening = param.String(doc="What is being opened.")
@@ -235,7 +236,12 @@ class Frame(JSComponent):
     def __init__(self, sets: Mapping[str, str], largest: int) -> None:
         listed = [{"title": title, "source": source} for source, title in sets.items()]
         super().__init__(  # type: ignore[no-untyped-call]
-            sets=listed, screens=screens(), largest=largest, sizing_mode="stretch_width", margin=0
+            sets=listed,
+            screens=screens(),
+            names=["source", "view", *_NAMES],
+            largest=largest,
+            sizing_mode="stretch_width",
+            margin=0,
         )
 
     def ask_for_piece(self, start: int) -> None:

@@ -1,16 +1,17 @@
 /** The address of the page: it follows where the person is, and the person follows it. */
 
 import type { Host, Off } from "../shared/host.ts";
-import { PLACES, type Place } from "../shared/place.ts";
+import type { Place } from "../shared/place.ts";
 import { ask } from "./wire.ts";
 
-const NAMES = ["source", ...PLACES];
 /** Keys that are chosen sooner after each other than this are one step back, ms. */
 const STEP = 1000;
 
 /** Keeps the browser's address to the `place` that Python tells; back and forward work. */
 export function followAddress(host: Host): Off {
   forgetToken();
+  const names = host.get("names") as string[];
+  const ours = (query: string) => split(query, names)[0];
   let asked = (host.get("place") as Place).step;
   let [answered, moved] = [asked - 1, 0];
   const tell = ({ address, step }: Place) => {
@@ -23,7 +24,7 @@ export function followAddress(host: Host): Off {
     const isNear = from.get("source") === to.get("source") && from.get("view") === to.get("view");
     const isOneStep = isNear && (from.get("key") === to.get("key") || Date.now() - moved < STEP);
     if (isNear) moved = Date.now();
-    const query = [others(location.search), address].filter(Boolean).join("&");
+    const query = [`${split(location.search, names)[1]}`, address].filter(Boolean).join("&");
     const url = location.pathname + (query && `?${query}`);
     history[isAnswer || isOneStep ? "replaceState" : "pushState"](null, "", url);
   };
@@ -50,15 +51,10 @@ function forgetToken(): void {
   history.replaceState(null, "", location.pathname + (query && `?${query}`));
 }
 
-/** The part of a query that says where the person is. */
-function ours(query: string): URLSearchParams {
+/** The part of a query that says where the person is, in one order, and what a proxy or a hub put there. */
+function split(query: string, names: string[]): [URLSearchParams, URLSearchParams] {
   const all = new URLSearchParams(query);
-  return new URLSearchParams(NAMES.filter((name) => all.get(name)).map((name) => [name, all.get(name)!]));
-}
-
-/** The part that a proxy or a hub put there. */
-function others(query: string): string {
-  const all = new URLSearchParams(query);
-  for (const name of NAMES) all.delete(name);
-  return `${all}`;
+  const ours = new URLSearchParams(names.filter((name) => all.get(name)).map((name) => [name, all.get(name)!]));
+  for (const name of names) all.delete(name);
+  return [ours, all];
 }

@@ -43,6 +43,7 @@ interface PageTraits {
   view: string;
   screens: { name: string; label: string }[];
   place: Place;
+  names: string[];
   title: string;
   sets: OfferedSet[];
   opening: string;

@@ -112,7 +112,7 @@ def test_a_broken_connection_is_told_from_broken_data(server: RangeServer) -> No
     refs = rx.open_references(ROOT | chunks)
     (row,) = rows(refs.allowing(server.url).audit()).values()
     assert row["state"] == "unreachable"
-    assert "connection ended before all bytes came" in row["message"]
+    assert "connection ended before all bytes arrived" in row["message"]
 
 
 def test_a_size_past_64_bits_gives_nothing_up(server: RangeServer) -> None:

@@ -64,7 +64,7 @@ def test_what_was_read_is_told(server: RangeServer) -> None:
     told = json.loads(ran.out)["fetched"]
     assert 0 < told["bytes"] < told["size"]
     ran = run("info", f"{server.url}/d/a.nc")
-    assert "To make references" in ran.err
+    assert "to make references" in ran.err
     assert "read to make it" in ran.out
 
 

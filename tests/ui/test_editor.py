@@ -109,7 +109,7 @@ def test_one_goes_to_a_key_with_any_panel_open(editor: Locator) -> None:
     box = editor.get_by_role("searchbox", name="Go to a key or a number")
     for panel, key in ((None, 4321), ("Try values", 77), ("Other readers", 2500)):
         if panel is not None:
-            editor.get_by_role("button", name=panel).click()
+            editor.get_by_role("button", name=panel, exact=True).click()
         box.fill(f"x/{key}")
         box.press("Enter")
         expect(grid.locator("[aria-selected=true]")).to_contain_text(f"x/{key}")

@@ -289,7 +289,7 @@ def test_ten_thousand_keys_take_about_a_megabyte(tmp_path: Path, page: Page) -> 
     refs.to_html(saved)
     assert saved.stat().st_size < 1_000_000 + 60 * refs.count
     opened(page, saved, "#view=key&key=d/2498")
-    expect(page.get_by_text("All 10,000 keys are here.")).to_be_visible()
+    expect(page.get_by_text("All 10,000 keys are on this page.")).to_be_visible()
     expect(details(page, "Key")).to_contain_text("s3://bucket/d/02498.nc")
 
 

@@ -100,7 +100,7 @@ def test_settings_of_the_folder(
         ("accept = 'x'", "accept of refexplorer.toml must be a list of texts"),
         ("fail-on = ", "refexplorer.toml is not TOML: "),
         ("fail-on = 'fatal'", "'fatal' is not one of"),
-        ("accept = ['nope']", "'nope' is no code"),
+        ("accept = ['nope']", "'nope' is not a code"),
     ],
 )
 def test_settings_that_are_wrong_are_one_sentence(

@@ -39,4 +39,4 @@ def test_a_codec_of_zarr_2_is_there_but_not_for_zarr_3() -> None:
     }
     refs = rx.open_references(set_with({"name": name, "configuration": {}}, 3))
     (found,) = (each for each in refs.diagnostics if each.code == "codec-not-installed")
-    assert f"the codec {name}, which is installed for Zarr v2 alone" in found.message
+    assert f"the codec {name}, which is installed for Zarr v2 only" in found.message

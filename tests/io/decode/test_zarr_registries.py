@@ -179,7 +179,7 @@ def odd_sets() -> Iterator[tuple[str, dict[str, Any], str]]:
     yield "inner codec", {"codecs": [shards]}, "requires the codec squeeze"
     yield "data type", {"data_type": "bfloat16"}, "requires the data type bfloat16"
     if not HAS_3_2:
-        newer = "from version 3.2 on, with Python 3.12 or newer; Zarr "
+        newer = "which needs Zarr 3.2 or newer, with Python 3.12 or newer; Zarr "
         scale = {"name": "scale_offset", "configuration": {"offset": 1, "scale": 2}}
         yield "scale_offset", {"codecs": [scale, plain]}, newer
         record = {

@@ -304,7 +304,7 @@ def test_a_read_has_one_budget_for_all_its_tries(server: RangeServer, file: str)
     reader = hasty(server.url, seconds=0.5, options=patient(0.2))
     assert refusal(reader, file).endswith(f": {LATE.format(0.5)}")
     assert 1 < len(server.requests) < 4
-    assert wait_for(ask(hasty(server.url), file)).cause == f"No{LATE.format(0.3)[2:]}"
+    assert wait_for(ask(hasty(server.url), file)).cause == f"T{LATE.format(0.3)[1:]}"
 
 
 def test_bytes_now_and_then_do_not_keep_a_read(server: RangeServer) -> None:

@@ -49,6 +49,6 @@ def test_options_of_a_protocol_whose_urls_name_no_server_are_refused() -> None:
 
 def test_a_store_that_sends_readers_elsewhere_is_not_read(server: RangeServer) -> None:
     url = f"webhdfs://127.0.0.1:{server.port}"
-    with pytest.raises(FetchError, match="WebHDFS is not read"):
+    with pytest.raises(FetchError, match="WebHDFS is not supported"):
         targets(url).fetch("x/0", Range(f"{url}/d.bin", 10, 4))
     assert server.requests == []

@@ -65,7 +65,7 @@ def test_the_reason_for_a_value_is_that_of_the_set() -> None:
             (step.name, step.text) for step in found.steps
         ]
     answer, _ = later(host, "value.why", array="x", index=[4])
-    assert "x has no place [4]" in answer["error"]
+    assert "x has no element [4]" in answer["error"]
 
 
 def test_missing_values_are_those_of_xarray_where_attributes_disagree() -> None:

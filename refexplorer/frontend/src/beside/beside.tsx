@@ -434,6 +434,7 @@ export function Linked({ label, picture, width, window, setWindow, point }: Link
     marked: [],
   };
   useLayoutEffect(() => {
+    if (width <= 0) return;
     figure.current = pair ? heatmap(cells!, pair, look, cellsOf(window, pair)) : line(values, axes[0]!, look);
     figure.current.element.setAttribute("aria-hidden", "true");
     box.current!.replaceChildren(figure.current.element);

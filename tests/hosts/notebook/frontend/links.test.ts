@@ -45,7 +45,7 @@ test("a link of a stranger is bounded, and gives a sentence where it is no text"
   const bomb = deflateRawSync(Buffer.alloc(20 * LARGEST), { level: 9 }).toString("base64url");
   assert.ok(bomb.length < LONGEST);
   const cases: [string, RegExp][] = [
-    [`#text=${bomb}`, /its text has more than 1,000,000 bytes/],
+    [`#text=${bomb}`, /text of the link has more than the 1,000,000 bytes/],
     [`#text=${"A".repeat(LONGEST)}`, /at most 30,000 are read/],
     ["#text=%%%", /cannot be unpacked. It was cut/],
     [`#text=${packed(TEXT).slice(0, -9)}`, /cannot be unpacked. It was cut/],

@@ -1,4 +1,4 @@
-"""The `ReferenceSet` that people hold; `refexplorer.verbs.opening` makes it."""
+"""The public `ReferenceSet`, created by `refexplorer.verbs.opening`."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class SetEntries(Mapping[str, Reference]):
 
     @cached_property
     def diagnostics(self) -> tuple[Finding, ...]:
-        """The diagnostics, errors first; found when they are first asked for."""
+        """The diagnostics, errors first; computed on first access."""
         from refexplorer.checks.set_lint import diagnose
 
         return diagnose(self.source, self._internals, self.limits, self._base)
@@ -104,8 +104,8 @@ class SetEntries(Mapping[str, Reference]):
     def rejection(self, key: str) -> Finding | None:
         """Return the error that rejected a key of the source.
 
-        None if it is in the set, or the source has no such key. In a large document only the
-        pointer says where.
+        None if it is in the set, or the source has no such key. For a large document only the
+        pointer gives the position.
         """
         error = self._opened.rejection(key)
         is_short = not self.source.is_large
@@ -120,7 +120,7 @@ class SetEntries(Mapping[str, Reference]):
         return number_of(self._opened, key)
 
     def numbers(self, origin: str) -> range:
-        """Return the numbers of all keys of one origin, such as ``"gen[0]"``."""
+        """Return the numbers of all keys from one origin, such as ``"gen[0]"``."""
         return numbers_from(self._opened, origin)
 
     def children(self, path: str = "", start: int = 0, stop: int | None = None) -> Page:
@@ -128,11 +128,11 @@ class SetEntries(Mapping[str, Reference]):
         return self._opened.page(path, start, stop)
 
     def node(self, path: str) -> Node:
-        """Return the row of the tree for a path."""
+        """Return the tree row of a path."""
         return self._opened.node(path)
 
     def position(self, path: str) -> int:
-        """Return the place of a path among its siblings, from 0."""
+        """Return the position of a path among its siblings, from 0."""
         return self._opened.position(path)
 
     def parent(self, path: str) -> str:
@@ -147,7 +147,7 @@ class SetEntries(Mapping[str, Reference]):
         kind: Kind | str | Iterable[Kind | str] | None = None,
         targets: bool = False,
     ) -> Iterator[str]:
-        """Yield the keys that match, lazily, in the order of the set.
+        """Yield the matching keys, lazily, in the order of the set.
 
         Parameters
         ----------
@@ -164,11 +164,11 @@ class SetEntries(Mapping[str, Reference]):
         Raises
         ------
         RefexplorerError
-            If the mode or kind is unknown, the pattern holds half a surrogate pair, or the regular
-            expression cannot be read or is none of RE2's, which knows no look-around and no back
+            If the mode or kind is unknown, the pattern contains a lone surrogate, or the regular
+            expression is invalid or not supported by RE2, which has no look-around and no back
             references.
         LimitError
-            After all that was found, if a gen item makes more keys than are searched.
+            After all results, if a gen item generates more keys than can be searched.
         """
         from refexplorer.refset.search import find_keys
 
@@ -183,7 +183,7 @@ class SetEntries(Mapping[str, Reference]):
         return self._internals.counts(path)
 
     def arrays(self) -> tuple[str, ...]:
-        """Return the paths of all arrays whose metadata can be read."""
+        """Return the paths of all arrays with readable metadata."""
         return self._opened.arrays.paths
 
     def array(self, path: str) -> ArrayMeta:
@@ -212,7 +212,7 @@ class SetEntries(Mapping[str, Reference]):
         return self._opened.arrays.get(path) is not None
 
     def _near(self, path: str) -> str:
-        """Say what is at a path in place of an array, or what is like it."""
+        """Return what is at a path in place of an array, or similar names."""
         if path in self:
             owner = self.array_of(path)
             return f"; that is a key{'' if owner is None else f' of the array {owner[0]!r}'}"
@@ -220,12 +220,12 @@ class SetEntries(Mapping[str, Reference]):
         return f"; similar: {', '.join(map(repr, near))}" if near else ""
 
     def array_of(self, key: str) -> tuple[str, tuple[int, ...]] | None:
-        """Return the path of the array that a key is a chunk of, and the chunk's index."""
+        """Return the path of the array and the chunk index of a key."""
         owner = self._opened.arrays.of_key(key)
         return None if owner is None else (owner[0].path, owner[1])
 
     def chunk_grid(self, path: str) -> ChunkReferences:
-        """Return the references of the array at a path, on the grid of its chunks."""
+        """Return the references of the array at a path, on its chunk grid."""
         from refexplorer.refset.chunk_grid import ChunkReferences
 
         return ChunkReferences(self._opened, self.array(path))
@@ -242,14 +242,14 @@ class SetEntries(Mapping[str, Reference]):
         return self._internals.target_index.layout(url)
 
     def origin(self, key: str) -> str:
-        """Say where a key comes from: ``"refs"``, ``"gen[0]"`` or ``"parquet"``."""
+        """Return the origin of a key: ``"refs"``, ``"gen[0]"`` or ``"parquet"``."""
         entry = self._opened.lookup(key)
         if entry is None:
             raise KeyError(key)
         return entry[0].origin
 
     def explain(self, key: str) -> Trace:
-        """Trace a key from its entry, gen item or record over each template to the reference.
+        """Trace a key from its entry, gen item or record through each template to the reference.
 
         Its target is not read; `trace` continues to the values.
         """
@@ -261,12 +261,12 @@ class SetEntries(Mapping[str, Reference]):
 
     @cached_property
     def _locate(self) -> Locator | None:
-        """A function that finds a pointer in the text, and walks through no part of it twice."""
+        """A function that locates a pointer in the text, scanning no part of it twice."""
         return locator_of(self.source)
 
     @property
     def _base(self) -> str:
-        """The start of the pointer of an explicit key."""
+        """The pointer prefix of an explicit key."""
         return ZMETADATA if self.source.form == "parquet" else self.source.key_base
 
     __eq__ = object.__eq__  # comparing every key would never end for a large gen
@@ -291,19 +291,19 @@ class ReferenceSet(SetChecks, SetEntries):
     ----------
     source
         The origin of the set; ``source.form`` is ``"V0"``, ``"V1"``, ``"parquet"``, ``"Icechunk"``,
-        ``"VirtualiZarr"`` or the name of a form that another package registered.
+        ``"VirtualiZarr"`` or the name of a format registered by another package.
     limits
         Its resource limits.
     templates
         The compiled templates of V1, by name.
     allowed
-        Places that may be read, in addition to the folder of the reference file.
+        Locations that may be read, in addition to the folder of the reference file.
     storage_options
         Options for fsspec, for the targets.
     audited
-        The report of the last `audit`, or None; the maps of the set show it.
+        The report of the last `audit`, or None; displayed in the maps of the set.
     verified
-        The report of the last `verify`, or None; the explorer counts it by array.
+        The report of the last `verify`, or None; the explorer shows it by array.
     """
 
     def __init__(

@@ -215,18 +215,18 @@ class DataFile(Protocol):
         """Return the stored chunks of an array."""
 
     def held(self, name: str) -> bytes | None:
-        """Return the one chunk of an array that has no byte range; None of all others."""
+        """Return the single chunk of an array without a byte range; None for all others."""
         return None
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
         """Read values with the library of the format, neither masked nor scaled."""
 
     def close(self) -> None:
-        """Close the file; one that was opened by somebody else stays open."""
+        """Close the file, unless it was opened elsewhere."""
         return
 
 
 class SizedDataFile(DataFile, Protocol):
-    """A data file of which the size is known."""
+    """A data file of known size."""
 
     size: int  # In bytes

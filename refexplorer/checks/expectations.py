@@ -95,7 +95,7 @@ class Expectations:
     patterns: list[str] = field(default_factory=list)
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     unknown: list[str] = field(default_factory=list)
-    """What could not be told, in words that follow "not known:"."""
+    """What is unknown, in words that follow "not known:"."""
 
     @classmethod
     def read(cls, path: Path) -> Expectations:

@@ -213,7 +213,7 @@ def cause(error: BaseException) -> str:
 Locate = Callable[[str], "tuple[AbstractFileSystem, str]"]
 """Finds the filesystem of a URL and the path in it."""
 HEAD = LARGE = 2**20
-"""Bytes of a file by which it is told."""
+"""Bytes of a file by which its format is recognized."""
 LONG = 2**16  # bytes from which a document is read in blocks
 
 

@@ -391,7 +391,7 @@ class ChunkReferences:
         RefexplorerError
             If an axis or a window is not in the grid.
         LimitError
-            If the evaluation of a gen item that cannot be searched is required.
+            If a gen item would have to be evaluated that has too many keys to search.
         """
         drawn = self._axes(axes)
         windows = self._windows(window)

@@ -24,7 +24,7 @@ from refexplorer.spec.zarr_metadata import ArrayMeta, parse_metadata
 
 _ELEMENTS = 10_000_000  # places of a joined axis that are looked at, one byte each
 _CHUNKS = 2_000_000
-"""Of an axis, and of the arrays along it, up to which places that no array has are looked for."""
+"""Limits on an axis, and the arrays along it, for searching positions that no array has."""
 
 
 class _Along(NamedTuple):

@@ -334,7 +334,7 @@ _FEWEST = 6
 _SORTED_URLS = 100_000
 """Targets of a set up to which their names are put in order."""
 _EXCHANGES = 2
-"""Places where the order breaks if two chunks have changed places: one if they are neighbours."""
+"""Positions where the order breaks if two chunks were exchanged: one if they are neighbours."""
 
 
 def lint_chunks(opened: OpenedSet, part: Segment, columns: Columns, notes: KeyFindings) -> None:

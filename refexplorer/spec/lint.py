@@ -62,7 +62,7 @@ ELSEWHERE = (
     "VirtualiZarr do not read it."
 )
 ALIKE = frozenset({"unportable-key", "odd-metadata-json", "metadata-elsewhere"})
-"""What one finding says of all places."""
+"""The message of one finding for all positions."""
 
 _SEGMENT = re.compile(r"^$|^/|/$|//|(?:^|/)\.\.?(?:/|$)")
 _HIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")

@@ -24,7 +24,7 @@ from refexplorer.io.fetch.targets import Targets
 PLACES = 20
 """Places that are asked; sets with more are rare, and each costs some requests."""
 _TARGETS = 100_000
-"""Targets whose places are looked up."""
+"""Targets whose locations are looked up."""
 _ICECHUNK = "icechunk.containers_credentials({{{folder!r}: icechunk.CREDENTIALS()}})"
 _CODE = {
     ("s3", True): (

@@ -32,7 +32,7 @@ SCHEMA = 1
 _NAMED = 3  # files that a line names
 _CHARS = 100
 _VALUES = 2**22
-"""Values of the joined coordinate of all files that are compared with each other."""
+"""Values of the concatenated coordinate that are compared with each other."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What one access costs: the chunks that a part of an array needs, requests, bytes, time."""
+"""The cost of one access pattern: the chunks it needs, requests, bytes, time."""
 
 from __future__ import annotations
 

@@ -207,7 +207,7 @@ def _cut(first: np.ndarray, starts: np.ndarray, ends: np.ndarray, limit: int) ->
 
 
 _LISTED = 64
-"""Reads of one access that are told one by one."""
+"""Reads of one access pattern that are listed individually."""
 _WAITING = 2**16
 """Ranges of a file that wait for more of it."""
 

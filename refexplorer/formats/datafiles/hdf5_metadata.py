@@ -20,7 +20,7 @@ _WITHOUT_USERBLOCK = h5py.version.hdf5_version_tuple < (1, 14, 4)
 """Whether HDF5 counts the places of chunks from behind what a file begins with (HDFGroup/hdf5#3003)
 and those of contiguous data from the start of the file."""
 _TRIED = 64
-"""Chunks that are read to find out whether HDF5 gives their places in the grid."""
+"""Chunks that are read to find out whether HDF5 gives their correct grid indices."""
 
 
 def chunk_table(dataset: h5d.DatasetID, file: IO[bytes], userblock: int) -> FileChunks:

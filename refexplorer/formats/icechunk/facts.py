@@ -12,7 +12,7 @@ from refexplorer.core.errors import SourceError
 from refexplorer.core.text import masks_repr
 
 NOWHERE = "icechunk:///"
-"""What locations of native chunks begin with where the repository has no place that is known."""
+"""The prefix of native chunk locations if the location of the repository is unknown."""
 UNREAD = "not told apart"
 """What stands for native, virtual and inline chunks in manifests that were not read."""
 NATIVE_STARTS = ("chunks/", NOWHERE)

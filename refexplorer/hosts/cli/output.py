@@ -21,7 +21,7 @@ from refexplorer.core.errors import LeftOutWarning, RefexplorerError, SecretsWar
 from refexplorer.core.text import KEYS, escape, masked, masked_text
 
 _ALLOWING = re.compile(r'refs\.allowing\(((?:"[^"]*"(?:, )?)+)\)(?: or allow=\["[^"]*"\])?')
-"""How messages of the access policy and of reports advise to allow a place, in Python."""
+"""How messages of the access policy and of reports advise to allow a location, in Python."""
 _OPTIONS = re.compile(r'storage_options=\{"([^"]+)": \{((?:[^{}]|\{[^{}]*\})*)\}\}')
 """How messages of file systems advise to give credentials, in Python."""
 Item = TypeVar("Item")

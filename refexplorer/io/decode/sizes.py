@@ -91,7 +91,7 @@ Settings = Mapping[str, Any]
 # four bytes of versions and flags, then decoded size, block size and encoded size, four each
 _BLOSC_HEADER = 16
 _MSGPACK_RATIO = 64
-"""The most that a byte of msgpack makes of Python objects: an empty list and its place."""
+"""The largest Python object from one msgpack byte: an empty list and its slot."""
 _ZFP_HEADER, _ZFP_WIDTHS, _ZFP_ITEMSIZES = 12, (48, 24, 16, 12), (4, 8, 4, 8)
 """Bytes of it; bits of a length, by dimensions; bytes of an element, by type."""
 

@@ -184,7 +184,7 @@ _REDIRECTED = frozenset({301, 302, 303, 307, 308})
 # 2^64 has 20 digits; a server could send any number of them, and `int` refuses above 4,300
 _DIGITS = 20
 _BUFFER = 2**20
-"""Bytes that wait in memory before a server is told to pause."""
+"""Bytes buffered in memory before a server is paused."""
 # a decompressed answer would no longer be the bytes at the offsets that a reference names
 _CLIENT: dict[str, Any] = {"timeout": TIMEOUT, "read_bufsize": _BUFFER, "auto_decompress": False}
 _FILESYSTEM = frozenset(

@@ -87,7 +87,7 @@ def checked(value: Value, limits: Limits) -> Value:
 
 
 def text_of(value: Value, limits: Limits) -> str:
-    """Format a value as jinja2 prints it."""
+    """Format a value as printed by jinja2."""
     return str(checked(value, limits))
 
 

@@ -34,10 +34,10 @@ _GROUP_TEXTS = {
     "zarr.json": '{"zarr_format": 3, "node_type": "group"}',
 }
 _ASTRAY = (LedgerState.WRONG_RANGE, LedgerState.PAST_END, LedgerState.UNREACHABLE)
-"""States of references that are dropped where the file of the place never wrote a chunk."""
+"""States of references that are dropped if the right file never wrote the chunk."""
 _MOST_ASTRAY = 10**6  # references of one array that are dropped; a bound on what a ledger lists
 _MOVED = {"held-values", "same-coordinate"}
-"""Causes that say of a whole file that it is at another place."""
+"""Causes that mean that a whole file is at the wrong position."""
 _NO_CHUNKS = np.empty(0, np.int64)
 
 

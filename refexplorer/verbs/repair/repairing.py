@@ -162,7 +162,7 @@ class Repair:
         Parameters
         ----------
         output
-            As for `refexplorer.convert`; never the source itself. Version 1 stays version 1.
+            As for `refexplorer.convert`; never the source itself. A version 1 set stays version 1.
         form, overwrite, watch
             Same as in `refexplorer.Conversion`.
         watch_verifying

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from refexplorer.views.editor.editor_controller import EditorController
 
 LOOKED_AT = 100_000
-"""Parts of a document that are looked at for the places of a rule."""
+"""Parts of a document that are searched for uses of a rule."""
 PLACES = 200
 """Places that one answer carries."""
 

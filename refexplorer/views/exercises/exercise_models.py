@@ -17,7 +17,7 @@ from refexplorer.spec.codes import RULES
 from refexplorer.spec.findings import suggest
 
 STAGED = "debugging"
-"""The topic in which what is wrong is the task, so that it is told in stages."""
+"""The topic in which finding the fault is the task, so that it is revealed in stages."""
 JsonType = Literal["object", "array", "string", "number", "boolean"]
 GivenRange = dict[str, int] | list[int]
 """The values of a dimension, as a gen item has them."""

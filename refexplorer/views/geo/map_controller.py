@@ -168,7 +168,7 @@ def land(detail: Detail) -> bytes:
 
 
 ARRAYS = 500
-"""Arrays that are looked at to list those that have a place."""
+"""Arrays that are examined to list those with a geographic position."""
 
 
 class EarthMap(Struct, frozen=True):

@@ -140,7 +140,7 @@ def _span(labels: Labels) -> str:
 
 
 Region = tuple[range, ...]
-"""The places along each dimension."""
+"""The positions along each dimension."""
 
 PICTURE_CHUNKS = 20_000
 """Chunks that a picture may take whose values are reduced as they come."""
@@ -163,7 +163,7 @@ def of_chunk(array: ArrayMeta, index: Index) -> Region:
 
 
 PlacesNamed = Callable[[int, str], range]
-"""Finds the places that a label names along a dimension."""
+"""Finds the positions selected by a label along a dimension."""
 
 
 def parse(array: ArrayMeta, texts: Sequence[str], named: PlacesNamed | None = None) -> Region:

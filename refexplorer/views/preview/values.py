@@ -267,7 +267,7 @@ def physical(array: ArrayMeta, found: Reading, decoding: Decoding) -> Physical:
 def _decoded(
     array: ArrayMeta, found: Reading, values: ArrayValues, decoding: Decoding
 ) -> ArrayValues:
-    """Decode as xarray does, and use it only if uncertain: importing it is slow."""
+    """Decode as xarray does, and call xarray only if uncertain: importing it is slow."""
     if not decoding.scale:
         plain = None if decoding.times else values
     elif decoding.times:

@@ -89,7 +89,7 @@ _GRIDS, _STRIPS = 200, 100  # arrays whose chunk grid, and whose targets' strips
 _MAP_BYTES = 16_000_000
 """Of the maps of chunks before compression; one of 120 by 120 cells has a megabyte."""
 _MESH_BYTES = 8_000_000
-"""Of the places of arrays on earth before compression."""
+"""Of the geographic positions of arrays, before compression."""
 _LISTED = 1_000
 """Chunks of a state that are listed, of one array or of all."""
 _BLOCK = 2**15 + 8

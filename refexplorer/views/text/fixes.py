@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 TextEdit = tuple[int, int, str]
-"""Offsets of the characters to replace, end exclusive, and what to write in their place."""
+"""Offsets of the characters to replace, end exclusive, and the replacement."""
 _TOKEN = re.compile(rf"{TEXT}|[{{}}\[\]]", re.DOTALL)
 _PYTHON = {"True": "true", "False": "false", "None": "null", "undefined": "null"}
 
@@ -112,7 +112,7 @@ _MEANT = {
     "\t": "\\t",
     "\\": "\\\\",
 }
-"""What is written in place of a character where the text stops being JSON."""
+"""The replacement of a character where the text stops being valid JSON."""
 
 
 def mend_json(text: str, at: int) -> Iterator[tuple[str, list[TextEdit]]]:

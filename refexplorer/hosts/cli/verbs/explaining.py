@@ -259,7 +259,7 @@ def grade(
     """Grade answer files: print a table with one line per file.
 
     `rx.Exercises()` writes answers.json beside the notebook; on the page it is Export, Save
-    answers. Each answer is judged again. Exit status 2 if a file cannot be read.
+    answers. Each answer is checked again. Exit status 2 if a file cannot be read.
     """
     from msgspec.structs import asdict as asdict_of
 

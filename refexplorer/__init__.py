@@ -15,7 +15,7 @@ _loaded, __dir__, __all__ = attach_stub(__name__, __file__)
 
 
 def __getattr__(name: str) -> object:
-    """Load a name; say where one is that is not here."""
+    """Load a name on first use; for a name that lives elsewhere, say where."""
     for module in ("errors", "types") if name[:1].isupper() and name not in __all__ else ():
         if name in _loaded(module).__all__:
             raise AttributeError(f"{name} is refexplorer.{module}.{name}.")

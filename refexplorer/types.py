@@ -1,6 +1,6 @@
-"""The classes of what methods and functions return, for annotations and `isinstance`.
+"""The classes of the results of methods and functions, for annotations and `isinstance`.
 
-They are listed once, in ``types.pyi``, and loaded when they are first used.
+They are listed once, in ``types.pyi``, and loaded on first use.
 """
 
 from lazy_loader import attach_stub

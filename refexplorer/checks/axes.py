@@ -1,7 +1,7 @@
 """One-dimensional coordinates: gaps, duplicates, values out of order or missing, and the step.
 
-A coordinate is judged by its own rule: a fixed step, a number of months, or none. Only what has a
-rule can have a gap, so that levels, overpasses and Gaussian latitudes have none.
+A coordinate is judged by its own rule: a fixed step, a number of months, or none. Only coordinates
+with a rule can have gaps, so levels, overpasses and Gaussian latitudes have none.
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ _UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
 @dataclass(frozen=True)
 class CheckedAxis:
-    """A coordinate that was looked at.
+    """A coordinate that was checked.
 
     Attributes
     ----------
     path
-        Where it is.
+        The path of the array.
     size
-        How many values it has.
+        The number of values.
     first, last
-        Its ends, dates in ISO 8601; None where they are not known.
+        The first and last value, dates in ISO 8601; None if unknown.
     step
-        ``"1 day"``, ``"3 months"``, ``"0.25"``; None if it is not even.
+        ``"1 day"``, ``"3 months"``, ``"0.25"``; None if it is not regular.
     why
         Why its values were not read; empty if they were.
     """
@@ -74,7 +74,7 @@ class CheckedAxis:
 
     @property
     def sentence(self) -> str:
-        """Ends and step, or why these are not known."""
+        """Return the ends and the step, or why they are unknown."""
         name = array_text(self.path)
         if self.why:
             return f"{name} was not read: {self.why.rstrip('.')}"
@@ -83,7 +83,7 @@ class CheckedAxis:
 
 
 class AxisValues:
-    """The values of a coordinate, as CF has them: numbers, times in seconds."""
+    """The values of a coordinate, decoded as in CF: numbers, or times in seconds."""
 
     @np.errstate(all="ignore")  # a file may hold any number
     def __init__(self, ours: SetArray, stored: np.ndarray, is_there: np.ndarray) -> None:
@@ -111,7 +111,7 @@ class AxisValues:
 
     @classmethod
     def decoded(cls, ours: SetArray, values: np.ndarray, is_there: np.ndarray) -> AxisValues:
-        """Return values that were decoded, times in seconds since 1970."""
+        """Return decoded values, times in seconds since 1970."""
         found = cls(ours, np.empty(0), np.empty(0, np.bool_))
         found.values, found.is_there = values, is_there
         found.unit, found._epoch = "second", 0.0
@@ -119,7 +119,7 @@ class AxisValues:
 
     @classmethod
     def joined(cls, parts: Sequence[AxisValues]) -> AxisValues:
-        """Return the values of several, one after the other, in the units of the first."""
+        """Return several axes concatenated, in the units of the first."""
         found = copy(parts[0])  # nothing is known of it yet
         found.__dict__ = {n: v for n, v in vars(found).items() if n not in _DERIVED}
         found.values = np.concatenate([each.values + each.offset_to(found) for each in parts])
@@ -128,43 +128,43 @@ class AxisValues:
 
     @property
     def since(self) -> float:
-        """The seconds from 1970 to its epoch; 0 of what has no dates, or of another calendar."""
+        """Seconds from 1970 to the epoch; 0 without dates or in other calendars."""
         return float(self._epoch) if np.isfinite(self._epoch) else 0.0
 
     def offset_to(self, other: AxisValues) -> float:
-        """Return what makes its times those of another axis, whose epoch may be another."""
+        """Return the offset that converts these times to those of an axis with another epoch."""
         return self.since - other.since
 
     @cached_property
     def kept(self) -> np.ndarray:
-        """The values that there are."""
+        """The values that are not missing."""
         return self.values[self.is_there]
 
     @cached_property
     def index(self) -> np.ndarray:
-        """Where these are."""
+        """The indices of these values."""
         return np.flatnonzero(self.is_there)
 
     @cached_property
     def steps(self) -> np.ndarray:
-        """From each value that there is to the next."""
+        """The differences between successive values that are not missing."""
         return np.diff(self.kept)
 
     @cached_property
     def step(self) -> float | None:
-        """The step that nearly all have; None if it is not even."""
+        """The step that nearly all values have; None if it is not regular."""
         return _even_step(self.steps)
 
     @property
     def is_uneven(self) -> bool:
-        """Whether a value is missing in the steps, or there is no even step."""
+        """Whether a step lacks a value, or there is no regular step."""
         steps = self.steps if self.months is None else np.diff(self.months)
         step = _even_step(steps)
         return len(steps) > 0 and (step is None or not _alike(steps, step).all())
 
     @cached_property
     def months(self) -> np.ndarray | None:
-        """The month of each value, counted from the year 0; None if they are not months apart."""
+        """The month of each value, counted from year 0; None if the steps are not months."""
         steps = self.steps
         if (
             not self.is_time
@@ -193,7 +193,7 @@ class AxisValues:
         return calendar_of(self.ours.attribute) == "standard" and np.isfinite(self._epoch)
 
     def _dates(self, values: np.ndarray) -> list[Any] | None:
-        """Return dates of another calendar, by cftime; None where it cannot tell them."""
+        """Return the dates of another calendar, from cftime; None if it cannot decode them."""
         if len(values) > _CALENDAR_VALUES or self.unit != "second":
             return None
         try:
@@ -205,7 +205,7 @@ class AxisValues:
             return None
 
     def number_of(self, date: str) -> float | None:
-        """Return a date in ISO 8601 as a value of this axis; None if it has no dates."""
+        """Return an ISO 8601 date as a value of this axis; None if the axis has no dates."""
         if not self.is_time or self.unit != "second":
             return None
         stamp = np.datetime64(date, "s")
@@ -223,7 +223,7 @@ class AxisValues:
             return None
 
     def stamps(self) -> np.ndarray | None:
-        """Return times as microseconds since 1970, NaN where there are none; None without dates."""
+        """Return times in microseconds since 1970, NaN if missing; None without dates."""
         found = np.full(len(self.values), np.nan)
         if self._is_standard:
             found[self.is_there] = (self.kept + self._epoch) * 1e6
@@ -238,7 +238,7 @@ class AxisValues:
         return found
 
     def text(self, value: float) -> str:
-        """Return a value as people write it: dates in ISO 8601."""
+        """Return a value as readable text: dates in ISO 8601."""
         if not self.is_time:
             return f"{value:.10g}"
         if self._is_standard and abs(value) < _LAST_DATE:
@@ -250,7 +250,7 @@ class AxisValues:
         return stamp.removesuffix("T00:00:00").removesuffix(":00")
 
     def between(self, number: int) -> str:
-        """Return where a step is, by its number."""
+        """Return the two values around a step, by its number."""
         one, two = (self.text(float(each)) for each in self.kept[number : number + 2])
         at, after = self.index[number : number + 2].tolist()
         return f"between {one} and {two} (elements {at:,} and {after:,})"
@@ -274,7 +274,7 @@ _DERIVED = {"kept", "index", "steps", "step", "months"}
 
 
 def _even_step(steps: np.ndarray) -> float | None:
-    """Return the step that nearly all have, or all but one of a few."""
+    """Return the step that nearly all share, or all but one of a few."""
     if not len(steps):
         return None
     middle = float(np.median(steps))
@@ -292,7 +292,7 @@ def _alike(steps: np.ndarray, step: float) -> np.ndarray:
 
 @np.errstate(all="ignore")
 def look_at(values: AxisValues) -> CheckedAxis:
-    """Return what there is to know of a coordinate."""
+    """Return what can be determined about a coordinate."""
     kept, path, size = values.kept, values.ours.meta.path, len(values.values)
     if not len(kept):
         return CheckedAxis(path, size, why=NO_VALUES)
@@ -302,7 +302,7 @@ def look_at(values: AxisValues) -> CheckedAxis:
 
 
 class OddPlaces(NamedTuple):
-    """What is odd in a coordinate, and where."""
+    """What is irregular in a coordinate, and where."""
 
     finding: Finding
     places: tuple[float, ...]  # The first, counted in elements; a half lies between two
@@ -311,7 +311,7 @@ class OddPlaces(NamedTuple):
 
 @np.errstate(all="ignore")
 def odd_places(values: AxisValues, base: str) -> Iterator[OddPlaces]:
-    """Yield what is odd in a coordinate; `base` is what pointers of keys start with."""
+    """Yield the irregularities of a coordinate; `base` is the prefix of JSON pointers."""
     for code, rule in _RULES.items():
         if (found := rule(values)) is None:
             continue
@@ -325,7 +325,7 @@ def odd_places(values: AxisValues, base: str) -> Iterator[OddPlaces]:
 
 
 def axis_findings(values: AxisValues, base: str) -> list[Finding]:
-    """Return what is odd in a coordinate, as findings."""
+    """Return the irregularities of a coordinate as findings."""
     return [each.finding for each in odd_places(values, base)]
 
 
@@ -363,7 +363,7 @@ def _duplicates(values: AxisValues) -> _OddPlace:
 
 
 def _turned(values: AxisValues) -> _OddPlace:
-    """Find values that go back: of times, and of what nearly always goes one way."""
+    """Find decreasing values in times, and in coordinates that nearly always change one way."""
     steps = values.steps[values.steps != 0]
     if len(steps) < 2:
         return None
@@ -401,7 +401,7 @@ def _gaps(values: AxisValues) -> _OddPlace:
 
 
 def _after(values: AxisValues, steps: np.ndarray) -> np.ndarray:
-    """Return the places of steps, by their numbers: behind the element that they start at."""
+    """Return the indices after the given steps."""
     places: np.ndarray = values.index[steps] + 0.5
     return places
 
@@ -413,12 +413,12 @@ def _gap_text(values: AxisValues, number: int, length: float) -> str:
 
 
 def _is_pattern(gaps: np.ndarray, lengths: np.ndarray) -> bool:
-    """Return whether gaps are alike and come evenly, as nights do between hours of the day."""
+    """Return whether gaps are alike and regular, such as nights between daytime hours."""
     return len(gaps) > 2 and len(set(np.diff(gaps).tolist())) == 1 and not np.ptp(lengths)
 
 
 def _changes(values: AxisValues) -> _OddPlace:
-    """Find the few places where an even step becomes another."""
+    """Find the few positions where a regular step changes."""
     steps = values.steps
     if values.months is not None or values.step is not None or len(steps) < 2 * _RUNS:
         return None
@@ -451,7 +451,7 @@ _RULES: dict[str, Callable[[AxisValues], _OddPlace]] = {
 
 
 def is_axis(ours: SetArray) -> bool:
-    """Return whether an array is the coordinate of a dimension, with numbers or dates."""
+    """Return whether an array is a dimension coordinate with numbers or dates."""
     meta, dtype = ours.meta, ours.dtype
     is_one = len(meta.shape) == 1 and meta.dimensions == (ours.name,) and meta.shape[0] > 0
     return is_one and dtype is not None and dtype.kind in "iufM"
@@ -466,7 +466,7 @@ _OF_FILES = ("axis-duplicate", "axis-order", "axis-gap")
 
 
 class FileAxis:
-    """A coordinate of several files, a stretch each, decoded: numbers, or times in seconds."""
+    """A coordinate of several files, one segment each, decoded: numbers, or times in seconds."""
 
     def __init__(self) -> None:
         self.is_partial = False  # Whether not all of it is judged
@@ -474,7 +474,7 @@ class FileAxis:
         self._numbers, self._starts, self._stops = array("q"), array("q"), array("q")
 
     def add(self, ours: SetArray, number: int, start: int, values: Sequence[float]) -> None:
-        """Take in a file by its number, where it starts, and its values."""
+        """Add a file by its number, start index and values."""
         size = ours.meta.shape[0]
         if size > _JOINED:
             self.is_partial = True
@@ -489,7 +489,7 @@ class FileAxis:
             column.append(found)
 
     def findings(self, ours: SetArray, base: str) -> Iterator[tuple[Finding, list[int]]]:
-        """Yield what is odd between files and inside them, with the numbers of the first files."""
+        """Yield irregularities between and within files, with the numbers of the first files."""
         known = np.flatnonzero(np.isfinite(self._values))
         ends = 1 + np.flatnonzero(np.diff(known) > 1)
         self.is_partial |= len(ends) >= _RUNS_IN_FILES
@@ -502,7 +502,7 @@ class FileAxis:
                     yield odd.finding, self._files_at(int(np.ceil(odd.places[0])) - 1)
 
     def _files_at(self, index: int) -> list[int]:
-        """Return the numbers of the files that have an element, or start after it."""
+        """Return the numbers of the files that contain an element or start after it."""
         starts, stops = np.array(self._starts), np.array(self._stops)
         has = (starts <= index) & (index < stops) | (starts == index + 1)
         found: list[int] = np.array(self._numbers)[has].tolist()

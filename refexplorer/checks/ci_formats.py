@@ -1,4 +1,4 @@
-"""Reports in the forms that CI services read: JSON, GitHub's annotations, JUnit, SARIF, a badge."""
+"""Reports in formats that CI services read: JSON, GitHub annotations, JUnit, SARIF, a badge."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CHAR_WIDTH = 6.6  # of Verdana at 11 pixels, on average
 
 
 class SetResult(NamedTuple):
-    """One set of a run: its report, or the sentence that says why there is none."""
+    """One set of a run: its report, or why there is none."""
 
     source: str  # As it was given
     verb: str
@@ -41,16 +41,16 @@ class SetResult(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The source as people may see it."""
+        """The source, safe to display."""
         return escape(masked_url(self.source))
 
     @property
     def is_file(self) -> bool:
-        """Whether it is a path, which CI can show beside its text."""
+        """Whether the source is a path, so that CI can annotate its text."""
         return "://" not in self.source and self.source != "-"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report, or that there is none, as what JSON knows."""
+        """Return the report, or that there is none, as JSON values."""
         if self.report is not None:
             return self.report.to_dict()
         fields = {"source": self.source, "verb": self.verb, "status": 2, "error": self.error}
@@ -59,13 +59,13 @@ class SetResult(NamedTuple):
 
 
 def joint_status(results: Iterable[SetResult]) -> int:
-    """Return the status of a run over several sets: 1 before 2, for what is wrong is known."""
+    """Return the exit status of a run over several sets: 1 takes precedence over 2."""
     found = {each.status for each in results}
     return 1 if 1 in found else 2 if 2 in found else 0
 
 
 def json_document(results: Sequence[SetResult]) -> dict[str, Any]:
-    """Return the report of one set; of several, a list of reports."""
+    """Return the report of a set, or a list of reports for several."""
     if len(results) == 1:
         return results[0].to_dict()
     reports = [each.to_dict() for each in results]
@@ -73,14 +73,14 @@ def json_document(results: Sequence[SetResult]) -> dict[str, Any]:
 
 
 def report_schema() -> dict[str, Any]:
-    """Return the JSON Schema of what `json_document` returns."""
+    """Return the JSON Schema of the output of `json_document`."""
     text = Path(__file__).with_name("report.schema.json").read_text(encoding="utf-8")
     document: dict[str, Any] = json.loads(text)
     return document
 
 
 def github_lines(results: Iterable[SetResult]) -> Iterator[str]:
-    """Yield workflow commands that GitHub shows as annotations, and each headline."""
+    """Yield GitHub workflow commands for annotations, and each headline."""
     for each in results:
         if each.report is None:
             yield _command("error", each, "refexplorer", each.error)
@@ -95,7 +95,7 @@ def github_lines(results: Iterable[SetResult]) -> Iterator[str]:
 def _command(
     name: str, result: SetResult, title: str, message: str, found: Finding | None = None
 ) -> str:
-    """Return a workflow command; the characters that end a property or a line are percent-coded."""
+    """Return a workflow command; characters that end a property or a line are percent-encoded."""
     properties: dict[str, object] = {}
     if result.is_file:
         properties["file"] = _path(result.source)
@@ -117,13 +117,13 @@ def _coded(text: str, more: str = "") -> str:
 
 
 def _path(source: str) -> str:
-    """Return a path as CI knows it, below the folder of the job."""
+    """Return a path relative to the job's folder."""
     path, here = PurePath(source), Path.cwd()
     return escape((path.relative_to(here) if path.is_relative_to(here) else path).as_posix())
 
 
 def junit_text(results: Sequence[SetResult]) -> str:
-    """Return JUnit's XML: a suite for each set, a case for each array and one for the set."""
+    """Return JUnit XML: a suite for each set, a case for each array and one for the set."""
     suites = [_suite(each) for each in results]
     return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', "<testsuites>", *suites,
                       "</testsuites>"])  # fmt: skip
@@ -153,7 +153,7 @@ def _lines(lines: Iterable[str]) -> str:
 
 
 def _cases(result: SetResult) -> Iterator[tuple[str, str, str, list[str]]]:
-    """Yield a name, what came of it (none if it passes), a message, and lines."""
+    """Yield a name, its outcome (none if it passes), a message, and lines."""
     report = result.report
     if report is None:
         yield _OF_SET, "error", result.error, [result.error]
@@ -181,7 +181,7 @@ def _cases(result: SetResult) -> Iterator[tuple[str, str, str, list[str]]]:
 
 
 def sarif_document(results: Sequence[SetResult]) -> dict[str, Any]:
-    """Return SARIF 2.1.0: a rule for each code that was seen, a result for each finding."""
+    """Return SARIF 2.1.0: a rule for each code that occurs, a result for each finding."""
     pairs = [
         (each, found, is_accepted)
         for each in results
@@ -262,7 +262,7 @@ def _artifact(result: SetResult) -> dict[str, Any]:
 
 
 def badge_svg(results: Iterable[SetResult], label: str = "references") -> str:
-    """Return a badge that says whether all sets pass; it needs no font and no host."""
+    """Return an SVG badge that says whether all sets pass; it needs no external font or host."""
     text, colour = _BADGE[joint_status(results)]
     left, right = (round(len(each) * _CHAR_WIDTH) + 12 for each in (label, text))
     return f"""\
@@ -280,7 +280,7 @@ aria-label="{label}: {text}">
 
 
 def report_text(results: Sequence[SetResult], form: str) -> str:
-    """Return the reports in one of the forms that a program reads."""
+    """Return the reports in one of the machine-readable formats."""
     if form == "github":
         return "\n".join(github_lines(results)) + "\n"
     if form == "junit":

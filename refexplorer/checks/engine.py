@@ -1,4 +1,4 @@
-"""One run over a whole set: list and sort its references, do the parts, count what came of them."""
+"""One run over a whole set: list and sort its references, process the parts, count the results."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class AuditProgress:
     Attributes
     ----------
     listed
-        References that were listed and sorted.
+        References listed and sorted so far.
     audited
         References of finished parts, including those of an earlier run.
     total
@@ -67,7 +67,7 @@ AuditWatch = Callable[[AuditProgress], bool]
 
 @dataclass(frozen=True)
 class Manner:
-    """How a set is looked at."""
+    """How a set is checked."""
 
     workers: int | None = None  # How many threads
     # A folder for the results; None takes one that goes away with the report
@@ -88,17 +88,17 @@ class PartsLook(Protocol):
     encoding: Mapping[str, Any]  # How its results are written
 
     def see(self, block: AuditedBlock) -> None:
-        """Look at references as they are listed."""
+        """Process references as they are listed."""
 
     def begin(self, opened: OpenedSet, store: ResultStore) -> Doing:
-        """Return what does the parts, once all references were listed."""
+        """Return the function that processes parts, after all references have been listed."""
 
     def gather(self, run: CheckRun) -> tuple[Sequence[Finding], Counts]:
-        """Bring the results into the ledger; return what is wrong, and the counts."""
+        """Bring the results into the ledger; return the findings and the counts."""
 
 
 class CheckRun:
-    """One run: what it keeps while it works."""
+    """One run and its working state."""
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class CheckRun:
         self._audited = 0
 
     def work(self) -> None:
-        """List the references, and do the parts."""
+        """List the references and process the parts."""
         try:
             self._list()
             self.is_listed = True
@@ -143,21 +143,21 @@ class CheckRun:
 
     @property
     def n_files(self) -> int:
-        """How many files were to be looked at, and those of earlier runs."""
+        """The number of files to check, with those of earlier runs."""
         shares, share = self.sorter.shares, self.terms.share
         if share is None:
             return len(shares)
         return int(np.isin(shares, [0, share.number, *self.earlier]).sum())
 
     def note(self, counts: Counts) -> None:
-        """Add to counts what all looks have in common."""
+        """Add to the counts what all checks have in common."""
         counts.references, counts.lost = self.sorter.count, self.lost
         counts.unfinished = tuple(self.given_up)
         counts.stopped = not self.is_complete and not self.given_up
         counts.shares = {n: when.isoformat() for n, when in sorted(self.earlier.items())}
 
     def _list(self) -> None:
-        """Put all references in the order of their targets."""
+        """Sort all references by target."""
         unlisted = Unlisted(
             self._reading.limits.audited_references if self._look.has_unlisted else None
         )
@@ -177,7 +177,7 @@ class CheckRun:
             raise Stopped
 
     def _do(self, doing: Doing) -> None:
-        """Do what is not finished, and what was finished with other versions of its targets."""
+        """Process parts that are unfinished, or whose targets had other versions."""
         intervals = self.sorter.intervals()
         planned = parts(intervals, self.sorter.urls, self.metas, self._sizes)
         threads = max(1, self._manner.workers or os.cpu_count() or 1)
@@ -236,7 +236,7 @@ def run(
     look: PartsLook,
     manner: Manner,
 ) -> Report:
-    """Look at a set, and say what was found."""
+    """Check a set and report the findings."""
     if terms.share is None and terms.seconds is None and not look.has_unlisted:
         _check_count(opened, reading.limits)
     mine = CheckRun(opened, reading, terms, look, manner)
@@ -270,7 +270,7 @@ def run(
 def _since(
     lock: Lock, run: CheckRun, opened: OpenedSet, reading: ReadTerms, counts: Counts
 ) -> list[Finding]:
-    """Return what is different since a lock was written; note files that changed."""
+    """Return what changed since a lock was written; record changed files."""
     since = SinceLock(lock)
     since.take(run.store)
     found: list[Finding] = []
@@ -294,9 +294,9 @@ def check(
     diagnostics: tuple[Finding, ...],
     look: AxesLook,
 ) -> Report:
-    """Return what is known of a set by itself; its references are not listed.
+    """Return what is known of a set on its own, without listing references.
 
-    `findings` are those of opening, `diagnostics` all.
+    `findings` are those from opening the set, `diagnostics` are all.
     """
     metas = [meta for path in opened.arrays.paths if (meta := opened.arrays.get(path))]
     ledger = Ledger({meta.path: meta.grid for meta in metas})
@@ -307,7 +307,7 @@ def check(
 
 
 def _check_count(opened: OpenedSet, limits: Limits) -> None:
-    """Refuse a set of more references than `Limits.audited_references`."""
+    """Raise an error if a set has more references than `Limits.audited_references`."""
     if opened.count > limits.audited_references:
         raise LimitError(
             f"The set has {opened.count:,} references, more than the "
@@ -317,7 +317,7 @@ def _check_count(opened: OpenedSet, limits: Limits) -> None:
 
 
 def until(watch: AuditWatch, seconds: float | None) -> AuditWatch:
-    """Return what stops after some seconds, too."""
+    """Return a cancel check that also stops after some seconds."""
     if seconds is None:
         return watch
     end = time.monotonic() + seconds

@@ -74,7 +74,7 @@ _BYTES = 2**20
 
 @dataclass(frozen=True)
 class CheckedFacts:
-    """What expectations are compared with."""
+    """The facts that expectations are compared with."""
 
     arrays: Mapping[str, ArrayMeta]
     axes: Mapping[str, CheckedAxis]
@@ -87,7 +87,7 @@ class CheckedFacts:
 
 @dataclass
 class Expectations:
-    """The expectations of a file."""
+    """The expectations read from a file."""
 
     name: str
     axes: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -95,16 +95,16 @@ class Expectations:
     patterns: list[str] = field(default_factory=list)
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     unknown: list[str] = field(default_factory=list)
-    """What could not be told, in words that follow "not known:"."""
+    """What is unknown, in words that follow "not known:"."""
 
     @classmethod
     def read(cls, path: Path) -> Expectations:
-        """Read a file.
+        """Read a file of expectations.
 
         Raises
         ------
         SourceError
-            If it cannot be read, or has a key or a value that no expectation has.
+            If it cannot be read, or has an unknown key or an invalid value.
         """
         name = escape(path.name)
         tables = read_toml(path, name)
@@ -126,7 +126,7 @@ class Expectations:
         return found
 
     def findings(self, facts: CheckedFacts, base: str) -> Iterator[Finding]:
-        """Yield what differs from the expectations; `base` is what pointers start with."""
+        """Yield deviations from the expectations; `base` is the prefix of JSON pointers."""
         for path, wanted in self.arrays.items():
             for code, sentence in self._of_array(path, wanted, facts):
                 yield _finding(code, path, sentence, base)
@@ -164,7 +164,7 @@ class Expectations:
     def _of_data(
         self, name: str, wanted: Mapping[str, Any], found: ValueRange
     ) -> Iterator[tuple[str, str]]:
-        """Compare the values of an array; what was read may be wrong, though not all was."""
+        """Compare the values of an array; a deviation counts even if not all values were read."""
         if found.unknown:
             self.unknown.append(f"whether the values of {name} are as expected ({found.unknown})")
         limit = wanted.get("missing-values")
@@ -221,7 +221,7 @@ class Expectations:
             yield "expected-axis", f"{name} has gaps, or no even step"
 
     def _number(self, end: Any, values: AxisValues) -> float | None:
-        """Return an end as a value of an axis; None where it has no dates."""
+        """Return a bound as a value of an axis; None if it has no dates."""
         if not isinstance(end, str):
             return float(end)
         if (found := _NOW.fullmatch(end)) is None:
@@ -261,7 +261,7 @@ class Expectations:
 def _of_steps(
     name: str, wanted: Mapping[str, Any], values: AxisValues
 ) -> Iterator[tuple[str, str]]:
-    """Yield that steps are not those that are expected; longer ones may be allowed."""
+    """Yield deviations from the expected step; longer ones may be allowed."""
     step = wanted["step"]
     length, unit = (float(step), "") if _is_number(step) else (_parsed(step) or (0.0, ""))
     text = f"{step:g}" if _is_number(step) else step
@@ -292,7 +292,7 @@ def files_fitting(pattern: str, location: str | None, options: Mapping[str, Any]
     Raises
     ------
     RefexplorerError
-        If none fits, or their folder cannot be listed.
+        If none matches, or their folder cannot be listed.
     """
     full = resolve(pattern, location)
     if protocol_of(full) in (None, "file"):
@@ -311,7 +311,7 @@ def files_fitting(pattern: str, location: str | None, options: Mapping[str, Any]
 
 
 def plain_path(url: str, location: str | None = None) -> str:
-    """Return an absolute URL, or a path without detours."""
+    """Return an absolute URL, or a normalized path."""
     url = resolve(url, location)
     if protocol_of(url) not in (None, "file"):
         return url
@@ -338,7 +338,7 @@ def _is_number(value: object) -> bool:
 
 
 def _parsed(text: str) -> tuple[float, str] | None:
-    """Read ``"6h"`` as seconds, ``"1 month"`` as months; None for what is no such time."""
+    """Parse ``"6h"`` as seconds, ``"1 month"`` as months; None if invalid."""
     found = _TIME.fullmatch(text.strip().lower())
     if found is None or not float(found[1]):
         return None
@@ -387,7 +387,7 @@ def _check_key(place: str, key: str, known: Mapping[str, Any]) -> None:
 
 
 def check_keys(place: str, content: Mapping[str, Any], kinds: Mapping[str, str]) -> None:
-    """Refuse a key that is not known, and a value that is not of the kind of its key."""
+    """Raise an error for an unknown key, or a value of the wrong type."""
     for key, value in content.items():
         _check_key(place, key, kinds)
         if not _HAS[kinds[key]](value):

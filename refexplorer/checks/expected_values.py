@@ -1,4 +1,4 @@
-"""How many values of an array are missing, and the least and largest: what a contract bounds."""
+"""The number of missing values of an array, its minimum and maximum: bounded by a contract."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _AT_ONCE = 2048
 
 @dataclass
 class ValueRange:
-    """What the values of an array are, as CF decodes them; a chunk without reference is missing."""
+    """The values of an array as decoded by CF; a chunk without a reference is missing."""
 
     size: int
     missing: int = 0
@@ -40,13 +40,13 @@ class ValueRange:
 
     @property
     def unknown(self) -> str:
-        """Why not all values are known; empty if they are."""
+        """Why some values are unknown; empty if all are known."""
         if not self.unread:
             return self.why
         return f"{counted(self.unread, 'chunk')} could not be read: {self.why}"
 
     def add(self, array: ArrayMeta, found: Reading) -> None:
-        """Take in a chunk."""
+        """Add a chunk."""
         if found.state is ChunkState.FAILED or found.values is None or found.index is None:
             self.leave(1, found.message or "")
             return
@@ -63,7 +63,7 @@ class ValueRange:
             self.largest, self.largest_at = float(values.flat[at]), _place(array, found, at)
 
     def leave(self, chunks: int, why: str) -> None:
-        """Note chunks that could not be read."""
+        """Record chunks that could not be read."""
         self.unread += chunks
         self.why = self.why or escape(why, 300).rstrip(".")
 
@@ -71,7 +71,7 @@ class ValueRange:
 def value_range(
     refs: SetLike, path: str, targets: Targets, *, has_files: bool = True
 ) -> ValueRange:
-    """Read the chunks of an array that may be read, those in files only if `has_files`."""
+    """Read the chunks of an array that are allowed; chunks in files only if `has_files`."""
     from refexplorer.io.reading.chunks import ArrayDecoder, read_chunks  # which load Zarr
 
     array = refs.array(path)

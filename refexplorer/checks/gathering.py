@@ -1,4 +1,4 @@
-"""From the results of all parts to the ledger, and to findings that put together what is alike."""
+"""Combine the results of all parts into the ledger, and group similar findings."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _OBJECTS_BY_WORTH = [
 
 @dataclass
 class _Joined:
-    """What the files of an array fill of it."""
+    """The regions of an array that its files fill."""
 
     files: int = 0
     last: int | None = None
@@ -68,7 +68,7 @@ class _Joined:
 
 
 class _OpenFile:
-    """A file whose rows come."""
+    """A file whose rows are being added."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -77,7 +77,7 @@ class _OpenFile:
         self.change = ""  # What is different, if it changed
 
     def add(self, row: dict[str, Any]) -> None:
-        """Take in a row: the worst state counts, and of each object the best."""
+        """Add a row: the worst state counts, and for each object the best."""
         state = FileState(row["file"])
         if FILE_RANKS[state] < FILE_RANKS[self.state]:
             self.state = state
@@ -94,7 +94,7 @@ class _OpenFile:
 
 
 class ReportBuilder:
-    """Takes in the results of parts, in order."""
+    """Combines the results of parts, in order."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class ReportBuilder:
         self._unlisted: set[str] = set()
 
     def add(self, results: pa.Table) -> None:
-        """Take in the results of a part."""
+        """Add the results of a part."""
         for batch in results.to_batches(max_chunksize=4096):
             for row in batch.to_pylist():
                 self._add(row)
@@ -131,7 +131,7 @@ class ReportBuilder:
     def finish(
         self, is_complete: bool, is_joined: Callable[[str], bool] | None = None
     ) -> tuple[Finding, ...]:
-        """Take in what only all files together show, and return all findings, in order."""
+        """Add what only all files together show, and return all findings, in order."""
         self._end_file()
         unread = sum(self._ledger.files.counts.values()) - self._ledger.files.counts[FileState.READ]
         is_read = is_complete and not unread and is_joined is None
@@ -204,7 +204,7 @@ class ReportBuilder:
             counts.largest, counts.largest_at = largest, row["largest_at"]
 
     def _take_file(self, row: dict[str, Any]) -> None:
-        """Note the state of a file; its rows follow each other, in several parts perhaps."""
+        """Record the state of a file; its rows are consecutive, possibly across parts."""
         number = row["number"]
         if number < 0:
             return
@@ -216,7 +216,7 @@ class ReportBuilder:
         self._file.add(row)
 
     def _end_file(self) -> None:
-        """Put a file of which all rows have come into the ledger."""
+        """Enter a file into the ledger after all of its rows."""
         file, self._file = self._file, None
         if file is None:
             return
@@ -261,7 +261,7 @@ class ReportBuilder:
             self._covered[path][region] = np.maximum(self._covered[path][region], state)
 
     def _finish_lacking(self) -> None:
-        """Note the chunks that files have and nothing of the set refers to or holds."""
+        """Record file chunks that the set neither references nor stores inline."""
         for path, number, chunks in self._lacking:
             free = self._ledger.mark_free(path, chunks, LedgerState.LACKING)
             if not len(free):
@@ -270,7 +270,7 @@ class ReportBuilder:
             self._groups.note(path, number, self._urls[number], found)
 
     def _fill(self, path: str, start: list[int], shape: list[int], is_alike: bool) -> None:
-        """Note the chunks that a file never wrote; they read as the fill value of the set."""
+        """Record chunks never written to a file; they read as the fill value of the set."""
         axes = self._arrays[path].meta.axes
         first = [
             at and axis.number_at(at - 1) + 1 for at, axis in zip(start, axes, strict=True)
@@ -283,7 +283,7 @@ class ReportBuilder:
         self._ledger.mark_region(path, first, stop, state)
 
     def _leave_out(self) -> None:
-        """Note that what no file of the share has is not asked for."""
+        """Exclude chunks that no file of the share has."""
         for path in self._ledger.paths:
             for state in _OF_OTHERS:
                 self._ledger.mark_untouched(path, LedgerState.UNTOUCHED, state)
@@ -292,7 +292,7 @@ class ReportBuilder:
             self._ledger.leave_out(path, sum(counts.get(state, 0) for state in left))
 
     def _finish_objects(self, is_joined: Callable[[str], bool] | None = None) -> None:
-        """Return what the set lacks from what it has of another file."""
+        """Return objects missing from the set that it has from another file."""
         for (name, path), numbers in self._lacking_objects.items():
             states = self._ledger.counts(path) if path in self._arrays else {}
             is_whole = bool(states) and all(
@@ -320,7 +320,7 @@ class ReportBuilder:
         return keys, set(self._ledger.counts(path)) == {LedgerState.HOLE}
 
     def _finish_held(self, is_read: bool) -> None:
-        """Give the chunks that the set holds the state of the values that files compared."""
+        """Give inline chunks the state of the values that were compared with files."""
         for path, held in self._held.arrays.items():
             if held.is_lent:
                 continue
@@ -346,7 +346,7 @@ class ReportBuilder:
             self._ledger.restate(path, broken, state)
 
     def _finish_shapes(self) -> None:
-        """Compare the end of the last file with the shape, where all files were compared."""
+        """Compare the end of the last file with the shape, if all files were compared."""
         for path, joined in self._joined.items():
             whole = self._arrays[path].meta.shape
             if joined.stops is None or path in self._incomplete or path in self._covered:
@@ -360,7 +360,7 @@ class ReportBuilder:
                 group.file_count = joined.files
 
     def _has_misplaced(self, path: str) -> bool:
-        """Return whether a range is wrong, so that it is not known what its file fills."""
+        """Return whether a range is wrong, so that it is unknown which region a file fills."""
         return LedgerState.WRONG_RANGE in self._ledger.counts(path)
 
     def _odd(self) -> Iterator[Finding]:
@@ -380,7 +380,7 @@ class ReportBuilder:
                     self._reasons.unchecked[path, "the order of values"] += 1
 
     def _undecodable(self) -> Iterator[Finding]:
-        """Yield the chunks that the set holds and that no codec decodes."""
+        """Yield the inline chunks that cannot be decoded."""
         for path, reasons in self._held.broken.items():
             meta, numbers = self._arrays[path].meta, sorted(reasons)
             keys = tuple(map(meta.key_at, numbers[:NAMED_KEYS]))

@@ -1,4 +1,4 @@
-"""Whether attributes of GeoZarr (`spatial:`, `proj:`, `multiscales`) agree with the arrays."""
+"""Whether GeoZarr attributes (`spatial:`, `proj:`, `multiscales`) agree with the arrays."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from refexplorer.spec.references import prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta, parse_metadata
 
 _NEAR = 0.01
-"""How much places may differ, in cells: coordinates are rounded to singles."""
+"""The tolerance of positions, in cells: coordinates are rounded to single precision."""
 _ELEMENTS = 100_000  # of a coordinate that is compared
 Rule = tuple[Callable[[Any], bool], str]
 
@@ -70,7 +70,7 @@ class _Remark(NamedTuple):
 
 
 def lint_geozarr(opened: OpenedSet, limits: Limits, base: str, findings: Findings) -> None:
-    """Note attributes that are not what the conventions say, or do not fit an array."""
+    """Record attributes that violate the conventions or do not match an array."""
     if not has_conventions(opened.table):
         return
     problems: dict[str, str] = {}  # many arrays have the same CRS
@@ -111,7 +111,7 @@ def _malformed(key: str, attributes: Attributes) -> Iterator[_Remark]:
 
 
 def _levels(opened: OpenedSet, path: str, attributes: Attributes) -> Iterator[_Remark]:
-    """Say which levels of a pyramid are not there, or have another size than their scale says."""
+    """Record pyramid levels that are missing, or whose size contradicts their scale."""
     layout = layout_of(attributes)
     names = {each["asset"] for each in layout}
     for level in layout:
@@ -186,7 +186,7 @@ def _different(array: ArrayMeta, what: str) -> _Remark:
 def _box(
     array: ArrayMeta, shape: tuple[int, ...], grid: AffineGrid, box: list[float], is_node: bool
 ) -> Iterator[_Remark]:
-    """Compare the box of the outermost edges, or of centres, with the one that is written."""
+    """Compare the stored bounding box with that of the outermost edges or centres."""
     a, b, c, d, e, f = grid.transform
     inside = 0.5 if is_node else 0.0
     rows, columns = ((inside, size - inside) for size in shape)
@@ -229,7 +229,7 @@ def _coordinates(
 def _inline_values(
     opened: OpenedSet, array: ArrayMeta, limits: Limits
 ) -> np.ndarray[Any, Any] | None:
-    """Return the values of a 1-d coordinate that the set holds, in units; None if it does not."""
+    """Return the values of an inline 1-d coordinate, in units; None if it is not inline."""
     if len(array.shape) != 1 or not 0 < array.shape[0] <= _ELEMENTS:
         return None
     from refexplorer.checks.compare.set_array import SetArray  # which few sets need

@@ -1,4 +1,4 @@
-"""What a ledger and its findings allow to say: headline, coverage, exit status."""
+"""Headline, coverage and exit status that a ledger and its findings justify."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ class Headline:
     text
         Without a full stop.
     status
-        0: all that was asked for was looked at and no finding reaches the threshold; 1: a finding
-        does; 2: something asked for is unknown.
+        0: everything requested was checked and no finding reaches the threshold; 1: a finding
+        does; 2: a requested result is unknown.
     """
 
     kind: Claim
@@ -85,9 +85,9 @@ def headline(
     accepted: Sequence[Finding] = (),
     more_unknown: Sequence[str] = (),
 ) -> Headline:
-    """Return the first headline that fits; what is accepted is named, and does not fail.
+    """Return the first headline that applies; accepted findings are named and do not fail.
 
-    `more_unknown` is what else was asked for and is not known.
+    `more_unknown` lists further requested results that are unknown.
     """
     if faults := ledger.faults():
         return Headline(
@@ -117,7 +117,7 @@ def _severities_text(findings: Sequence[Finding]) -> str:
 
 
 def reaches(severity: Severity, threshold: Severity) -> bool:
-    """Return whether a finding is at least as grave as a threshold."""
+    """Return whether a finding is at least as severe as a threshold."""
     return _GRAVEST_FIRST.index(severity) <= _GRAVEST_FIRST.index(threshold)
 
 
@@ -164,13 +164,13 @@ def _kind_and_text(
 
 
 def _files(excused: Excused, *states: FileState) -> str:
-    """Return how many files are in some states; empty if none is."""
+    """Return the number of files in the given states as text; empty if there are none."""
     number = sum(excused.files[state] for state in states)
     return counted(number, "file") if number else ""
 
 
 def _same(ledger: Ledger, counts: Counter[LedgerState], terms: CheckTerms) -> tuple[Claim, str]:
-    """Return how far a set without a fault and without unknowns is the same as its files."""
+    """Return how far a set without faults or unknowns matches its files."""
     share = f"in share {terms.share} of it, " if terms.share else ""
     if not sum(ledger.files.counts.values()):
         return Claim.SAME_BUT_OWN, f"{share}all values are its own: it refers to no file"
@@ -202,7 +202,7 @@ def _same(ledger: Ledger, counts: Counter[LedgerState], terms: CheckTerms) -> tu
 
 
 def _lacking_text(ledger: Ledger, counts: Counter[LedgerState], errors: set[str]) -> str:
-    """Return what the files hold and the set has not; empty if that is nothing."""
+    """Return what the files contain and the set lacks; empty if nothing."""
     states = [ObjectState.LACKING]
     if "left-out" in errors:
         states.append(ObjectState.LEFT_OUT)
@@ -217,7 +217,7 @@ def _lacking_text(ledger: Ledger, counts: Counter[LedgerState], errors: set[str]
 
 
 def unknowns(ledger: Ledger, terms: CheckTerms) -> list[str]:
-    """Return what was asked for and is not known, in words that follow "not known:"."""
+    """Return the unknown requested results, in words that follow "not known:"."""
     return list(_unknowns(ledger, terms))
 
 
@@ -302,7 +302,7 @@ _CODE_OF_FILES = {
 def split(
     findings: Iterable[Finding], waivers: Sequence[Waiver]
 ) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
-    """Return the findings that count, and those that are accepted."""
+    """Return the findings that count and those that are accepted."""
     live: list[Finding] = []
     accepted: list[Finding] = []
     for each in findings:
@@ -311,7 +311,7 @@ def split(
 
 
 class Excused:
-    """What of a ledger counts as wrong once findings are accepted."""
+    """The faults that remain in a ledger after findings are accepted."""
 
     def __init__(self, ledger: Ledger, accepted: Iterable[Finding]) -> None:
         self.files: Counter[FileState] = Counter()
@@ -337,14 +337,14 @@ class Excused:
 
     @property
     def has_faults(self) -> bool:
-        """Whether a chunk or a file is in a bad state that nobody accepted."""
+        """Whether a chunk or a file is in a bad state that was not accepted."""
         return any(CHUNK_TERMS[state].rank is Rank.BAD for state in self.chunks) or any(
             FILE_RANKS[state] is Rank.BAD for state, count in self.files.items() if count
         )
 
 
 def accepted_text(accepted: Iterable[Finding]) -> str:
-    """Return what was accepted, each code with its arrays: ``"axis-gap of `time`"``."""
+    """Return accepted findings as text, each code with its arrays: ``"axis-gap of `time`"``."""
     names: dict[Waiver, None] = {}
     for each in accepted:
         names[Waiver(each.code, array_of(each) or None)] = None
@@ -353,7 +353,7 @@ def accepted_text(accepted: Iterable[Finding]) -> str:
 
 
 def coverage(ledger: Ledger, terms: CheckTerms) -> dict[str, dict[str, int]]:
-    """Return how much was looked at: files, chunks and objects, each with its total."""
+    """Return how much was checked: files, chunks and objects, each with its total."""
     counts = ledger.all_counts()
     depths: Counter[int] = Counter()
     for state, number in counts.items():
@@ -380,7 +380,7 @@ def coverage(ledger: Ledger, terms: CheckTerms) -> dict[str, dict[str, int]]:
 
 
 def coverage_text(ledger: Ledger, terms: CheckTerms) -> str:
-    """Return the line that says how much was looked at, whatever the headline."""
+    """Return how much was checked as a line, whatever the headline."""
     found: dict[str, Any] = coverage(ledger, terms)
     files, chunks = found["files"], found["chunks"]
     total = counted(chunks["total"], "chunk")

@@ -1,4 +1,4 @@
-"""The ledger of a run: a state for every chunk, key, object and file; and other counts."""
+"""The ledger of a run: a state for every chunk, key, object and file, and further counts."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ class Ledger:
     keys, files
         Their states; see `Book`.
     followed
-        References to chunks that were followed; None if none had to be.
+        References to chunks that were followed; None if this was not requested.
     decoded_inline
         Inline chunks among the decoded ones.
     objects
-        Those of all files; see `ObjectBook`.
+        The objects of all files; see `ObjectBook`.
     listed
         Numbers of chunks with a reference or inline data, by array.
     """
@@ -86,18 +86,18 @@ class Ledger:
         return list(self._grids)
 
     def total(self, path: str) -> int:
-        """Return how many chunks the grid of an array has."""
+        """Return the number of chunks in the grid of an array."""
         return prod(self._grids[path])
 
     def mark(self, path: str, chunks: np.ndarray, states: np.ndarray | LedgerState) -> None:
-        """Set the states of chunks; if a chunk has a state already, the larger is kept.
+        """Set the states of chunks; the larger of the old and new state is kept.
 
         Parameters
         ----------
         path
             The array.
         chunks
-            Numbers in its grid, C order, shape ``(n,)`` int64.
+            Flat indices in its grid, C order, shape ``(n,)`` int64.
         states
             One for all, or one for each, shape ``(n,)``.
         """
@@ -109,7 +109,7 @@ class Ledger:
             self._sparse[path].add(chunks, given)
 
     def restate(self, path: str, chunks: np.ndarray, states: np.ndarray) -> None:
-        """Replace the states of inline chunks, once all files were compared."""
+        """Replace the states of inline chunks after all files were compared."""
         self._counted.pop(path, None)
         if path in self._dense:
             self._dense[path][chunks] = np.where(
@@ -119,13 +119,13 @@ class Ledger:
             self.mark(path, chunks, states)
 
     def mark_free(self, path: str, chunks: np.ndarray, state: LedgerState) -> np.ndarray:
-        """Set the state of those chunks that have none yet, and return these."""
+        """Set the state of the chunks that have none yet, and return these chunks."""
         free: np.ndarray = chunks[self.at(path, chunks) == LedgerState.UNTOUCHED]
         self.mark(path, free, state)
         return free
 
     def at(self, path: str, chunks: np.ndarray) -> np.ndarray:
-        """Return the states of chunks by their numbers, shape ``(n,)`` uint8."""
+        """Return the states of chunks by number, shape ``(n,)`` uint8."""
         dense = self._dense.get(path)
         found: np.ndarray = self._sparse[path].at(chunks) if dense is None else dense[chunks]
         return found
@@ -135,8 +135,8 @@ class Ledger:
     ) -> None:
         """Set the state of the chunks in a box of the grid that have none yet.
 
-        Of an array that has too many chunks for a byte each nothing is noted: what arithmetic does
-        not tell stays untouched.
+        For an array with too many chunks for a byte each, nothing is recorded: chunks whose state
+        does not follow by arithmetic stay untouched.
         """
         if path not in self._dense:
             return
@@ -236,7 +236,7 @@ class Ledger:
         return np.concatenate(parts)
 
     def faults(self) -> list[str]:
-        """Return a sentence for each count that does not add up."""
+        """Return a sentence for each inconsistent count."""
         found = []
         for path in self._grids:
             counts = self.counts(path)
@@ -258,7 +258,7 @@ class Ledger:
 
 @dataclass
 class Book:
-    """How many things are in each state."""
+    """Counts by state."""
 
     name: str  # What they are, in the plural
     # How many there are, obtained in another way than by counting states; None: not known
@@ -285,14 +285,14 @@ class ObjectBook:
         self.reasons: Counter[tuple[str, str]] = Counter()
 
     def add(self, name: str, state: ObjectState, reason: str = "") -> None:
-        """Note an object of a file."""
+        """Record an object of a file."""
         self.counts[state] += 1
         self.files_by_name.setdefault(name, Counter())[state] += 1
         if reason:
             self.reasons[name, reason] += 1
 
     def leave_out(self, name: str, reason: str) -> None:
-        """Note that opening the file left an object out, which is no choice of the set's maker."""
+        """Record an object that was omitted on opening the file, not by the set's maker."""
         if moved := self.files_by_name.get(name, Counter()).pop(ObjectState.NOT_TAKEN, 0):
             self.counts[ObjectState.NOT_TAKEN] -= moved
             self.counts[ObjectState.LEFT_OUT] += moved
@@ -300,7 +300,7 @@ class ObjectBook:
             self.reasons[name, reason] += moved
 
     def names(self, *states: ObjectState) -> list[str]:
-        """Return the names that are in one of some states in any file."""
+        """Return the names that have one of the given states in any file."""
         return [
             name
             for name, counts in self.files_by_name.items()
@@ -316,7 +316,7 @@ class ObjectBook:
 
 
 class _Visited:
-    """The chunks of a very large array that were looked at, and their states."""
+    """The visited chunks of a very large array, and their states."""
 
     def __init__(self) -> None:
         self.rest = LedgerState.UNTOUCHED
@@ -325,7 +325,7 @@ class _Visited:
         self._size = 0
 
     def add(self, chunks: np.ndarray, states: np.ndarray) -> None:
-        """Take in chunks; the larger of two states stays."""
+        """Add chunks; the larger of two states is kept."""
         self._parts.append((chunks.astype(np.int64), states.astype(np.uint8)))
         self._size += len(chunks)
         if self._size > len(self._settled[0]) + COUNTED_CHUNKS:
@@ -350,13 +350,13 @@ class _Visited:
         return found
 
     def chunks_in(self, state: LedgerState, limit: int) -> np.ndarray:
-        """Return the first chunks that were looked at and are in a state."""
+        """Return the first visited chunks in a state."""
         chunks, states = self._settle()
         found: np.ndarray = chunks[states == state][:limit]
         return found
 
     def _settle(self) -> tuple[np.ndarray, np.ndarray]:
-        """Bring all parts together, ascending, each chunk once."""
+        """Merge all parts, ascending, each chunk once."""
         if self._parts:
             pairs = zip(self._settled, *self._parts, strict=True)
             chunks, states = (np.concatenate(each) for each in pairs)
@@ -369,7 +369,7 @@ class _Visited:
 
 
 def _bytes(count: int) -> np.ndarray:
-    """Return zeros, in a mapped file that has no name if they are many."""
+    """Return zeros, in an unnamed memory-mapped file if there are many."""
     if count < MAPPED_CHUNKS:
         return np.zeros(count, np.uint8)
     with TemporaryFile() as file:
@@ -384,13 +384,13 @@ class CheckedArray:
     Attributes
     ----------
     path
-        Where it is.
+        The path of the array.
     chunks
         The number of chunks in its grid.
     files
         The number of files it was compared with.
     states
-        Numbers of chunks by state, without states that no chunk has.
+        Chunk counts by state, without empty states.
     """
 
     path: str
@@ -400,7 +400,7 @@ class CheckedArray:
 
     @property
     def name(self) -> str:
-        """The name in reports."""
+        """The name used in reports."""
         return self.path or "(the root array)"
 
     @property
@@ -423,7 +423,7 @@ class CheckedArray:
 
 @dataclass
 class Counts:
-    """What was counted besides the ledger."""
+    """Counts that are not in the ledger."""
 
     references: int = 0  # All of the set
     unfinished: tuple[str, ...] = ()  # A sentence for each part that was given up

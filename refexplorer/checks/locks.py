@@ -1,7 +1,7 @@
-"""A lock: what a set and its files were at a time, in one parquet file, and what changed since.
+"""A lock: the state of a set and its files at one time, in a parquet file, and later changes.
 
-A run compares the answers of stores with it. Of a file whose store tells neither an ETag nor a
-time nobody knows whether it changed, and that is what the report says.
+A run compares the responses of stores with it. If a store gives neither an ETag nor a time for a
+file, whether it changed is unknown, and the report says so.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Lock:
         cls, report: Report, metas: Sequence[ArrayMeta], axes: Collection[CheckedAxis],
         recorded: Recorded,
     ) -> Lock:  # fmt: skip
-        """Return the lock of a set that a run asked the files of."""
+        """Return the lock for a run that checked the files of a set."""
         now = datetime.now(UTC).replace(microsecond=0)
         arrays = _arrays(metas, report.ledger.listed, axes)
         files = report.files()
@@ -101,7 +101,7 @@ class Lock:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Lock:
-        """Read one.
+        """Read a lock.
 
         Raises
         ------
@@ -139,7 +139,7 @@ class Lock:
             ) from None
 
     def write(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
-        """Write it to a file, which appears when all is written.
+        """Write the lock to a file, which appears when complete.
 
         Raises
         ------
@@ -156,9 +156,9 @@ class Lock:
             )  # fmt: skip
 
     def joined(self, earlier: Lock, urls: Collection[str | None]) -> Lock:
-        """Return it with what an earlier lock has of the files that were not asked.
+        """Merge with an earlier lock's entries for the files that were not checked.
 
-        Of those that the set does not refer to any more, which has the `urls`, nothing is kept.
+        Entries for files that are no longer among the `urls` of the set are dropped.
         """
         others = {masked_url(url) for url in urls if url is not None}
         others -= set(self.targets["target"].to_pylist())
@@ -168,11 +168,11 @@ class Lock:
 
     @property
     def title(self) -> str:
-        """Its name and time, as sentences name it."""
+        """Its name and time, for use in sentences."""
         return f"{escape(self.name, 100)} of {self.made:%Y-%m-%d %H:%M} UTC"
 
     def text(self) -> str:
-        """Return what it has, and how old that is."""
+        """Return what it contains and how old that is."""
         states = self.targets["state"].to_pylist()
         answered = sum(state in _ANSWERED for state in states)
         told = pc.or_(pc.is_valid(self.targets["etag"]), pc.is_valid(self.targets["modified"]))
@@ -200,7 +200,7 @@ def _arrays(
 
 
 def _checksums(tables: Iterator[pa.Table]) -> pa.Table:
-    """Return the checksums of chunks by file, in three lists that belong together."""
+    """Return the checksums of chunks by file, in three parallel lists."""
     names = ["target", "array", "chunk", "checksum"]
     kinds = dict(zip(names, [pa.string(), pa.string(), pa.int64(), pa.string()], strict=True))
     schema = pa.schema(kinds)
@@ -222,7 +222,7 @@ def _checksums(tables: Iterator[pa.Table]) -> pa.Table:
 
 @dataclass
 class _FilesAlike:
-    """Files of which the same is known."""
+    """Files that share the same information."""
 
     count: int = 0
     files: list[str] = field(default_factory=list)
@@ -236,14 +236,14 @@ class _FilesAlike:
 
 
 class ChangedFile(NamedTuple):
-    """The state that a run gave a file which changed, and what is different."""
+    """The state that a run gave to a changed file, and what changed."""
 
     state: str
     change: str
 
 
 class SinceLock:
-    """What is different since a lock was written; takes in the answers of a run."""
+    """Changes since a lock was written, collected from the results of a run."""
 
     def __init__(self, lock: Lock) -> None:
         self._lock = lock
@@ -257,7 +257,7 @@ class SinceLock:
         self.changed: dict[str, ChangedFile] = {}
 
     def take(self, store: ResultStore) -> None:
-        """Take in what stores answered, and the checksums of chunks."""
+        """Add the responses of stores and the checksums of chunks."""
         for number in sorted(store.finished):
             results = store.table(number)
             versions = from_metadata(results.schema.metadata or {}) or {}
@@ -294,7 +294,7 @@ class SinceLock:
             self._add("changed", url, said)
 
     def _take_checksums(self, results: pa.Table) -> None:
-        """Compare the checksums of chunks that both have."""
+        """Compare the checksums of chunks that are in both."""
         if not self._checksums:
             rows = self._lock.targets.filter(pc.is_valid(self._lock.targets["checksums"]))
             names = ("target", "arrays", "chunks", "checksums")
@@ -313,7 +313,7 @@ class SinceLock:
         self, base: str, urls: Collection[str | None], metas: Sequence[ArrayMeta],
         listed: Mapping[str, int], axes: Collection[CheckedAxis],
     ) -> Iterator[Finding]:  # fmt: skip
-        """Yield what is different; `urls` are all files of the set."""
+        """Yield the changes; `urls` are all files of the set."""
         now = {masked_url(url) for url in urls if url is not None}
         for url in self._kept:
             if url not in now:
@@ -328,7 +328,7 @@ class SinceLock:
                 yield self._of_array(found[0], path, found[1], base)
 
     def unknown(self) -> list[str]:
-        """Return what is not known, in words that follow "not known:"."""
+        """Return what is unknown, in words that follow "not known:"."""
         group = self._groups.get("unknown")
         if group is None:
             return []
@@ -371,7 +371,7 @@ _SENTENCES = {
 def _kind(
     state_then: str, then: TargetVersion, state: str, version: TargetVersion | None
 ) -> tuple[str, str]:
-    """Return how a file is compared with the lock, and what is different."""
+    """Return how a file compares with the lock, and what changed."""
     # a chunk of a Zarr store that was not written yet has an answer and no version
     was_there = state_then in _ANSWERED and any(each is not None for each in then)
     if version is None:
@@ -386,7 +386,7 @@ def _kind(
 
 
 def _array_change(then: LockedArray | None, now: LockedArray | None) -> tuple[str, str] | None:
-    """Return the code and the sentence of what is different of an array."""
+    """Return the code and the sentence for a change of an array."""
     if now is None:
         return "dropped", "is not in the set any more"
     if then is None:
@@ -410,5 +410,5 @@ def _array_change(then: LockedArray | None, now: LockedArray | None) -> tuple[st
 
 
 def lock_from(given: Lock | str | os.PathLike[str] | None) -> Lock | None:
-    """Return the lock that a run is compared with."""
+    """Return the lock to compare a run with."""
     return given if given is None or isinstance(given, Lock) else Lock.read(given)

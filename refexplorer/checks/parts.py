@@ -1,4 +1,4 @@
-"""The parts of a run, which threads do in any order: some references, sorted by target."""
+"""The parts of a run, processed by threads in any order: references sorted by target."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from refexplorer.spec.zarr_metadata import ArrayMeta
 
 
 def coded(column: pa.ChunkedArray) -> tuple[list[str | None], np.ndarray]:
-    """Return the words of a column of words, None the last, and the place of each row's word."""
+    """Dictionary-encode a column of words: the words, None last, and the index for each row."""
     words = column.combine_chunks()
     codes = words.indices.fill_null(len(words.dictionary)).to_numpy(zero_copy_only=False)
     return [*words.dictionary.to_pylist(), None], codes.astype(np.int64)
 
 
 def places_of(column: pa.ChunkedArray, names: Sequence[str]) -> np.ndarray:
-    """Return the places of the words of a column without nulls in `names`, int64."""
+    """Return the positions of a column's words in `names`, int64; the column has no nulls."""
     words, codes = coded(column)
     table = np.array([-1 if word is None else names.index(word) for word in words], np.int64)
     found: np.ndarray = table[codes]
@@ -42,7 +42,7 @@ OVERLAPS = ("alone", "same", "partly")
 
 
 def overlaps(targets: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Return how each range meets the others, a place in `OVERLAPS`, shape ``(n,)`` uint8."""
+    """Return how each range overlaps others, an index into `OVERLAPS`, shape ``(n,)`` uint8."""
     found = np.zeros(len(starts), np.uint8)
     rows = np.flatnonzero(ends > starts)
     if not len(rows):
@@ -61,13 +61,13 @@ def overlaps(targets: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.nd
 
 
 class Meetings:
-    """Finds the overlaps of very many ranges, an interval after the other."""
+    """Finds the overlaps of very many ranges, one interval at a time."""
 
     def __init__(self) -> None:
         self._before = np.empty((3, 0), np.int64)
 
     def of(self, ranges: np.ndarray, following: np.ndarray) -> np.ndarray:
-        """Return how the next ranges meet all others, as `overlaps` does."""
+        """Return how the next ranges overlap all others, as `overlaps` does."""
         among = np.concatenate([self._before, ranges, following], axis=1)
         first = self._before.shape[1]
         last = first + ranges.shape[1]
@@ -76,7 +76,7 @@ class Meetings:
 
 
 def _summed_up(ranges: np.ndarray) -> np.ndarray:
-    """Return two ranges that later ones meet as they meet these: the last, and one for the rest."""
+    """Return two ranges that stand for these in later comparisons: the last, and all others."""
     target, start, _ = last = ranges[:, -1]
     mine = ranges[:, ranges[0] == target]
     others = mine[2, (mine != last[:, None]).any(axis=0)]
@@ -85,7 +85,7 @@ def _summed_up(ranges: np.ndarray) -> np.ndarray:
 
 
 def _shared(starts: np.ndarray, ends: np.ndarray, is_new: np.ndarray) -> np.ndarray:
-    """Return which distinct ranges share bytes with another one of their target."""
+    """Return which distinct ranges share bytes with another one of the same target."""
     is_behind = ends[1:] < ends[:-1]
     has_longer = (is_behind & ~is_new[1:]).any()  # else each ends the furthest so far
     reach = _reach(ends, np.cumsum(is_new) - 1) if has_longer else ends
@@ -112,7 +112,7 @@ _PACKING = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", 1))
 
 @dataclass(frozen=True)
 class Part:
-    """Some references of an audit, those of a target together unless they are very many."""
+    """Some references of an audit, grouped by target unless there are very many."""
 
     number: int  # From 0; the plan of a set is always the same
     share: int  # Of the files that it is of, 0 for what all have, and where there are no shares
@@ -125,7 +125,7 @@ class Part:
 
     @property
     def fingerprint(self) -> str:
-        """A digest of everything that the part depends on."""
+        """A digest of everything the part depends on."""
         metadata = [[path, dict(array.metadata)] for path, array in sorted(self.arrays.items())]
         digest = blake2b(_packed(self.rows), digest_size=16)
         digest.update(json.dumps([_FORM, metadata], default=str).encode())
@@ -138,7 +138,7 @@ def parts(
     arrays: Sequence[ArrayMeta],
     sizes: PlanSizes,
 ) -> Iterator[Part]:
-    """Yield the parts of an audit, in order, made as they are taken."""
+    """Yield the parts of an audit, in order, created on demand."""
     meetings, places = Meetings(), Counter[int]()
     for rows, ranges, following in intervals:
         whole = rows.append_column("overlap", pa.array(meetings.of(ranges, following)))
@@ -150,7 +150,7 @@ def parts(
 
 
 def _cuts(rows: pa.Table, sizes: PlanSizes) -> Iterator[tuple[int, int]]:
-    """Yield where parts of about the same cost start and stop."""
+    """Yield the boundaries of parts of about equal cost."""
     numbers = rows["number"].to_numpy()
     is_new = np.append(True, numbers[1:] != numbers[:-1])
     chosen = rows["chosen"].to_numpy()
@@ -192,7 +192,7 @@ def _packed(rows: pa.Table) -> bytes:
 
 
 def _named(column: pa.ChunkedArray, names: Sequence[str | None]) -> pa.DictionaryArray:
-    """Return names for numbers, null for -1; only names that occur are carried along."""
+    """Return names for numbers, null for -1; unused names are dropped."""
     numbers = column.to_numpy()
     is_new = np.append(True, numbers[1:] != numbers[:-1])  # mostly equal ones follow each other
     used, codes = np.unique(numbers[is_new], return_inverse=True)
@@ -213,9 +213,9 @@ Doing = Callable[[Part, Callable[[], bool]], pa.Table]
 def do_parts(
     doing: Doing, threads: int, parts: Iterator[Part], keep_on: Callable[[], bool]
 ) -> Generator[tuple[Part, pa.Table | Exception]]:
-    """Do parts in threads; yield each, as they end, with its results or why there are none.
+    """Process parts in threads; yield each as it ends, with its results or why there are none.
 
-    At the end, what still runs is stopped and waited for.
+    At the end, running threads are stopped and joined.
     """
     ended = threading.Event()
     waiting: dict[Future[pa.Table], Part] = {}

@@ -1,4 +1,4 @@
-"""What verifying a part gives, a row for each file and array, and findings of many such rows."""
+"""The results of verifying a part, one row per file and array, and findings over many rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NAMED_KEYS = 10
 
 @dataclass
 class FileDifference:
-    """What differs of one file and array."""
+    """The difference between one file and array."""
 
     cause: str
     ours: str | None = None
@@ -46,17 +46,17 @@ class FileDifference:
     def of_chunks(
         cls, cause: str, meta: ArrayMeta, numbers: np.ndarray, message: str | None = None
     ) -> FileDifference:
-        """Return what is wrong with chunks of an array, by their numbers; the first are named."""
+        """Return what is wrong with chunks of an array, by number; the first are named."""
         return cls(cause, None, None, message, len(numbers), first_keys(meta, numbers))
 
 
 def first_keys(meta: ArrayMeta, numbers: np.ndarray) -> list[str]:
-    """Return the keys of the first chunks of some numbers, as findings name them."""
+    """Return the first keys of chunks by number, as named in findings."""
     return [meta.key_at(number) for number in numbers[numbers >= 0][:NAMED_KEYS].tolist()]
 
 
 class FileValue(NamedTuple):
-    """What a file says of a field that differs."""
+    """The file's value of a differing field."""
 
     cause: str  # The field, a code of `refexplorer.spec.codes`
     value: str  # JSON; null removes an attribute
@@ -64,7 +64,7 @@ class FileValue(NamedTuple):
 
 @dataclass
 class Remade:
-    """What a set should have of a file, where what it has of one array is wrong."""
+    """The correct contents of an array of the set, according to a file."""
 
     said: list[FileValue] = field(default_factory=list)  # Metadata of the file
     # chunks, offsets, lengths: References of chunks, by their numbers; `WHOLE` is the length of a
@@ -79,14 +79,14 @@ class Remade:
     reason: str | None = None  # Why references cannot be made
 
     def as_row(self) -> dict[str, Any]:
-        """Return it as `REMADE` has it."""
+        """Return it as a row of `REMADE`."""
         return vars(self) | {"said": [each._asdict() for each in self.said]}
 
 
 @masks_repr
 @dataclass
 class Record:
-    """What came of the references of one array to one file: a row of `RESULTS`."""
+    """The result for the references of one array to one file: a row of `RESULTS`."""
 
     number: int
     target: str | None
@@ -149,17 +149,17 @@ RESULTS = pa.schema(
 
 
 def numbers_bytes(numbers: np.ndarray) -> bytes:
-    """Return numbers of chunks as a table keeps them."""
+    """Return chunk numbers as stored in a table."""
     return numbers.astype("<i8").tobytes()
 
 
 def numbers_of(data: bytes | None) -> np.ndarray:
-    """Return numbers of chunks that a table keeps, shape ``(n,)`` int64."""
+    """Return chunk numbers stored in a table, shape ``(n,)`` int64."""
     return np.frombuffer(data or b"", "<i8").astype(np.int64, copy=False)
 
 
 class ObjectRow(NamedTuple):
-    """An object of a file: its name, what the set has of it, and why, or the array for LACKING."""
+    """A file object: its name, its state in the set, and why, or the array for LACKING."""
 
     name: str
     state: ObjectState
@@ -167,18 +167,18 @@ class ObjectRow(NamedTuple):
 
 
 class FileObjects(NamedTuple):
-    """How many objects the headers of a file declare, and those that were found."""
+    """The number of objects declared in the headers of a file, and the objects found."""
 
     declared: int
     rows: list[ObjectRow]
 
     def text(self) -> str:
-        """Return it as a table keeps it; files that are alike have one text."""
+        """Return it as table text; identical files share the same text."""
         return json.dumps(self)
 
     @classmethod
     def parse(cls, text: str) -> FileObjects:
-        """Return what `text` was made of."""
+        """Return the object that `text` was made from."""
         declared, rows = json.loads(text)
         return cls(declared, [ObjectRow(n, ObjectState(state), note) for n, state, note in rows])
 
@@ -223,7 +223,7 @@ _OF_ZARRAY = {
 
 
 class CauseKey(NamedTuple):
-    """What findings that are put together have in common."""
+    """What grouped findings have in common."""
 
     code: str
     path: str | None  # The array; None: keys outside arrays
@@ -235,7 +235,7 @@ class CauseKey(NamedTuple):
 
 @dataclass
 class FindingGroup:
-    """What is known of one cause."""
+    """What is known about one cause."""
 
     message: str | None = None
     references: int = 0
@@ -246,7 +246,7 @@ class FindingGroup:
 
 
 class FindingGroups:
-    """The findings of a run by their causes."""
+    """The findings of a run grouped by cause."""
 
     def __init__(self, arrays: Mapping[str, ArrayMeta], base: str) -> None:
         self._arrays, self._base = arrays, base
@@ -260,7 +260,7 @@ class FindingGroups:
         found: FileDifference,
         is_apart: bool = False,
     ) -> FindingGroup:
-        """Take in what was found of one array and file; apart from others if so asked."""
+        """Add a finding about one array and file; not grouped if requested."""
         of = number if is_apart else None
         key = CauseKey(found.cause, path, found.ours, found.theirs, of)
         if key not in self._groups and len(self._groups) >= KEPT_FINDINGS:
@@ -276,13 +276,13 @@ class FindingGroups:
         return group
 
     def has(self, code: str, path: str) -> bool:
-        """Return whether there is a finding of a code and an array."""
+        """Return whether there is a finding with a code and an array."""
         return any(key[:2] == (code, path) for key in self._groups)
 
     def findings(
         self, n_files: Callable[[str], int], apart: Collection[str] = ()
     ) -> Iterator[Finding]:
-        """Yield them; `n_files` counts the files of an array but for those of codes `apart`."""
+        """Yield the groups; `n_files` counts the files of an array, except for codes in `apart`."""
         for key, group in self._groups.items():
             path = key.path or ""
             is_range = key.code in _PHRASES
@@ -307,7 +307,7 @@ class FindingGroups:
 
 
 def _range_text(key: CauseKey, group: FindingGroup) -> str:
-    """Return the sentence on ranges that are wrong within their files."""
+    """Return the sentence on wrong ranges within files."""
     one, many = _PHRASES[key.code]
     ranges = counted(group.references, f"range {one}", f"ranges {many}")
     files = file_text(group.files[0]) if len(group.files) == group.file_count == 1 else (
@@ -320,7 +320,7 @@ def _range_text(key: CauseKey, group: FindingGroup) -> str:
 
 
 def _text(key: CauseKey, group: FindingGroup, of: int) -> str:
-    """Return the sentence on what files say."""
+    """Return the sentence on what files contain."""
     files, count = group.files, group.file_count
     said = without_advice(group.message or "", files)
     if key.theirs is not None:
@@ -340,7 +340,7 @@ def _text(key: CauseKey, group: FindingGroup, of: int) -> str:
 
 
 def without_advice(message: str, files: Sequence[str] = ()) -> str:
-    """Return why a file cannot be read, without its name and without what to do."""
+    """Return why a file cannot be read, without its name and without advice."""
     reason = message.partition(ADVICE)[0].rstrip(".")
     for url in files[:1]:
         reason = reason.removeprefix(f"The metadata could not be read from {shown(url)}: ")
@@ -348,7 +348,7 @@ def without_advice(message: str, files: Sequence[str] = ()) -> str:
 
 
 class Reasons:
-    """Why references were not looked at, by array; and why files could not be read."""
+    """Why references were not checked, by array; and why files could not be read."""
 
     def __init__(self) -> None:
         self.unchecked: Counter[tuple[str, str]] = Counter()  # What of an array, in how many files
@@ -369,12 +369,12 @@ class Reasons:
         self.add(path, "The file is not allowed yet." if grant else message, count)
 
     def fail(self, url: str | None, message: str) -> None:
-        """Keep why a file cannot be read."""
+        """Keep the reason why a file cannot be read."""
         if url is not None and len(self._failures) < KEPT_REASONS:
             self._failures.setdefault(url, message)
 
     def told(self) -> dict[str, Any]:
-        """Return them as fields of `Counts`; what is of most references comes first."""
+        """Return the reasons as fields of `Counts`, the most frequent first."""
         counts = sorted(self._counts.items(), key=lambda item: -item[1])
         return {
             "reasons": tuple((*of, n) for of, n in counts),

@@ -1,4 +1,4 @@
-"""All references of a set that an audit looks at, block by block, with the chunk that each is."""
+"""All references of a set that an audit checks, block by block, with their chunks."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _CHARS = 200  # characters of a name or reason: a file may hold any text
 @masks_repr
 @dataclass(frozen=True, slots=True)
 class LostFile:
-    """A record file that gives no references."""
+    """A record file that yields no references."""
 
     file: str  # Its path inside the store
     array: str  # The array whose references it has
@@ -70,7 +70,7 @@ class LostFile:
 
 @dataclass
 class LostFiles:
-    """Counts them; the first ones are kept."""
+    """Counts lost record files; the first ones are kept."""
 
     files: list[LostFile] = field(default_factory=list)  # At most `KEPT_FILES`, by array
     # missing, unreadable: How many there are
@@ -84,7 +84,7 @@ class LostFiles:
     manifest_chunks: int = 0
 
     def note_missing(self, store: ParquetStore, array: ArrayMeta) -> None:
-        """Note the record files of an array that are not there."""
+        """Record the missing record files of an array."""
         numbers = store.record_numbers(array)
         self.missing += store.record_count(array) - len(numbers)
         self.chunks += array.chunk_count - sum(_rows(store, array, n) for n in numbers)
@@ -94,7 +94,7 @@ class LostFiles:
     def note_unreadable(
         self, store: ParquetStore, array: ArrayMeta, number: int, bad: BadRecords
     ) -> None:
-        """Note a record file that cannot be used."""
+        """Record an unusable record file."""
         rows, first = _rows(store, array, number), number * store.record_size
         self.unreadable += 1
         self.chunks += rows
@@ -104,7 +104,7 @@ class LostFiles:
             self.files.append(replace(lost, message=str(bad), code=bad.code))
 
     def note_manifests(self, array: ArrayMeta, part: ManifestPart) -> None:
-        """Note the manifests of a part that turned out to be lost."""
+        """Record the lost manifests of a part."""
         if not part.lost:
             return
         numbers = part.start + part.rejected_rows()
@@ -121,11 +121,11 @@ class LostFiles:
 
     @property
     def count(self) -> int:
-        """How many record files give no references."""
+        """The number of record files that yield no references."""
         return self.missing + self.unreadable
 
     def sentences(self) -> Iterator[str]:
-        """Yield the counts as a sentence, if there is anything to say."""
+        """Yield the counts as a sentence, if there are any."""
         if self.count:
             files = counted(self.count, "record file")
             chunks = counted(self.chunks, "chunk")
@@ -144,13 +144,13 @@ class LostFiles:
 
 
 def _gaps(numbers: list[int], end: int) -> Iterator[int]:
-    """Yield the numbers from 0 to an end that are not among some, ascending."""
+    """Yield the numbers from 0 to an end that are not in the given ones, ascending."""
     for before, after in pairwise([-1, *numbers, end]):
         yield from range(before + 1, after)
 
 
 def _rows(store: ParquetStore, array: ArrayMeta, number: int) -> int:
-    """Return for how many chunks a record file is."""
+    """Return the number of chunks in a record file."""
     return min(store.record_size, array.chunk_count - number * store.record_size)
 
 
@@ -178,7 +178,7 @@ class AuditedBlock:
         return self.table.count
 
     def used(self) -> AuditedBlock:
-        """Return the references with a target, and the chunks that the set itself holds."""
+        """Return the references with a target, and the inline chunks."""
         kinds = self.table.columns.kinds
         rows = np.flatnonzero((kinds == RANGE) | (kinds == URL) | (self.chunks >= 0))
         if len(rows) == len(self):
@@ -190,7 +190,7 @@ class AuditedBlock:
 
 @dataclass
 class Unlisted:
-    """Generated keys that are too many to be listed; the files that they lead to are fewer."""
+    """Generated keys that are too many to list; the files they point to are fewer."""
 
     most: int | None  # Generated keys that are listed; None: all
     count: int = 0  # Those that are not
@@ -198,7 +198,7 @@ class Unlisted:
     _n_more_files: int = 0
 
     def takes(self, part: Generated) -> bool:
-        """Return whether the keys of a gen item are too many to be listed."""
+        """Return whether a gen item has too many keys to list."""
         if self.most is None or part.count <= self.most:
             self.most = None if self.most is None else self.most - part.count
             return False
@@ -207,7 +207,7 @@ class Unlisted:
         return True
 
     def target_blocks(self, known: Collection[str | None]) -> Iterator[AuditedBlock]:
-        """Yield the files that none of the `known` ones is, as references without a key."""
+        """Yield the files that are not among the `known` ones, as references without a key."""
         found = further_targets(self._parts, {*known}, EVALUATED_KEYS)
         self._n_more_files = found.unlisted
         for start in range(0, len(found.keys), BLOCK):
@@ -218,7 +218,7 @@ class Unlisted:
             yield AuditedBlock(Table(table, columns), *_nowhere(len(urls)))
 
     def sentences(self) -> Iterator[str]:
-        """Yield what is not known of them."""
+        """Yield what is unknown about them."""
         if self.count:
             yield f"{counted(self.count, 'generated key')} are too many to list."
         if self._n_more_files:

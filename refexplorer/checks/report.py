@@ -1,4 +1,4 @@
-"""The report of a run: the ledger, the findings, and what both allow to say."""
+"""The report of a run: the ledger, the findings, and the conclusions from both."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _FOLDERS, _DEEP = 4, 3
 
 
 def joint(grants: Sequence[str]) -> Sequence[str]:
-    """Return places to allow, with the folder that holds them in place of many folders."""
+    """Return locations to allow, with the parent folder in place of many folders."""
     folders = [name for name in grants if "://" not in name]
     if len(folders) < _FOLDERS or not all(map(os.path.isabs, folders)):
         return grants
@@ -76,7 +76,7 @@ class Report:
     terms
         The requested checks.
     ledger
-        The state of every chunk, key, object and file.
+        The states of all chunks, keys, objects and files.
     findings
         The findings, grouped by cause and array, errors first.
     accepted
@@ -107,7 +107,7 @@ class Report:
         self._store = store
 
     def judged(self, fail_on: Severity | str = "error", accept: Sequence[str] = ()) -> Report:
-        """Return the report with another threshold, and with findings that are accepted.
+        """Return the report with another threshold and accepted findings.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class Report:
 
     @property
     def status(self) -> int:
-        """The exit status: 0, 1 if a finding fails, 2 if something asked for is not known."""
+        """The exit status: 0; 1 if a finding fails; 2 if a requested result is unknown."""
         return self.headline.status
 
     @property
@@ -152,7 +152,7 @@ class Report:
 
     @property
     def unknowns(self) -> list[str]:
-        """The requested results that are not known."""
+        """The requested results that are unknown."""
         return [*self.counts.unknown, *unknowns(self.ledger, self.terms)]
 
     @property
@@ -171,11 +171,11 @@ class Report:
 
     @property
     def summary(self) -> tuple[str, ...]:
-        """Coverage and counts as sentences."""
+        """The coverage and the counts as sentences."""
         return tuple(self._sentences())
 
     def chunks(self, array: str) -> np.ndarray:
-        """Return the state of each chunk of an array, numbers of `LedgerState`, uint8.
+        """Return the state of each chunk of an array as `LedgerState` numbers, uint8.
 
         Raises
         ------
@@ -185,22 +185,22 @@ class Report:
         return self.ledger.states(array)
 
     def differing(self, array: str) -> np.ndarray:
-        """Return the numbers of all chunks of an array that differ, ascending, ``(n,)`` int64."""
+        """Return the numbers of all differing chunks of an array, ascending, ``(n,)`` int64."""
         return np.flatnonzero(np.isin(self.ledger.states(array).reshape(-1), list(DIFFERENT)))
 
     def tables(self) -> Iterator[pa.Table]:
-        """Yield the results a part at a time.
+        """Yield the results one part at a time.
 
-        A row for each file and array where files were read, else one for each reference.
+        One row per file and array if files were read, else one per reference.
         """
         return map(seen_table, self.tables_as_read())
 
     def tables_as_read(self) -> Iterator[pa.Table]:
-        """Yield the results with unmasked addresses; do not show them."""
+        """Yield the results with unmasked URLs; do not display them."""
         return iter(()) if self._store is None else self._store.tables()
 
     def files(self) -> pa.Table:
-        """Return a row for each file and array: state, references by state, what was found.
+        """Return one row per file and array: state, references by state, findings.
 
         Without `verify`, one for each file: ``target``, ``state``, ``size``, ``etag``,
         ``modified``, ``references``, ``end`` (of the last range), ``past_end`` and ``failed``
@@ -215,7 +215,7 @@ class Report:
         return found.replace_schema_metadata(None)
 
     def objects(self) -> pa.Table:
-        """Return a row for each name of an object in the files, state and reason, with its files.
+        """Return one row per object name, state and reason, with its files.
 
         Columns: ``name``, ``state``, ``files``, ``reason``.
         """
@@ -230,7 +230,7 @@ class Report:
         return pa.Table.from_pylist(rows, pa.schema(kinds | {"reason": pa.string()}))
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
-        """Write `tables` to one file, which appears when it is complete.
+        """Write `tables` to one file, which appears when complete.
 
         Raises
         ------
@@ -329,7 +329,7 @@ class Report:
         return "\n".join(lines)
 
     def _installs(self) -> list[str]:
-        """Return what to install, with all the arrays that need it."""
+        """Return what to install, with all arrays that need it."""
         names: dict[str, list[str]] = {}
         for why in self._reasons():
             if _INSTALL in why:
@@ -384,7 +384,7 @@ class Report:
             yield f"Accepted, but not found: {', '.join(map(str, unused))}."
 
     def _axes_sentences(self) -> Iterator[str]:
-        """Yield the coordinates that were read with their ends and steps, and the others."""
+        """Yield the coordinates that were read, with their ends and steps, and the others."""
         axes = [each for each in self.counts.axes if each.why != NO_VALUES]
         in_files = [each.path for each in axes if each.why == IN_FILES]
         parts = [each.sentence for each in axes if each.why != IN_FILES]
@@ -396,7 +396,7 @@ class Report:
             yield f"Not checked: {_names(in_files)} {verb} not read."
 
     def _failure_sentences(self) -> Iterator[str]:
-        """Yield why files cannot be read where no finding says it, and once what to do."""
+        """Yield why files cannot be read if no finding says so, and the remedy once."""
         shown = list(self.counts.failures.items())[:_FEW]
         for url, why in shown:
             reason = without_advice(why, [url])
@@ -418,7 +418,7 @@ class Report:
         return found + "."
 
     def _reasons(self) -> dict[str, tuple[list[str], int]]:
-        """Return why references were not looked at, with their arrays and number."""
+        """Return why references were not checked, with their arrays and number."""
         found: dict[str, tuple[list[str], int]] = {}
         for path, why, n in self.counts.reasons:
             paths, number = found.get(why, ([], 0))
@@ -427,7 +427,7 @@ class Report:
 
     @property
     def not_checked(self) -> tuple[str, ...]:
-        """What was not compared or checked, and why, as a sentence; empty if there is nothing."""
+        """What was not compared or checked, and why, as a sentence; empty if nothing."""
         counts = self.counts
         parts = []
         for why, (paths, n) in list(self._reasons().items())[:_FEW]:

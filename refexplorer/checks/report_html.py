@@ -1,4 +1,4 @@
-"""A report as HTML: in a notebook, and as a page that needs nothing else and has no scripts."""
+"""A report as HTML: in a notebook, and as a self-contained page without scripts."""
 
 from __future__ import annotations
 
@@ -85,9 +85,9 @@ _ODD = {DIFFERS, FAILED, UNCOMPARED, FORBIDDEN}
 def document(
     report: Report, tables: Iterable[pa.Table], targets: pa.Table | None, timeline: str
 ) -> str:
-    """Return a page for the data owner: what was looked at, what is wrong, in which files.
+    """Return a page for the data owner: what was checked, what is wrong, and in which files.
 
-    The files are in `tables` if they were read, in `targets` if they were only asked.
+    The files are in `tables` if they were read, in `targets` if only their servers were asked.
     """
     title = f"Report on {shown(report.source, _CHARS)}"
     files = _files(tables) if targets is None else _targets(targets)
@@ -123,7 +123,7 @@ def _findings(findings: Sequence[Finding]) -> str:
 
 
 def _details(finding: Finding) -> str:
-    """Return files and keys, which open without a script."""
+    """Return files and keys, in elements that expand without a script."""
     parts = [(counted(finding.file_count, "file"), finding.files)] if finding.files else []
     if finding.keys and finding.reference_count:
         parts.append((counted(finding.reference_count, "reference"), finding.keys))
@@ -173,7 +173,7 @@ def _not_compared(counts: Counts) -> str:
 
 
 def _files(tables: Iterable[pa.Table]) -> str:
-    """Return the files that are not the same, with what was found of each array."""
+    """Return the files that differ, with the findings for each array."""
     rows: list[tuple[str, str, str]] = []
     count = 0
     for part in tables:
@@ -188,7 +188,7 @@ def _files(tables: Iterable[pa.Table]) -> str:
 
 
 def _targets(targets: pa.Table) -> str:
-    """Return the first files, what is wrong with them before the others."""
+    """Return the first files, those with faults first."""
     columns = [targets[name].to_numpy() for name in ("past_end", "failed")]
     is_fine = np.array([state == FileState.ASKED for state in targets["state"].to_pylist()], bool)
     order = np.argsort(is_fine & (sum(columns) == 0), kind="stable")[:SHOWN]
@@ -219,14 +219,14 @@ def _whys(row: dict[str, Any]) -> Iterator[str]:
 
 
 def write_report(path: str | os.PathLike[str], page: str) -> None:
-    """Write a page to a file; warn before if addresses in it are not shown as they are."""
+    """Write a page to a file; warn first if URLs in it are masked."""
     if has_mask(page):
         warn(shown_without(path), SecretsWarning)
     write_blocks(Path(path), [page.encode()])
 
 
 def shown_without(path: str | os.PathLike[str]) -> str:
-    """Return the warning that a file has addresses without their secrets."""
+    """Return the warning that a file has URLs without their secrets."""
     return (
         f"{os.fspath(path)} shows addresses without their signatures, tokens and passwords (***). "
         "Everybody with the set can use them until they expire: do not share it."
@@ -234,14 +234,14 @@ def shown_without(path: str | os.PathLike[str]) -> str:
 
 
 def titled(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], count: int = 0) -> str:
-    """Return a table below its title, or nothing if it has no rows; `count` is that of all rows."""
+    """Return a titled table, or nothing if it has no rows; `count` is the total number of rows."""
     rows = list(rows)
     more = f"<p>… {count - len(rows):,} more.</p>" if count > len(rows) else ""
     return f"<p><b>{title}</b></p>{table(head, rows)}{more}" if rows else ""
 
 
 def explained_code(name: str) -> str:
-    """Return a code that opens, without a script, to what it means and what to do."""
+    """Return a code that expands, without a script, to its meaning and remedy."""
     found = CODES[name]
     known = (found.meaning, found.cause, found.readers, f"{found.mend} {found.command}".rstrip())
     parts = items(shown(sentence) for sentence in known if sentence)
@@ -249,12 +249,12 @@ def explained_code(name: str) -> str:
 
 
 def number(text: str) -> str:
-    """Return a cell of a column of numbers."""
+    """Return a cell of a numeric column."""
     return f'<span class="number">{text}</span>'
 
 
 def bar(counts: Mapping[str, int], states: Sequence[str], absent: int = 0) -> str:
-    """Return a bar of how many are in each state, by its colour; what is absent stays empty."""
+    """Return a bar of counts by state and colour; absent ones stay empty."""
     parts = "".join(
         f'<i style="background: var(--state-{states.index(state)}); flex: {count}"></i>'
         for state, count in counts.items()
@@ -289,7 +289,7 @@ def of_rows(tables: Iterable[pa.Table]) -> str:
 
 
 def of_targets(targets: pa.Table) -> str:
-    """Return the strip of targets that were asked."""
+    """Return the strip of targets that were requested."""
     known = {str(state): int(rank) for state, rank in FILE_RANKS.items()}
     ranks = np.array([known[FileState(each)] for each in targets["state"].to_pylist()], np.int8)
     for name in ("past_end", "failed"):
@@ -330,7 +330,7 @@ def strip(names: Sequence[str | None], ranks: np.ndarray) -> str:
 
 
 def _bar(number: int, counts: dict[Rank, np.ndarray], most: int) -> str:
-    """Return the parts of a bar; whoever has one file has a part that can be seen."""
+    """Return the segments of a bar; every category with at least one file is visible."""
     at, parts = _HEIGHT, []
     for rank, (colour, _) in _DRAWN.items():
         if count := int(counts[rank][number]):

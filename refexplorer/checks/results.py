@@ -1,8 +1,8 @@
-"""The store of the results of a run, a file for each part, and the versions of its targets.
+"""The result store of a run: one file per part, with the versions of its targets.
 
-In a folder that stays it is a parquet file, which appears when all of it is written, and says in
-its metadata what part it is of and which versions its targets had, so that an audit goes on after
-the last finished part, and never with results of another set or of files that changed since.
+In a permanent folder it is a parquet file that appears when complete. Its metadata identify the
+part and the versions of its targets, so that an audit resumes after the last finished part, and
+never with results of another set or of files that have changed since.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ REDONE = {"not allowed", "unreachable", "codec not installed", "failed"}
 
 
 class EarlierPart(NamedTuple):
-    """The results of a part that an earlier run left."""
+    """The results of a part from an earlier run."""
 
     number: int
     path: Path
@@ -58,7 +58,7 @@ class EarlierPart(NamedTuple):
 
 
 class ResultStore:
-    """The results of the parts that are finished."""
+    """The results of the finished parts."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class ResultStore:
             )
 
     def sorting(self) -> Path:
-        """Return an empty folder for what is only needed while the audit goes on."""
+        """Return an empty folder for temporary data of the audit."""
         self.clear()
         path = self.folder / _SORTING
         try:
@@ -100,15 +100,15 @@ class ResultStore:
         return path
 
     def clear(self) -> None:
-        """Remove that folder, also one that an end of the machine left."""
+        """Remove the temporary folder, also one left over after a crash."""
         shutil.rmtree(self.folder / _SORTING, ignore_errors=True)
 
     def has(
         self, part: Part, versions: Callable[[Sequence[str]], Mapping[str, TargetVersion | None]]
     ) -> bool:
-        """Return whether a part was finished, with the same references and the same targets.
+        """Return whether a part was finished with the same references and the same targets.
 
-        What is there of it otherwise is removed.
+        Outdated results are removed.
         """
         if not self.is_kept:
             return False
@@ -135,7 +135,7 @@ class ResultStore:
         return has
 
     def earlier(self, part: Part) -> EarlierPart | None:
-        """Return the results of a part of another share, whatever its files are by now."""
+        """Return the results of a part of another share, even if its files have changed."""
         path = self._path(part)
         with suppress(OSError, pa.ArrowException, KeyError, ValueError):
             metadata = pq.read_schema(path).metadata or {}
@@ -145,7 +145,7 @@ class ResultStore:
         return None
 
     def earlier_versions(self) -> dict[str, TargetVersion]:
-        """Return the versions that targets had when the results in the folder were made."""
+        """Return the versions of targets for which the results in the folder were made."""
         found: dict[str, TargetVersion] = {}
         for path in sorted(self.folder.glob("part-*.parquet")):
             with suppress(OSError, pa.ArrowException):
@@ -154,7 +154,7 @@ class ResultStore:
         return found
 
     def write(self, part: Part, results: pa.Table) -> None:
-        """Keep the results of a part; in a folder that stays as people may see them."""
+        """Store the results of a part; in a permanent folder, with secrets masked."""
         path = self._path(part)
         if self.is_kept:
             results = seen_table(results)
@@ -172,7 +172,7 @@ class ResultStore:
         self.finished[part.number] = path
 
     def drop_others(self) -> None:
-        """Remove results of parts that the set does not have, as it had before it changed."""
+        """Remove results of parts that the set no longer has."""
         for path in {*self.folder.glob("part-*.parquet")} - self._planned:
             path.unlink(missing_ok=True)
 
@@ -213,7 +213,7 @@ def _arrow_writer(file: IO[bytes], results: pa.Table) -> pa.ipc.RecordBatchFileW
 
 
 def seen_table(results: pa.Table) -> pa.Table:
-    """Return results as people may see them: without secrets of addresses."""
+    """Return results that are safe to display: without secrets in URLs."""
     for name in _ADDRESSES:
         if name not in results.column_names:
             continue
@@ -237,7 +237,7 @@ _SHOWN = 60  # characters of an ETag: a server may send any text
 def difference(
     recorded: Sequence[RecordedVersion], facts: Facts, has_other_tags: bool = False
 ) -> tuple[bool | None, str | None]:
-    """Return whether a target is still what it was, and what is different."""
+    """Return whether a target is unchanged, and what changed."""
     etag = None if has_other_tags else _plain(facts.etag)
     now = seconds_of(facts.modified)
     compared = True
@@ -262,7 +262,7 @@ def difference(
 
 
 def version_change(then: TargetVersion, now: TargetVersion | None) -> tuple[bool | None, str]:
-    """Return whether a target is as it was, None where nobody knows, and what is different."""
+    """Return whether a target is unchanged, None if unknown, and what changed."""
     if now is None:
         return None, ""
     (size, etag, modified), (size_now, etag_now, modified_now) = then, now
@@ -281,7 +281,7 @@ def version_change(then: TargetVersion, now: TargetVersion | None) -> tuple[bool
 
 
 def seconds_of(modified: str | None) -> float | None:
-    """Return a time as a store writes it in seconds since 1970; None if it cannot be read."""
+    """Parse a store's timestamp as seconds since 1970; None if invalid."""
     if modified is None:
         return None
     for read in (datetime.fromisoformat, parsedate_to_datetime):
@@ -294,7 +294,7 @@ def seconds_of(modified: str | None) -> float | None:
 
 
 def _plain(etag: str | None) -> str | None:
-    """Return an ETag without quotes and without the mark of a weak one."""
+    """Return an ETag without quotes and without the weak marker."""
     return None if etag is None else etag.removeprefix("W/").strip('"')
 
 
@@ -310,12 +310,12 @@ def _time(seconds: float) -> str:
 
 
 def as_metadata(versions: Mapping[str, TargetVersion | None]) -> dict[bytes, bytes]:
-    """Return versions as metadata of a table."""
+    """Return versions as table metadata."""
     return {METADATA_KEY: json.dumps({masked_url(url): v for url, v in versions.items()}).encode()}
 
 
 def from_metadata(metadata: Mapping[bytes, bytes]) -> dict[str, TargetVersion | None] | None:
-    """Return what `as_metadata` wrote; None if there is nothing of it."""
+    """Return the versions that `as_metadata` wrote; None if there are none."""
     try:
         found = json.loads(metadata[METADATA_KEY])
         return {url: None if kept is None else tuple(kept) for url, kept in found.items()}
@@ -324,7 +324,7 @@ def from_metadata(metadata: Mapping[bytes, bytes]) -> dict[str, TargetVersion | 
 
 
 def is_same(kept: TargetVersion | None, now: TargetVersion | None) -> bool:
-    """Return whether a target is known to be as it was; a store without versions does not tell."""
+    """Return whether a target is known to be unchanged; a store without versions cannot tell."""
     if kept is None or now is None:
         return kept is now
     return kept == now and any(kept[1:])

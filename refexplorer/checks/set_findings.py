@@ -1,4 +1,4 @@
-"""What an audit notes of the set itself: states of its keys, and findings beside those of files."""
+"""What an audit records about the set itself: key states, and findings not about files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CHUNK = r"(^|/)(c(/\d+)*|\d+([./]\d+)*|)$"
 
 
 def note_references(ledger: Ledger, block: AuditedBlock, arrays: Sequence[ArrayMeta]) -> None:
-    """Note the keys of a block in the ledger, and which chunks they are of."""
+    """Record the keys of a block in the ledger, and their chunks."""
     kinds = block.table.columns.kinds
     leads_away = (kinds == RANGE) | (kinds == URL)
     is_chunk = (block.arrays >= 0) & (block.chunks >= 0)
@@ -55,7 +55,7 @@ def note_references(ledger: Ledger, block: AuditedBlock, arrays: Sequence[ArrayM
 
 
 def note_rejected(ledger: Ledger, opened: OpenedSet, findings: Findings, later: int) -> None:
-    """Note the keys that errors reject, and the chunks among them."""
+    """Record the keys that errors reject, and the chunks among them."""
     for path in opened.arrays.paths:
         array = opened.arrays.get(path)
         if array is not None and path in ledger.paths and opened.rejected.touches(path):
@@ -71,7 +71,7 @@ def note_rejected(ledger: Ledger, opened: OpenedSet, findings: Findings, later: 
 
 
 def note_unreadable(ledger: Ledger, lost: LostFiles, known: Iterable[Finding]) -> list[Finding]:
-    """Note the chunks of record files that cannot be read; add findings of them to others."""
+    """Record the chunks of unreadable record files; add findings about them."""
     for path, start, stop in lost.unreadable_rows:
         ledger.mark(path, np.arange(start, stop), LedgerState.LOST_RECORDS)
     unreadable = [each for each in lost.files if each.code]
@@ -88,9 +88,9 @@ def note_unreadable(ledger: Ledger, lost: LostFiles, known: Iterable[Finding]) -
 def set_findings(
     opened: OpenedSet, rejected: Iterable[Finding], base: str, is_full: bool
 ) -> Iterator[Finding]:
-    """Yield what is wrong of the set itself, and where no array has a reference.
+    """Yield faults of the set itself, and arrays without any reference.
 
-    Whether a reader opens the set, and which of two copies of metadata it reads, no file says.
+    No file determines whether a reader opens the set, or which of two metadata copies it reads.
     """
     found = Findings()
     lint_groups(opened, KeyFindings(base, found))
@@ -120,12 +120,12 @@ def set_findings(
 
 
 def _key_of(found: Finding, base: str) -> str:
-    """Return the key that a finding is about; one that is lacking its pointer names."""
+    """Return the key that a finding is about; for a missing key, from the pointer."""
     return found.key or "/".join(parts_of(found.pointer.removeprefix(base)))
 
 
 def orphan_findings(opened: OpenedSet, ledger: Ledger, base: str) -> Iterator[Finding]:
-    """Yield that keys look like chunks and no array has them: their maker meant data."""
+    """Yield keys that look like chunks of no array: they were probably meant as data."""
     count = ledger.keys.counts[KeyState.OF_NO_ARRAY]
     if count:
         keys = ledger.keys.examples[KeyState.OF_NO_ARRAY]

@@ -1,4 +1,4 @@
-"""What is wrong with the set itself: rules that need codecs or values, and states of its keys."""
+"""Faults of the set itself: rules that need codecs or values, and key states."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _TO_BYTES = ("bytes", "vlen-utf8", "sharding_indexed")
 
 
 def lint_codecs(opened: OpenedSet, base: str, findings: Findings) -> frozenset[str]:
-    """Note what keeps Zarr from decoding an array."""
+    """Record what prevents Zarr from decoding an array."""
     problems: dict[str, tuple[str, str] | None] = {}  # many arrays have the same metadata
     good: set[str] = set()
     for array in opened.arrays.below(opened.tree.root):
@@ -86,7 +86,7 @@ def _text(array: ArrayMeta) -> str:
 
 
 def _problem(array: ArrayMeta, text: str) -> tuple[str, str] | None:
-    """Return the code and the rest of the sentence of what is wrong; None if nothing is."""
+    """Return the code and the rest of the sentence for a fault; None if there is none."""
     codecs = list(_codecs(array))
     is_plain = array.zarr_format == 2 or _is_plain(array)
     if is_plain and all(_is_known(*codec) for codec in codecs):
@@ -112,7 +112,7 @@ def _problem(array: ArrayMeta, text: str) -> tuple[str, str] | None:
 
 
 def _codecs(array: ArrayMeta) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the names and settings of the codecs."""
+    """Yield codec names and settings."""
     written: Any = array.metadata
     if array.zarr_format == 3:
         codecs = written.get("codecs")
@@ -132,7 +132,7 @@ def _is_known(name: str, settings: object) -> bool:
 
 
 def _is_plain(array: ArrayMeta) -> bool:
-    """Say whether metadata of Zarr v3 have only what the lint rules of the specification know."""
+    """Return whether Zarr v3 metadata have only what the lint rules of the specification know."""
     written: Any = array.metadata
     encoding, codecs = written.get("chunk_key_encoding"), written.get("codecs")
     return (
@@ -156,7 +156,7 @@ DECODED_BYTES = 2**26
 
 @dataclass
 class _Seen:
-    """What the inline chunks of one array hold."""
+    """The contents of the inline chunks of one array."""
 
     array: ArrayMeta
     chunks: int = 0  # How many were decoded
@@ -170,7 +170,7 @@ class _Seen:
 def lint_values(
     opened: OpenedSet, seen: Mapping[str, _Seen], base: str, findings: Findings
 ) -> None:
-    """Note inline chunks that cannot be decoded, and values that are, or may be, masked."""
+    """Record inline chunks that cannot be decoded, and values that are or may be masked."""
     for found in seen.values():
         if found.failed:
             key = found.failed[0]
@@ -196,7 +196,7 @@ class _InlineLook:
         self.seen: dict[str, _Seen] = {}
 
     def look(self, part: Segment, columns: Columns) -> None:
-        """Decode the inline chunks among some references, unless it were too many."""
+        """Decode the inline chunks among the given references, unless there are too many."""
         for row in np.flatnonzero(columns.kinds <= BASE64) if self._is_room else ():
             key = part.key_at(int(row))
             of_array = None if is_metadata(key) else self._opened.arrays.of_key(key)
@@ -295,7 +295,7 @@ def diagnose(source: Source, inside: Internals, limits: Limits, base: str) -> tu
 
 
 def left_out_findings(left_out: Iterable[LeftOut], base: str) -> Iterator[Finding]:
-    """Yield the objects of the files that opening them left out."""
+    """Yield the file objects that were omitted on opening."""
     for each in left_out:
         said = f"The {each.kind} `{escape(each.name)}` of the file is not in the set"
         yield Finding(

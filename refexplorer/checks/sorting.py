@@ -1,4 +1,4 @@
-"""References put in the order of their targets: in memory while they are few, then on disk."""
+"""References sorted by target: in memory while there are few, then on disk."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _NONE = np.uint64(2**64 - 1)
 
 
 def wanted_of(decode: Decode | str) -> int | None:
-    """Return how many chunks of each array to decode; None stands for all."""
+    """Return how many chunks of each array to decode; None means all."""
     words = {"none": 0, "sample": SAMPLE, "all": None}
     if isinstance(decode, str) and decode in words:
         return words[decode]
@@ -62,7 +62,7 @@ class Sample:
         self._steps = np.array([*steps, 0], np.uint64)  # the last is for keys outside arrays
 
     def chosen(self, arrays: np.ndarray, chunks: np.ndarray) -> np.ndarray:
-        """Return which chunks are decoded."""
+        """Return which chunks are to be decoded."""
         steps = self._steps[arrays]
         hashes = _mixed(chunks.astype(np.uint64))
         found: np.ndarray = (chunks >= 0) & (steps > 0) & (hashes % np.maximum(steps, 1) == 0)
@@ -74,7 +74,7 @@ def _step(count: int, wanted: int) -> int:
 
 
 def _mixed(numbers: np.ndarray) -> np.ndarray:
-    """Mix the bits of numbers, as SplitMix64 does, so that any divisor meets them evenly."""
+    """Mix the bits of numbers, as SplitMix64 does, so that any divisor hits them evenly."""
     with np.errstate(over="ignore"):
         numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -84,7 +84,7 @@ def _mixed(numbers: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanSizes:
-    """The sizes that bound the memory of a plan, and the length of its parts."""
+    """The sizes that bound a plan's memory and the length of its parts."""
 
     # How much a part has to do: each reference counts one, what is asked or decoded more
     part_cost: int = 100_000
@@ -101,7 +101,7 @@ END = np.full((3, 1), LARGEST)
 
 
 class Interval(NamedTuple):
-    """Some references that follow each other in the order of `ranges_of`."""
+    """References that are consecutive in the order of `ranges_of`."""
 
     rows: pa.Table  # n references
     ranges: np.ndarray  # Where they are, as `ranges_of` says, shape ``(3, n)`` int64
@@ -111,7 +111,7 @@ class Interval(NamedTuple):
 
 
 class Batches:
-    """The first ranges of each batch on disk: its first one, and the first other one."""
+    """The first ranges of each batch on disk: its first one, and the first different one."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -119,7 +119,7 @@ class Batches:
         self._changes: list[np.ndarray] = []
 
     def add(self, ranges: np.ndarray) -> None:
-        """Take in all ranges of a run, in order, shape ``(3, n)``."""
+        """Add all ranges of a run, in order, shape ``(3, n)``."""
         begins = ranges[:, :: self.size]
         changes = np.tile(END, begins.shape[1])
         new = 1 + np.flatnonzero((ranges[:, 1:] != ranges[:, :-1]).any(axis=0))
@@ -139,8 +139,8 @@ class Batches:
 def ranges_of(rows: pa.Table) -> np.ndarray:
     """Return the target, start and end of references, shape ``(3, n)`` int64.
 
-    What has no bytes that others could share, such as a whole file, starts and ends at -1, so that
-    it comes before the byte ranges of its target.
+    References without bytes that others could share, such as whole files, start and end at -1, so
+    that they sort before the byte ranges of their target.
     """
     numbers, starts, lengths = (rows[name].to_numpy() for name in ("number", "offset", "length"))
     ranges = np.stack([numbers, starts, LARGEST - starts])
@@ -151,7 +151,7 @@ def ranges_of(rows: pa.Table) -> np.ndarray:
 
 
 def in_order(rows: pa.Table) -> tuple[pa.Table, np.ndarray]:
-    """Return references in the order of their ranges, and these."""
+    """Return references in the order of their ranges, and these ranges."""
     rows = rows.combine_chunks()
     ranges = ranges_of(rows)
     if _is_ordered(ranges):  # as most sets are; sorting takes ten times as long
@@ -189,7 +189,7 @@ def merged(
 
 
 def _count_until(ranges: np.ndarray, bound: np.ndarray) -> int:
-    """Return how many of some ranges in order do not come after a bound."""
+    """Return how many of the sorted ranges do not come after a bound."""
     start = 0
     stop: int = ranges.shape[1]
     for numbers, number in zip(ranges, bound, strict=True):
@@ -202,7 +202,7 @@ def _count_until(ranges: np.ndarray, bound: np.ndarray) -> int:
 def _following(
     last: np.ndarray, held: np.ndarray, begins: np.ndarray, changes: np.ndarray
 ) -> np.ndarray:
-    """Return the range after `last` among those held and in batches that were not read yet."""
+    """Return the range after `last` among those in memory and in unread batches."""
     ties = _count_until(begins, last)  # batches that begin with that very range
     if not ties:
         return begins[:, :1]
@@ -231,7 +231,7 @@ SORTED = pa.schema(
 
 
 class Sorter:
-    """Takes references in any order, and gives them back by target, offset and length."""
+    """Accepts references in any order, and returns them by target, offset and length."""
 
     def __init__(
         self,
@@ -264,7 +264,7 @@ class Sorter:
 
     @property
     def shares(self) -> np.ndarray:
-        """The share of each target, 0 for what all have, shape ``(n,)`` int64."""
+        """The share of each target, 0 for those in every share, shape ``(n,)`` int64."""
         if self._share is not None:
             new = islice(self._codes, len(self._shares), None)
             self._shares += map(self._share.number_of, new)
@@ -273,11 +273,11 @@ class Sorter:
 
     @property
     def urls(self) -> list[str | None]:
-        """The targets, in the order in which the set first names them."""
+        """The targets, in the order of first use in the set."""
         return list(self._codes)
 
     def put(self, block: AuditedBlock) -> None:
-        """Take references in."""
+        """Add references."""
         self.count += len(block)
         self.rejected += block.rejected
         self._held.append(self._rows(block))
@@ -286,7 +286,7 @@ class Sorter:
             self._write()
 
     def intervals(self) -> Iterator[Interval]:
-        """Yield all references in order, some 10^5 at a time, once; no more can be put in."""
+        """Yield all references in order, some 10^5 at a time, once; then none can be added."""
         self._write()
         with self._writing():
             self._writer.close()
@@ -302,7 +302,7 @@ class Sorter:
             yield from merged(read, self._batches, SORTED, together)
 
     def _write(self) -> None:
-        """Keep what is held, in order, or write it."""
+        """Keep the buffered references in order, or write them."""
         rows, ranges = in_order(pa.concat_tables([SORTED.empty_table(), *self._held]))
         self._held, self._held_rows = [], 0
         self._batches.add(ranges)
@@ -351,7 +351,7 @@ class Sorter:
 
 
 def _texts(block: AuditedBlock, needed: np.ndarray) -> pa.Array:
-    """Return the texts of some rows, null for the others."""
+    """Return the texts of the given rows, null for the others."""
     rows = np.flatnonzero(needed)
     if not len(rows):
         return pa.nulls(len(needed), pa.large_string())

@@ -1,4 +1,4 @@
-"""The states in which a run leaves every chunk, key, object and file, and how they rank."""
+"""The states that a run assigns to chunks, keys, objects and files, and their ranking."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class LedgerState(IntEnum):
 
 
 class ChunkTerm(NamedTuple):
-    """What a state of a chunk means: its rank, how closely a good chunk was looked at, its name."""
+    """The meaning of a chunk state: its rank, how thoroughly a good chunk was checked, its name."""
 
     rank: Rank
     depth: int
@@ -136,7 +136,7 @@ UNREADABLE = frozenset(
 
 
 class KeyState(StrEnum):
-    """What a key of the set is."""
+    """The kind of a key of the set."""
 
     CHUNK = "chunk"
     METADATA = "metadata"
@@ -179,7 +179,7 @@ FILE_RANKS = {
 
 
 class ObjectState(StrEnum):
-    """The state in the set of an object of a file: a dataset, a variable, a field of a message."""
+    """The state in the set of a file object: a dataset, a variable, a field of a message."""
 
     IN_SET = "in the set"
     EQUAL = "equal to the set"

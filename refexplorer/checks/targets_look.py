@@ -1,4 +1,4 @@
-"""The look at the targets: ranges against sizes, versions, and whether chunks decode."""
+"""Checking targets: ranges against sizes, versions, and whether chunks decode."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _MEANWHILE = "It changed while it was looked at."
 
 
 class TargetsLook:
-    """Asks each target for its size and version, and decodes chunks."""
+    """Requests the size and version of each target, and decodes chunks."""
 
     encoding: Mapping[str, Any] = PARQUET
 
@@ -67,10 +67,10 @@ class TargetsLook:
         self._earlier: dict[str, TargetVersion] = {}
 
     def see(self, block: AuditedBlock) -> None:
-        """Look at nothing: what follows from the references alone is noted for all looks."""
+        """Do nothing: what follows from the references alone is recorded for all checks."""
 
     def begin(self, opened: OpenedSet, store: ResultStore) -> Doing:
-        """Return what asks the targets of a part, and decodes its chunks."""
+        """Return the function that requests the targets of a part and decodes its chunks."""
         store.manner = repr(installed_packages())
         if self.has_unlisted:
             self._earlier = store.earlier_versions()
@@ -89,7 +89,7 @@ class TargetsLook:
 
 
 class TargetGatherer:
-    """Takes in the results of parts, in order: all rows of a target follow each other."""
+    """Collects the results of parts, in order: all rows of a target are consecutive."""
 
     def __init__(
         self, run: CheckRun, reading: ReadTerms, earlier: dict[str, TargetVersion]
@@ -109,7 +109,7 @@ class TargetGatherer:
         self._last_arrays: set[str] = set()
 
     def add(self, results: pa.Table, read_keys: Callable[[], pa.Table]) -> None:
-        """Take in the results of a part; the keys of chunks follow from their numbers."""
+        """Add the results of a part; chunk keys follow from their numbers."""
         self._read_keys = read_keys
         states = places_of(results["state"], CHUNK_NAMES).astype(np.uint8)
         paths, arrays = coded(results["array"])
@@ -128,7 +128,7 @@ class TargetGatherer:
         self._note_overlaps(results, np.flatnonzero(overlap), numbers, paths, arrays)
 
     def finish(self, run: CheckRun) -> list[Finding]:
-        """Take in what all parts together show, and return what is wrong."""
+        """Add what all parts together show, and return the findings."""
         self._end_file()
         if run.is_listed:
             for path in self._ledger.paths:
@@ -144,7 +144,7 @@ class TargetGatherer:
     def _take_files(
         self, results: pa.Table, numbers: np.ndarray, paths: list[str | None], arrays: np.ndarray
     ) -> None:
-        """Take in each target with the answer of its store; one may begin in the part before."""
+        """Add each target with its store's response; one may have started in the previous part."""
         is_new = np.append(True, numbers[1:] != numbers[:-1]) & (numbers >= 0)
         starts = np.flatnonzero(is_new)
         names = ["target", "file", "target_size", "etag", "modified"]
@@ -170,7 +170,7 @@ class TargetGatherer:
     def _difference(
         self, url: str | None, version: Sequence[Any], arrays: dict[str | None, int]
     ) -> str | None:
-        """Return what is different of a target since references to it were written."""
+        """Return how a target differs from when references to it were written."""
         if not (self._recorded or self._earlier):
             return None
         seen = masked_url(url or "")
@@ -197,7 +197,7 @@ class TargetGatherer:
             self._groups.note(path, number, url, found)
 
     def _end_file(self) -> None:
-        """Put a target of which all rows have come into the ledger."""
+        """Enter a target into the ledger after all of its rows."""
         if self._last is not None:
             self._ledger.files.counts[self._last[1]] += 1
         self._last = None
@@ -210,7 +210,7 @@ class TargetGatherer:
         arrays: np.ndarray,
         states: np.ndarray,
     ) -> None:
-        """Take what is wrong in the same way with chunks of one array and target together."""
+        """Group chunks of one array and target that have the same fault."""
         rows = np.flatnonzero(_ODD[states])
         marks = np.stack([numbers[rows], arrays[rows], states[rows]])
         for some, keys, row in self._grouped(results, rows, marks):
@@ -264,7 +264,7 @@ class TargetGatherer:
             yield some, list(islice(keys, min(len(some), NAMED_KEYS))), first
 
     def _keys(self, results: pa.Table, rows: np.ndarray) -> list[str]:
-        """Return the keys of rows; those of chunks follow from their numbers."""
+        """Return the keys of rows; chunk keys follow from their numbers."""
         named = results.take(pa.array(rows)).select(["array", "chunk"]).to_pylist()
         written = self._read_keys()["key"] if any(row["chunk"] < 0 for row in named) else None
         found = []
@@ -281,7 +281,7 @@ _NAMED = ["number", "target", "file", "target_size", "message", "grant"]
 
 
 def _code_of(state: LedgerState, number: int, file: str | None) -> str:
-    """Return the code of what is wrong with a chunk."""
+    """Return the code for the fault of a chunk."""
     if state is LedgerState.PAST_END:
         return "range-past-end"
     if file == FileState.UNREACHABLE:

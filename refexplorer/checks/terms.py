@@ -1,4 +1,4 @@
-"""What a run is asked for: which looks, at which share of the set, for how long."""
+"""What a run is asked to do: which checks, for which share of the set, for how long."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ PRESETS: dict[str, frozenset[CheckLook]] = {
 
 @dataclass(frozen=True)
 class Share:
-    """One of `of` equal parts of a set; together they are the whole, whatever the machine."""
+    """One of `of` equal parts of a set, independent of the machine."""
 
     number: int  # From 1
     of: int  # How many there are
@@ -50,7 +50,7 @@ class Share:
 
     @classmethod
     def parse(cls, text: str) -> Share:
-        """Read ``"3/30"``."""
+        """Parse ``"3/30"``."""
         number, slash, of = text.partition("/")
         if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
             raise RefexplorerError(
@@ -63,9 +63,9 @@ class Share:
         return f"{self.number}/{self.of}{more}"
 
     def number_of(self, url: str | None) -> int:
-        """Return which share a file belongs to: the same for the same URL, whatever the machine.
+        """Return the share that a file belongs to: the same for the same URL on any machine.
 
-        Every share has what leads to no named file: 0.
+        References without a named file are in every share: 0.
         """
         if url is None:
             return 0
@@ -74,7 +74,7 @@ class Share:
 
 
 def seconds_of(text: str | float) -> float:
-    """Read a time such as ``"30m"``, ``"2h"``, ``"90s"`` or a number of seconds."""
+    """Parse a duration such as ``"30m"``, ``"2h"``, ``"90s"`` or a number of seconds."""
     found = _TIME.fullmatch(str(text).strip())
     if found is None or not float(found[1]):
         raise RefexplorerError(f"A time is written as 90s, 30m or 2h; {text!r} is not one.")
@@ -86,14 +86,14 @@ _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
 class Waiver(NamedTuple):
-    """Findings of one code that do not fail a run: of one array, or of all."""
+    """Findings of one code that do not fail a run: for one array, or for all."""
 
     code: str
     array: str | None = None
 
     @classmethod
     def parse(cls, text: str) -> Waiver:
-        """Read ``"axis-gap"`` or ``"axis-gap:time"``.
+        """Parse ``"axis-gap"`` or ``"axis-gap:time"``.
 
         Raises
         ------
@@ -118,7 +118,7 @@ class Waiver(NamedTuple):
 
 
 def array_of(finding: Finding) -> str:
-    """Return the array that a finding is about, empty if it is about the set or several."""
+    """Return the array that a finding is about, empty if about the set or several arrays."""
     if finding.array or finding.is_spread:
         return finding.array
     return (finding.key or "").rpartition("/")[0]
@@ -126,12 +126,12 @@ def array_of(finding: Finding) -> str:
 
 @dataclass(frozen=True)
 class CheckTerms:
-    """What was asked for.
+    """What was requested.
 
     Attributes
     ----------
     verb
-        The name of the verb.
+        The name of the command.
     looks
         See `CheckLook`.
     share
@@ -139,13 +139,13 @@ class CheckTerms:
     seconds
         Time after which no further part is started; None for no limit.
     threshold
-        The lowest severity of findings that fails.
+        The lowest severity that fails.
     accept
         Findings that do not fail.
     reads_coordinates
         Whether coordinates in files are read.
     is_of_file
-        Whether the source is a data file, from which the references were made.
+        Whether the source is a data file from which the references were generated.
     """
 
     verb: str
@@ -161,18 +161,18 @@ class CheckTerms:
     def of_verb(
         cls, verb: str, only: str | None = None, within: float | str | None = None
     ) -> CheckTerms:
-        """Return the terms of a verb, for a share such as ``"3/30"`` and a time such as ``"30m"``.
+        """Return the terms of a command, for a share such as ``"3/30"`` and a time like ``"30m"``.
 
         Raises
         ------
         RefexplorerError
-            If they are written in another way.
+            If they have another format.
         """
         share = None if only is None else Share.parse(only)
         return cls(verb, PRESETS[verb], share, None if within is None else seconds_of(within))
 
     def judging(self, fail_on: Severity | str, accept: Iterable[str]) -> CheckTerms:
-        """Return the terms with another threshold, and with findings that do not fail."""
+        """Return the terms with another threshold and accepted findings."""
         if fail_on not in list(Severity):
             raise RefexplorerError(
                 f"fail_on is error, warning or info; {escape(str(fail_on), 100)!r} is none of them."
@@ -187,7 +187,7 @@ class CheckTerms:
 
 @dataclass(frozen=True)
 class ReadTerms:
-    """What may be read, and how; what is known of the set without reading it."""
+    """What may be read, and how; and what is known of the set without reading it."""
 
     location: str | None  # The folder that relative targets are resolved against
     allow: Collection[str]  # What may be read besides it
@@ -202,7 +202,7 @@ class ReadTerms:
     endpoints: Mapping[str, str] = field(default_factory=dict)  # As `AccessPolicy` has them
 
     def of(self, source: Source) -> ReadTerms:
-        """Return them with what a source knows of itself."""
+        """Return the terms with what a source says about itself."""
         return replace(
             self,
             base=source.key_base,
@@ -212,7 +212,7 @@ class ReadTerms:
         )
 
     def targets(self) -> Targets:
-        """Return what reads the targets."""
+        """Return the reader of the targets."""
         policy = AccessPolicy(
             self.location, tuple(self.allow), served=self.served, endpoints=self.endpoints
         )

@@ -21,17 +21,17 @@ from refexplorer.core.text import masked_text, shorten
 
 
 class PickledByFields:
-    """A data class whose `cached_property` values stay behind and are computed anew."""
+    """A data class whose `cached_property` values are not pickled and are computed again."""
 
     def __getstate__(self) -> dict[str, Any]:
         return {each.name: self.__dict__[each.name] for each in fields(self)}  # type: ignore[arg-type]
 
 
 class PickledError(Exception):
-    """An error that comes through a pickle whatever its `__init__` takes.
+    """An error that survives pickling whatever its `__init__` takes.
 
-    Python's own way calls the class with ``args`` alone, which fails for one that takes more: a
-    worker then dies, or hangs, instead of telling what is wrong.
+    By default, Python calls the class with only ``args``, which fails if it takes more: a worker
+    then dies, or hangs, instead of reporting the error.
     """
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -51,10 +51,10 @@ _CHAIN = 100_000
 
 
 def cause_of(raised: BaseException, cause: BaseException) -> BaseException | None:
-    """Return what to raise an error from: nothing where it is the cause itself, or quotes a secret.
+    """Return the cause for `raise … from`: none if it is the error itself, or quotes a secret.
 
-    distributed goes from cause to cause, and never ends with an error that is its own. aiohttp and
-    botocore quote addresses with their signatures, which a traceback would show.
+    distributed follows causes, endlessly for an error that is its own cause. aiohttp and botocore
+    quote URLs with their signatures, which a traceback would show.
     """
     said = ""
     error: BaseException | None = cause
@@ -64,7 +64,7 @@ def cause_of(raised: BaseException, cause: BaseException) -> BaseException | Non
 
 
 class RefexplorerError(PickledError):
-    """Base class of all errors. The message is one sentence with the place and what to do."""
+    """Base class of all errors. The message is one sentence with the location and the remedy."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(shorten(masked_text(message)))
@@ -75,20 +75,20 @@ class SourceError(RefexplorerError):
 
 
 class SlowSourceError(SourceError):
-    """The server of a source did not answer in time: it is not asked for anything else."""
+    """The server of a source did not respond in time: no further requests are sent."""
 
 
 class SpecError(SourceError):
-    """The document is refused as a whole.
+    """The document is rejected as a whole.
 
     Attributes
     ----------
     code
         The diagnostic code, such as ``"bad-version"``.
     pointer
-        JSON pointer (RFC 6901) to the place; ``""`` is the whole document.
+        JSON pointer (RFC 6901) to the position; ``""`` is the whole document.
     line, column
-        Counted from 1, or None where no text was given.
+        Counted from 1, or None if no text was given.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class FetchError(RefexplorerError):
 
 
 class DecodeError(RefexplorerError):
-    """Bytes were read, but a codec or the metadata of the array does not accept them."""
+    """Bytes were read, but a codec or the metadata of the array reject them."""
 
 
 class HarmError(RefexplorerError):
@@ -155,7 +155,7 @@ class LeftOutWarning(UserWarning):
 
 
 class SecretsWarning(UserWarning):
-    """A file that is written is about addresses that give access to everybody who has them."""
+    """A written file contains URLs that give access to everybody who has them."""
 
 
 class LimitError(RefexplorerError):
@@ -165,8 +165,8 @@ class LimitError(RefexplorerError):
 class InternalError(RefexplorerError):
     """Data contradicts itself, so nothing is returned: a bug of refexplorer.
 
-    It exists because Zarr takes `KeyError` and `FileNotFoundError` for "no such chunk" and goes on
-    with fill values, which would hide a bug behind values that look like data.
+    It exists because Zarr interprets `KeyError` and `FileNotFoundError` as "no such chunk" and
+    continues with fill values, which would hide a bug behind values that look like data.
     """
 
 

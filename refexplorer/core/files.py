@@ -1,4 +1,4 @@
-"""Files of this machine: opened, inflated under a limit (gzip, zstd), written whole or not."""
+"""Local files: opened, decompressed under a limit (gzip, zstd), written atomically."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _PIECE = 2**20  # `BufferedReader.read(n)` reserves n bytes at once, whatever th
 
 
 class FileCount(int):
-    """A number of files, where progress is told in these and not in bytes."""
+    """A number of files, if progress is reported in files and not in bytes."""
 
 
 class Readable(Protocol):
     """A source of bytes."""
 
     def read(self, size: int = -1, /) -> bytes:
-        """Return at most that many bytes, none at the end."""
+        """Return up to that many bytes, none at the end."""
 
 
 def read_within(stream: Readable, most: int) -> bytes:
@@ -56,7 +56,7 @@ def read_within(stream: Readable, most: int) -> bytes:
 
 
 def plain(stream: BinaryIO, name: str, limits: Limits) -> PlainStream:
-    """Return a stream of the plain bytes of a document that may be gzip or zstd."""
+    """Return a stream of the decompressed bytes of a document that may be gzip or zstd."""
     start = stream.read(len(ZSTD))
     stream.seek(0)
     opened, form = stream, "plain"
@@ -69,14 +69,14 @@ def plain(stream: BinaryIO, name: str, limits: Limits) -> PlainStream:
 
 
 def plain_bytes(data: bytes, name: str, limits: Limits) -> PlainStream:
-    """Return a stream of the plain bytes of a document in memory."""
+    """Return a stream of the decompressed bytes of a document in memory."""
     return plain(io.BytesIO(data), name, limits)
 
 
 class PlainStream(io.RawIOBase):
-    """A stream under the limit, whose errors name the source.
+    """A stream with a size limit, whose errors name the source.
 
-    Reading raises `SourceError` where the compressed data is damaged, and `LimitError` after
+    Reading raises `SourceError` if the compressed data are damaged, and `LimitError` after
     `Limits.document_bytes`.
     """
 
@@ -132,7 +132,7 @@ class Files(Protocol):
     guarded: bool  # Whether somebody else than the user of this process chose the source
 
     def place(self, name: str) -> Path:
-        """Return the path that a name means; AccessError if it may not be opened."""
+        """Return the path for a name; AccessError if it may not be opened."""
         ...
 
     def open(self, path: str) -> BinaryIO:
@@ -140,16 +140,16 @@ class Files(Protocol):
         ...
 
     def filesystem(self) -> AbstractFileSystem:
-        """Return them for fsspec."""
+        """Return the files as an fsspec file system."""
         ...
 
     def unchanging(self, folder: Path, limits: Limits) -> AbstractContextManager[Path]:
-        """Lend a folder whose metadata a reader of its own may open, however it does."""
+        """Yield a folder whose metadata an external reader may open in its own way."""
         ...
 
 
 class OwnFiles:
-    """The files of the user of this process: whatever the system lets them open."""
+    """The files of the user of this process: everything that the system lets them open."""
 
     guarded = False
 
@@ -162,14 +162,14 @@ class OwnFiles:
         return Path(path).open("rb")
 
     def filesystem(self) -> AbstractFileSystem:
-        """Return fsspec's own."""
+        """Return fsspec's local file system."""
         from fsspec.implementations.local import LocalFileSystem
 
         return LocalFileSystem()
 
     @contextmanager
     def unchanging(self, folder: Path, limits: Limits) -> Iterator[Path]:
-        """Lend the folder itself."""
+        """Yield the folder itself."""
         yield folder
 
 
@@ -179,7 +179,7 @@ def own_path(name: str) -> Path:
 
 
 def open_plain(path: str, name: str, limits: Limits, files: Files) -> PlainStream:
-    """Return a stream of the plain bytes of a file."""
+    """Return a stream of the decompressed bytes of a file."""
     return plain(files.open(path), name, limits)
 
 
@@ -189,10 +189,10 @@ if sys.platform != "win32":  # which has no such lock
 
 @contextmanager
 def writing_alone(path: Path) -> Iterator[None]:
-    """Keep other processes of refexplorer, and threads of this one, from writing to a name.
+    """Keep other refexplorer processes, and threads of this one, from writing to a name.
 
-    The lock is a file beside it, and not the partial output itself, which changes its name. One
-    that a killed process left locks nothing and is taken over.
+    The lock is a file next to it, and not the partial output itself, which is renamed. A lock file
+    left by a killed process locks nothing and is reused.
     """
     if sys.platform == "win32":
         yield
@@ -232,7 +232,7 @@ def _lock(path: Path, lock: Path, descriptors: list[int]) -> None:
 
 
 def _release(descriptors: list[int], lock: Path) -> None:
-    """Remove the file, unless it is somebody else's."""
+    """Remove the file, unless it belongs to another process."""
     if not descriptors:  # Ctrl-C came between the file and its number
         with suppress(OSError):
             descriptors.append(os.open(lock, os.O_RDWR))
@@ -263,14 +263,14 @@ Check = Callable[[Path], object]
 
 
 def unchecked(path: Path) -> None:
-    """Look at nothing."""
+    """Check nothing."""
 
 
 @contextmanager
 def writing(
     path: Path, check: Check = unchecked, *, as_it_is: bool = False, overwrite: bool = True
 ) -> Iterator[BinaryIO]:
-    """Give a file to write to, compressed if the name ends in ``.gz`` or ``.zst``."""
+    """Yield a file to write to, compressed if the name ends in ``.gz`` or ``.zst``."""
     partial = path.with_name(path.name + ".partial")
     suffix = "" if as_it_is else path.suffix
     with refused(path), writing_alone(path):
@@ -286,7 +286,7 @@ def writing(
 
 
 def check_free(path: Path) -> None:
-    """Refuse a name that is taken."""
+    """Reject an existing name."""
     if path.exists():
         raise SourceError(
             f"{str(path)!r} exists; choose another name, or overwrite it (--overwrite; in Python "
@@ -295,7 +295,7 @@ def check_free(path: Path) -> None:
 
 
 def refuse_url(path: Path) -> None:
-    """Refuse the path that is made of a URL: ``s3://b/a`` is a file in a new folder ``s3:``."""
+    """Reject a path made from a URL: ``s3://b/a`` is a file in a new folder ``s3:``."""
     first = path.parts[0] if path.parts else ""
     if _SCHEME.fullmatch(first) and len(path.parts) > 1 and not Path(first).exists():
         raise SourceError(
@@ -306,7 +306,7 @@ def refuse_url(path: Path) -> None:
 
 @contextmanager
 def refused(path: Path) -> Iterator[None]:
-    """Say in a `SourceError` why something cannot be written."""
+    """Convert write errors to a `SourceError` that explains them."""
     refuse_url(path)
     try:
         yield
@@ -330,7 +330,7 @@ def _compressed(file: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
 def write_blocks(
     path: Path, blocks: Iterable[bytes], check: Check = unchecked, *, overwrite: bool = True
 ) -> None:
-    """Write blocks one after the other; parameters and errors as `writing`."""
+    """Write blocks one after the other; parameters and errors as for `writing`."""
     with writing(path, check, overwrite=overwrite) as stream:
         for block in blocks:
             stream.write(block)

@@ -1,4 +1,4 @@
-"""All limits in one place: a file from a stranger must not exhaust the machine."""
+"""All limits in one place: an untrusted file must not exhaust the machine."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ DEFAULT_LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisitorLimits:
-    """The limits of the visitors of a page, on the machine that serves it."""
+    """The limits for visitors of a page, on the machine that serves it."""
 
     # Pages open at a time; a closed page counts for another half minute
     sessions: int = 100
@@ -75,7 +75,7 @@ class VisitorLimits:
 
 
 def is_out_of_memory(error: BaseException | None) -> bool:
-    """Return whether an error comes from too little memory, itself or by what led to it."""
+    """Return whether an error is due to insufficient memory, directly or by its causes."""
     while error is not None:
         if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
             return True
@@ -87,7 +87,7 @@ def is_out_of_memory(error: BaseException | None) -> bool:
 
 
 def memory_limit() -> int | None:
-    """Return how many bytes this process may take; None where the system sets no limit."""
+    """Return the memory limit of this process in bytes; None if the system sets none."""
     if os.name != "posix":
         return None
     import resource
@@ -98,17 +98,17 @@ def memory_limit() -> int | None:
 
 
 def limit_arrow_pool() -> None:
-    """Let Arrow not reserve memory, in this process and its children, if the system sets a limit.
+    """Keep Arrow from reserving memory, in this process and its children, if there is a limit.
 
     Call it before Arrow allocates memory. Its own allocator (mimalloc) reserves 1 GiB of address
-    space at once: with a limit of 1.6 GB, the rest was too little for a set that opens with 1.2 GB.
+    space: with a limit of 1.6 GB, the rest was too little for a set that needs 1.2 GB.
     """
     if memory_limit() is not None:
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 
 
 def memory_message() -> str:
-    """Return how much there was, and what to do."""
+    """Return how much memory there was, and what to do."""
     from refexplorer.core.text import (
         size_text,
     )  # imports numpy, and each command asks for the limit
@@ -137,7 +137,7 @@ def _free() -> str:
 
 
 def check_expandable(count: int, limits: Limits) -> None:
-    """Refuse to write out more keys than the limits allow."""
+    """Reject writing out more keys than the limits allow."""
     if count > limits.expanded_keys:
         raise LimitError(
             f"The set has {count:,} keys, and at most {limits.expanded_keys:,} are written out. "

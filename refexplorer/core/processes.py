@@ -1,7 +1,7 @@
-"""Processes that work for this one, one thing after the other, and can be ended at any time.
+"""Child processes that work one request at a time, and can be ended at any time.
 
-A child is a module that is run: it calls `serve` and answers what comes on its stdin until that
-ends. Both sides write a line of JSON and then the bytes whose number it says in ``"size"``.
+A child runs a module that calls `serve` and responds to requests on its stdin until that ends. Both
+sides write a line of JSON, followed by as many bytes as its ``"size"`` says.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
 class LateError(Exception):
-    """The child took longer than it may; it was ended."""
+    """The child exceeded its time limit and was ended."""
 
 
 class LostError(Exception):
-    """The child ended by itself: it took too much memory, or crashed."""
+    """The child ended unexpectedly: it took too much memory, or crashed."""
 
     status: int | None = None  # Its exit status, negative for a signal; None if it is not known
 
     def ending_text(self) -> str:
-        """Return how it ended, as a clause without its subject."""
+        """Return how the child ended, as a clause without its subject."""
         if self.status == _NO_MEMORY:
             return "took too much memory"
         if self.status is None or self.status >= 0:
@@ -105,7 +105,7 @@ class Child:
         hear: Hear = _nothing,
         check: Callable[[], None] = _nothing,
     ) -> tuple[Head, bytes]:
-        """Return its answer."""
+        """Return the response to a request."""
         given, answers = self._process.stdin, self._process.stdout
         assert given is not None
         assert answers is not None
@@ -124,7 +124,7 @@ class Child:
         return said, found
 
     def _tell(self, given: IO[bytes], hear: Hear, said: Head) -> None:
-        """Pass on what the child says, and what it waits for to the child."""
+        """Forward messages from the child, and replies to it."""
         left = self._until - time.monotonic()
         self._until = math.inf
         reply = hear(said)
@@ -134,7 +134,7 @@ class Child:
                 _write(given, {}, reply)
 
     def _next_line(self, answers: IO[bytes]) -> Head:
-        """Return the next line of the child."""
+        """Return the next line from the child."""
         line = answers.readline()
         if not line.endswith(b"\n"):
             raise LostError
@@ -142,7 +142,7 @@ class Child:
 
     @contextmanager
     def _watched(self, seconds: float, check: Callable[[], None]) -> Iterator[None]:
-        """End the child if it takes too long or nobody waits for it, and say so."""
+        """End the child if it takes too long or nobody waits for it, and raise an error."""
         done = threading.Event()
         self._until = time.monotonic() + (seconds if self._is_ready else STARTING)
         why: list[Exception] = []
@@ -176,11 +176,11 @@ class Child:
             raise lost
 
     def kill(self) -> None:
-        """End the process while another thread waits for its answer."""
+        """End the process while another thread waits for its response."""
         self._process.kill()
 
     def end(self) -> None:
-        """End the process, and remove what it left."""
+        """End the process, and remove its files."""
         self._process.kill()
         with suppress(BrokenPipeError):
             self._process.communicate()
@@ -189,7 +189,7 @@ class Child:
 
 
 class Children:
-    """Processes of one module, of which those that have nothing to do are kept."""
+    """Processes of one module; idle ones are kept."""
 
     def __init__(self, module: str, most: int) -> None:
         self._module, self._most = module, most
@@ -199,19 +199,19 @@ class Children:
         atexit.register(self.end)
 
     def _start_anew(self) -> None:
-        """Leave all to the process before, of which this one may be a fork."""
+        """Leave all processes to the parent after a fork."""
         self._turns = threading.BoundedSemaphore(self._most)
         self._idle: list[Child] = []
         self._lent: set[Child] = set()
 
     def start(self, *arguments: str) -> None:
-        """Have one ready."""
+        """Start one process in advance."""
         if not self._idle:
             self._idle.append(Child(self._module, *arguments))
 
     @contextmanager
     def lend(self, *arguments: str) -> Iterator[Child]:
-        """Lend a process that has nothing to do; one that failed is not lent again."""
+        """Yield an idle process; a failed one is not used again."""
         with self._turns:
             try:
                 child = self._idle.pop()
@@ -231,7 +231,7 @@ class Children:
                 self._idle.append(child)
 
     def end(self) -> None:
-        """End all; what one was asked raises `LostError`."""
+        """End all; pending requests raise `LostError`."""
         for child in [*self._lent]:
             child.kill()
         while self._idle:
@@ -239,24 +239,24 @@ class Children:
 
 
 class Answering:
-    """The way for a child's work to answer."""
+    """The interface for a child's work to respond."""
 
     def __init__(self, answers: IO[bytes]) -> None:
         self._answers = answers
 
     def tell(self, said: Head) -> None:
-        """Say something before the answer."""
+        """Send a message before the response."""
         self._answers.write(json.dumps(said).encode() + b"\n")
         self._answers.flush()
 
     def ask(self, said: Head) -> bytes:
-        """Say something to which there is a reply, and return that."""
+        """Send a message that gets a reply, and return the reply."""
         self.tell(said)
         size: int = json.loads(sys.stdin.buffer.readline())["size"]
         return sys.stdin.buffer.read(size)
 
     def answer(self, said: Head, data: bytes) -> None:
-        """Give the answer."""
+        """Send the response."""
         _write(self._answers, said, data)
 
 
@@ -266,19 +266,19 @@ def is_child() -> bool:
 
 
 def has_processes() -> bool:
-    """Return whether this platform can start a child: a browser cannot, nor an embedded Python."""
+    """Return whether this platform can start a child: not a browser or an embedded Python."""
     return sys.platform not in ("emscripten", "wasi") and bool(sys.executable)
 
 
 def _search_path() -> list[str]:
-    """Return where a child finds modules: as this process, but not in the working directory."""
+    """Return the module search path of a child: that of this process without the working folder."""
     own = str(Path(__file__).parents[2])
     found = [each for each in sys.path if each]
     return found if own in found else [*found, own]
 
 
 def serve(work: Callable[[Head, bytes, Answering], None]) -> None:
-    """Do what comes on stdin until it ends; without memory for it, end."""
+    """Handle requests on stdin until it ends; end if out of memory."""
     global _serving
     _serving = True
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
@@ -293,7 +293,7 @@ def serve(work: Callable[[Head, bytes, Answering], None]) -> None:
 
 
 def limit_memory(limit: int) -> None:
-    """Limit what this process may take from now on, in bytes; not on Windows, which cannot."""
+    """Limit the memory of this process from now on, in bytes; not supported on Windows."""
     if os.name != "posix":
         return
     import resource

@@ -1,4 +1,4 @@
-"""Text from a file, without its secrets, made safe to print and to put into HTML."""
+"""Text from files, without its secrets, made safe to print and to put into HTML."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ _Class = TypeVar("_Class", bound=type)
 
 
 def masked_text(text: str) -> str:
-    """Return a text in which no address has user information, or a query that may be a secret.
+    """Return a text whose URLs have no user information, and no query that may be secret.
 
-    Parameters whose names are known to be harmless, such as ``versionId``, stay.
+    Parameters with harmless names, such as ``versionId``, are kept.
     """
     if not may_have_secrets(text):
         return text
@@ -71,7 +71,7 @@ def masked_text(text: str) -> str:
 
 
 def may_have_secrets(text: str) -> bool:
-    """Look at a text that has none 20 times faster than a regular expression would."""
+    """Check whether a text may have secrets, 20 times faster than a regular expression."""
     if "?" in text or "@" in text or "&" in text or "#" in text or "Bearer " in text:
         return True
     return "=" in text and (any(mark in text for mark in _MARKS) or (";" in text and "://" in text))
@@ -93,7 +93,7 @@ def _masked_word(found: re.Match[str]) -> str:
 
 
 def _user_end(before: str, part: str) -> int:
-    """Return where the user information behind ``://`` ends, 0 without any."""
+    """Return the end of the user information after ``://``, 0 if there is none."""
     found = _AUTHORITY.match(part)
     authority = "" if found is None else found[0]
     end = authority.rfind("@") + 1
@@ -106,7 +106,7 @@ def _user_end(before: str, part: str) -> int:
 
 
 def _parameters(query: str) -> str:
-    """Write a query: what is harmless in it, and one hidden parameter for all others."""
+    """Format a query: the harmless parameters, and one hidden parameter for all others."""
     shown, names = list[str](), list[str]()
     for each in filter(None, re.split(r"[?&#;]|\\u0026", query)):
         name, _, value = each.partition("=")
@@ -119,29 +119,29 @@ def _parameters(query: str) -> str:
 
 
 def masked_url(url: str) -> str:
-    """Return an address, of any form, as it may be seen."""
+    """Return a URL or path of any form that is safe to display."""
     before, mark, query = masked_text(url).partition("?")
     return f"{before}{mark}{_parameters(query)}" if mark else before
 
 
 def is_secret(url: str) -> bool:
-    """Whether an address has a signature, a token or a password."""
+    """Return whether a URL has a signature, a token or a password."""
     return re.search(SIGNED, url) is not None or any(":" in user for user in _users(url))
 
 
 def has_secrets(text: str) -> bool:
-    """Whether a text has an address that is one."""
+    """Return whether a text contains such a URL."""
     plain = text.replace("\\/", "/").replace("\\u0026", "&")  # as JSON may write them
     return any(is_secret(found[0]) for found in _WORD.finditer(plain) if may_have_secrets(found[0]))
 
 
 def has_mask(text: str) -> bool:
-    """Whether something was taken out of an address in a text, or in HTML."""
+    """Return whether something was masked in a URL in a text, or in HTML."""
     return _MASKED.search(text) is not None
 
 
 def secrets_of(url: str) -> tuple[str, ...]:
-    """Return the texts that `masked_url` takes out of an address, the longest first."""
+    """Return the texts that `masked_url` removes from a URL, the longest first."""
     values = [part for user in _users(url) for part in re.split("[:@]", user)]
     query = url.partition("?")[2]
     values += [part for each in re.split("[&#]", query) for part in (each, each.partition("=")[2])]
@@ -156,14 +156,14 @@ def _users(url: str) -> Iterator[str]:
 
 
 def secrets_among(texts: Iterable[str], urls: Iterable[str | None]) -> tuple[str, ...]:
-    """Return those texts, of templates for example, that are parts of secrets of addresses."""
+    """Return those texts, of templates for example, that are parts of secrets in URLs."""
     long = _long_ones(texts)
     secrets = {each for url in urls if url for each in secrets_of(url)} if long else set()
     return tuple(text for text in long if any(text in secret for secret in secrets))
 
 
 def without(text: str, secrets: Collection[str]) -> str:
-    """Return a text as `masked_text`, without some more; nothing of one that is a part of them."""
+    """Return a text as `masked_text` does, without further secrets; nothing if part of one."""
     if len(text) >= _SHORTEST_SECRET and any(text in secret for secret in secrets):
         return MASK
     for secret in secrets:
@@ -177,7 +177,7 @@ def _long_ones(values: Iterable[str]) -> tuple[str, ...]:
 
 
 def masked_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options for a file system with a mask in place of each value that may be a secret."""
+    """Return file system options with a mask in place of each value that may be secret."""
     return {name: _masked_option(value, name in _HARMLESS_OPTIONS)
             for name, value in options.items()}  # fmt: skip
 
@@ -201,7 +201,7 @@ def _masked_option(value: Any, is_harmless: bool) -> Any:
 
 
 def masked(value: Any, data: Collection[str] = (), secrets: Collection[str] = ()) -> Any:
-    """Return what JSON knows with each text as `without` some secrets."""
+    """Return a JSON value with each text as returned by `without` for some secrets."""
     if value is None or isinstance(value, int | float):
         return value
     if isinstance(value, str):
@@ -219,7 +219,7 @@ def masked(value: Any, data: Collection[str] = (), secrets: Collection[str] = ()
 
 
 def masks_repr(kind: _Class) -> _Class:
-    """Give a class a `repr` without secrets: its fields are data, its `repr` is what people see."""
+    """Give a class a `repr` without secrets, which people see; its fields stay unmasked."""
     of: Any = kind
     own: Callable[[Any], str] = of.__repr__
     of.__repr__ = lambda self: masked_text(own(self))
@@ -245,7 +245,7 @@ _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
 def escape(text: str, limit: int | None = None) -> str:
-    r"""Mask secrets of addresses, and write characters that nobody sees as in ``\u202e``."""
+    r"""Mask secrets in URLs, and escape invisible characters as in ``\u202e``."""
     most = len(text) if limit is None else limit + _LONGEST_USER
     is_long, text = len(text) > most, masked_text(text[:most])
     if limit is not None and (is_long or len(text) > limit):
@@ -268,7 +268,7 @@ SENTENCE = 2_000
 
 
 def shorten(text: str, limit: int = SENTENCE) -> str:
-    """Cut the middle out of a text of more characters than a limit, and say how long it is."""
+    """Cut the middle out of a text longer than a limit, and state its length."""
     if len(text) <= limit:
         return text
     said = f"… [{len(text):,} characters] …"
@@ -277,29 +277,29 @@ def shorten(text: str, limit: int = SENTENCE) -> str:
 
 
 def shown(text: str, limit: int | None = None) -> str:
-    """Return text of a file as HTML that shows it and does nothing else."""
+    """Return text from a file as HTML that only displays it."""
     return html.escape(escape(text, limit))
 
 
 def code(text: str, limit: int | None = None) -> str:
-    """Return text of a file as a ``code`` element."""
+    """Return text from a file as a ``code`` element."""
     return f"<code>{shown(text, limit)}</code>"
 
 
 def items(parts: Iterable[str], kind: str = "ul") -> str:
-    """Return a list of elements that are HTML already."""
+    """Return a list of HTML elements."""
     return f"<{kind}>{''.join(f'<li>{part}</li>' for part in parts)}</{kind}>"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table of cells that are HTML already."""
+    """Return a table of HTML cells."""
     title = "".join(f"<th scope='col'>{cell}</th>" for cell in head)
     body = "".join("<tr>" + "".join(f"<td>{c}</td>" for c in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{title}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def size_text(size: int) -> str:
-    """Write a number of bytes in decimal units with three digits, such as ``"57.3 kB"``."""
+    """Format a number of bytes in decimal units with three digits, such as ``"57.3 kB"``."""
     if size < 0:
         return f"-{size_text(-size)}"
     if size < 1000:
@@ -315,7 +315,7 @@ def size_text(size: int) -> str:
 
 
 def moment_text(milliseconds: float) -> str:
-    """Write milliseconds since 1970 as a date, with the time where there is one."""
+    """Format milliseconds since 1970 as a date, with the time unless zero."""
     import numpy as np  # here alone: errors need no more of this module than its texts
 
     if not math.isfinite(milliseconds):
@@ -329,7 +329,7 @@ def moment_text(milliseconds: float) -> str:
 
 
 def number_text(number: float) -> str:
-    """Write what was computed of values: six digits, and all before the point."""
+    """Format a computed number: six digits, and all before the decimal point."""
     if not math.isfinite(number):
         return "NaN" if math.isnan(number) else "inf" if number > 0 else "-inf"
     if abs(number) < _WHOLE and (number == int(number) or abs(number) >= _MILLION):
@@ -347,12 +347,12 @@ def counted(number: int, singular: str, plural: str | None = None) -> str:
 
 
 def array_text(path: str) -> str:
-    """Return an array as sentences name it."""
+    """Return the name of an array for a sentence."""
     return f"`{escape(path, _NAME_CHARS)}`" if path else "The root array"
 
 
 def file_text(url: str) -> str:
-    """Return the last part of a URL, as sentences name a file."""
+    """Return the last part of a URL, to name a file in a sentence."""
     return escape(url.rstrip("/").rpartition("/")[2] or url, _NAME_CHARS)
 
 

@@ -19,12 +19,12 @@ _SETS = {
 
 
 def sets() -> dict[str, Path]:
-    """Give every shipped set: its title → where it is."""
+    """Return every example set: its title → its path."""
     return {title: _FOLDER / name for title, name in _SETS.items()}
 
 
 def path(name: str) -> Path:
-    """Give the path of one shipped set or target, such as ``"sst.v1.json"``."""
+    """Return the path of one example set or target, such as ``"sst.v1.json"``."""
     found = _FOLDER / name
     if not found.exists():
         raise KeyError(f"No demo file {name!r}; the sets are {', '.join(_SETS.values())}.")
@@ -32,5 +32,5 @@ def path(name: str) -> Path:
 
 
 def exercises() -> list[Path]:
-    """Give the files of the exercises, in order."""
+    """Return the files of the exercises, in order."""
     return sorted((_FOLDER / "exercises").glob("*.toml"))

@@ -1,7 +1,7 @@
 """The six lessons: their texts, and their sets, each of which has one fault.
 
-`make` writes a set beside copies of the demo files, some of which it changes by a few bytes, so
-that no other package is needed. `three_forms` is for the comparison of tools and needs all three.
+`make` writes a set next to copies of the demo files, some of which it changes by a few bytes, so
+that no other package is needed. `three_forms` is for comparing tools and needs all three.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class SetLesson(NamedTuple):
 
 
 def _shifted(refs: References, files: FileContents) -> None:
-    """One file; one day of wind begins 24 points too late."""
+    """Shift one file: one day of wind starts 24 points too late."""
     for key, reference in list(refs.items()):
         if isinstance(reference, list) and reference[0] != FILES[0]:
             del refs[key]
@@ -59,7 +59,7 @@ def _shifted(refs: References, files: FileContents) -> None:
 
 
 def _joined(refs: References, files: FileContents) -> None:
-    """The temperatures of August and September are exchanged; times and winds are not."""
+    """Exchange the temperatures of August and September, but not times and winds."""
     half = _DAYS // 2
     for chunk in range(half, 2 * half):
         for part in ("0.0", "0.1"):
@@ -68,22 +68,22 @@ def _joined(refs: References, files: FileContents) -> None:
 
 
 def _packed(refs: References, files: FileContents) -> None:
-    """The last file has another scale factor than the first, whose metadata the set has."""
+    """Give the last file a different scale factor from the first, whose metadata the set has."""
     files[FILES[2]] = files[FILES[2]].replace(_SCALE, _SCALE_CHANGED)
 
 
 def _missing(refs: References, files: FileContents) -> None:
-    """One chunk has no reference, though the file has it."""
+    """Drop the reference of one chunk that the file has."""
     del refs["sst/4.0.1"]
 
 
 def _stale(refs: References, files: FileContents) -> None:
-    """The last file was published again after the set was made: all bytes are 512 further on."""
+    """Publish the last file again after creating the set: all bytes are moved by 512."""
     files[FILES[2]] = _HEADER + files[FILES[2]]
 
 
 def _slow(refs: References, files: FileContents) -> None:
-    """Each day has a chunk of the coordinate, and each row of each day a chunk of wind."""
+    """Give each day its own coordinate chunk, and each row of each day a wind chunk."""
     times = [refs.pop(f"time/{number}") for number in range(len(FILES))]
     for day in range(_DAYS * len(FILES)):
         name, start, _ = times[day // _DAYS]
@@ -142,7 +142,7 @@ def _shared() -> TemporaryDirectory[str]:
 
 @cache
 def shared(name: str) -> Path:
-    """Return the path of the set of a lesson that is deleted when this process ends."""
+    """Return the path of a lesson's set that is deleted when this process ends."""
     return make(name, Path(_shared().name).resolve() / name)
 
 
@@ -172,7 +172,7 @@ def make(name: str, folder: str | Path) -> Path:
 
 
 def _sound() -> References:
-    """Return the set of all files with its coordinates in the files, as VirtualiZarr needs them."""
+    """Return the set of all files with its coordinates in the files, as VirtualiZarr needs."""
     refs: References = json.loads((FOLDER / "sst.v0.json").read_text(encoding="utf-8"))
     refs = {key: reference for key, reference in refs.items() if not key.startswith("land/")}
     for name, span in _COORDINATES.items():
@@ -187,10 +187,10 @@ def _sound() -> References:
 def three_forms(path: Path, *, loaded: Iterable[str] = ()) -> dict[str, Any]:
     """Return a set as kerchunk's dict, VirtualiZarr's store and Icechunk's store.
 
-    Icechunk's has the values of the arrays that are `loaded`, and references for the others.
+    Icechunk's store has the values of the arrays in `loaded`, and references for the others.
 
-    Icechunk's references are dated one day back, after all files but one that has been published
-    again since: Icechunk does not read a file that is newer than its reference.
+    Icechunk's references are dated yesterday, later than all files except one that was republished:
+    Icechunk does not read a file that is newer than its reference.
     """
     import icechunk
     from obspec_utils.registry import ObjectStoreRegistry
@@ -228,7 +228,7 @@ def three_forms(path: Path, *, loaded: Iterable[str] = ()) -> dict[str, Any]:
 
 
 def datasets(forms: dict[str, Any]) -> dict[str, Any]:
-    """Open each of `three_forms` with xarray, as its users do."""
+    """Open each result of `three_forms` with xarray, as its users do."""
     import xarray as xr
 
     with warnings.catch_warnings():

@@ -1,6 +1,6 @@
-"""A folder served over HTTP by this machine, as slowly as a far one, and a count of what is asked.
+"""A local HTTP server of a folder, as slow as a distant one, that counts requests.
 
-What reading costs over a network can be measured with it where there is none.
+It measures the cost of reading over a network without needing one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """The requests to a server since the last look."""
+    """The requests to a server since the last query."""
 
     requests: int  # How many answers were sent
     bytes: int  # Of their bodies
@@ -41,7 +41,7 @@ class SlowServer:
 
     @property
     def url(self) -> str:
-        """Where it is, such as ``"http://127.0.0.1:40123"``."""
+        """The server's URL, such as ``"http://127.0.0.1:40123"``."""
         return f"http://127.0.0.1:{self._server.server_port}"
 
     def traffic(self) -> Traffic:
@@ -51,7 +51,7 @@ class SlowServer:
         return seen
 
     def close(self) -> None:
-        """Stop answering."""
+        """Stop the server."""
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
@@ -68,12 +68,12 @@ class SlowServer:
         self.close()
 
     def file(self, address: str) -> Path | None:
-        """Return the file that an address of a request names; None if there is none."""
+        """Return the file named by a request path; None if there is none."""
         found = (self.folder / unquote(urlsplit(address).path).lstrip("/")).resolve()
         return found if found.is_relative_to(self.folder) and found.is_file() else None
 
     def count(self, size: int) -> None:
-        """Count one answer with a body of `size` bytes, and wait as long as the network would."""
+        """Count a response with a body of `size` bytes, and wait as long as the network would."""
         with self._counting:
             seen = self._traffic
             self._traffic = Traffic(seen.requests + 1, seen.bytes + size)
@@ -89,7 +89,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of clients that go away."""
+        """Ignore disconnected clients."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -98,11 +98,11 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def do_HEAD(self) -> None:
-        """Answer without a body."""
+        """Respond without a body."""
         self._answer(with_body=False)
 
     def do_GET(self) -> None:
-        """Answer with a file, or the range of it that was asked for."""
+        """Respond with a file, or the requested range of it."""
         self._answer(with_body=True)
 
     def _answer(self, with_body: bool) -> None:
@@ -134,7 +134,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Say nothing."""
+        """Log nothing."""
 
 
 def _named(start: int, end: int) -> str:
@@ -142,7 +142,7 @@ def _named(start: int, end: int) -> str:
 
 
 def _span(header: str, size: int) -> tuple[HTTPStatus, int, int]:
-    """Read a ``Range`` header: the status of the answer, and the bytes that it has."""
+    """Parse a ``Range`` header: the status of the response, and its bytes."""
     wanted = re.fullmatch(r"bytes=(\d*)-(\d*)", header)
     if wanted is None or header == "bytes=-":
         return HTTPStatus.OK, 0, size

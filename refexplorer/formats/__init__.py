@@ -1,6 +1,6 @@
 """From bytes and objects to columns of references, and back.
 
-`finding` asks the `forms` what a source is and returns a `source`; each form reads its own:
-`documents` and `json`, `parquet`, `icechunk`, `zarr_stores`, `dmrpp`, and the
-`datafiles` (HDF5, GRIB, …) by themselves. All of them make `columns`. Begin with `finding`.
+`finding` asks the `forms` what a source is and returns a `source`; each format has its reader:
+`documents` and `json`, `parquet`, `icechunk`, `zarr_stores`, `dmrpp`, and `datafiles` (HDF5, GRIB,
+…). All of them produce `columns`. Begin with `finding`.
 """

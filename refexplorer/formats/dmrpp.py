@@ -1,6 +1,6 @@
-"""DMR++ documents, which describe the arrays of a data file and where their chunks are.
+"""DMR++ documents, which describe the arrays of a data file and the locations of their chunks.
 
-A variable whose layout is not known here is left out with its reason: half of one would be wrong.
+A variable with an unsupported layout is omitted with the reason: half of one would be wrong.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _SPACES = {
 
 
 def read_xml(stream: Readable, name: str, limits: Limits) -> Element:
-    """Read a document under limits; the tags of DAP 4 are without a namespace."""
+    """Read a document under limits; DAP 4 tags lose their namespace."""
     parser = XMLParser(target=_LimitedBuilder(escape(name), limits))
     try:
         while piece := stream.read(_PIECE):
@@ -91,7 +91,7 @@ def read_xml(stream: Readable, name: str, limits: Limits) -> Element:
 
 
 class _LimitedBuilder(TreeBuilder):
-    """Refuses document types, and with them entities, and elements beyond the limits."""
+    """Rejects document types, and thus entities, and elements beyond the limits."""
 
     def __init__(self, name: str, limits: Limits) -> None:
         super().__init__()
@@ -129,13 +129,13 @@ class _LimitedBuilder(TreeBuilder):
 
 
 def _of(element: Element, *tags: str) -> list[Element]:
-    """Return the children of one of these tags."""
+    """Return the children with one of these tags."""
     return [child for child in element if child.tag in tags]
 
 
 @dataclass(frozen=True, slots=True)
 class _DmrppVariable:
-    """A variable with what its group and those above it declare."""
+    """A variable with the declarations of its group and those above it."""
 
     element: Element
     sizes: Mapping[str, int]  # Of dimensions, by full name
@@ -143,7 +143,7 @@ class _DmrppVariable:
 
 
 class DmrppFile(DataFile):
-    """A file as a DMR++ document describes it; the file itself is not opened."""
+    """A file as described by a DMR++ document; the file itself is not opened."""
 
     form = "DMR++"
 
@@ -298,7 +298,7 @@ def _dimensions(variable: _DmrppVariable) -> Iterator[tuple[str, int]]:
 
 
 def _storage(element: Element) -> Element:
-    """Return the element that says where the values are."""
+    """Return the element that describes the storage of the values."""
     known = _of(element, *_HELD, *_PLACED)
     filled = [each for each in known if each.tag in _HELD or each.tag == "dmrpp:chunk" or len(each)]
     chosen = filled or known
@@ -323,7 +323,7 @@ def _chunk_shape(storage: Element, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _masks(parts: list[Element]) -> tuple[int, ...]:
-    """Return the filters that each chunk skips, bit by bit as HDF5 has them."""
+    """Return the filters that each chunk skips, as HDF5 bit masks."""
     masks = _whole_numbers(part.get("fm") or "0" for part in parts)
     return tuple(min(mask, 2**32 - 1) for mask in masks)
 
@@ -340,7 +340,7 @@ def _decoded(storage: Element) -> bytes:
 
 
 def _texts(storage: Element, count: int) -> list[str]:
-    """Return the texts that a document has; many that are alike are written once."""
+    """Return the strings in a document; repeated ones are stored once."""
     if storage.tag != "dmrpp:vlsa":
         if count != 1:
             raise _unknown("The document has several texts in one.")
@@ -416,7 +416,7 @@ _LEVEL = 6
 
 
 def _fill_value(text: str | None, dtype: np.dtype[Any]) -> Any:
-    """Return what the file fills missing chunks with; None where it cannot be read."""
+    """Return the fill value of missing chunks; None if it cannot be read."""
     if text is None or dtype.kind not in "iuf":
         return None
     try:
@@ -430,7 +430,7 @@ def _fill_value(text: str | None, dtype: np.dtype[Any]) -> Any:
 
 
 def _attributes(element: Element) -> dict[str, Any]:
-    """Return attributes by name; those in a container are a dictionary."""
+    """Return attributes by name; a container becomes a dictionary."""
     found: dict[str, Any] = {}
     for each in _of(element, "Attribute"):
         kind, name = each.get("type", "String"), each.get("name", "")

@@ -1,4 +1,4 @@
-"""From a source to a document: parsed whole, in blocks where it is large, or as a form gave it."""
+"""From a source to a document: parsed whole, in blocks if large, or converted by a format."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _OTHERS = (b"\0", b'"stac_version"', b'"nbformat"', b'"cells"', b'"zarr_format"'
 
 
 def own_document(source: object, limits: Limits) -> Source | None:
-    """Return the document that the path of a file means, without asking each form.
+    """Return the document at a file path, without asking each format.
 
-    None in any doubt; then `refexplorer.formats.finding` asks them.
+    None in any doubt; then `refexplorer.formats.finding` asks them all.
     """
     if not isinstance(source, str | os.PathLike) or len(str(source)) > _NAME_LENGTH:
         return None
@@ -52,7 +52,7 @@ _DEPTH_CHECKED = 2**20
 
 
 def parse_json(text: str, limits: Limits, findings: Findings) -> object:
-    """Parse a JSON document; equal keys and NaN are noted, the last of equal keys counts."""
+    """Parse JSON; record duplicate keys and NaN; the last of duplicate keys wins."""
     if not text.strip():
         raise SpecError("The document is empty.", code="not-json")
     if (lists := text.count("[")) > limits.json_lists:
@@ -80,7 +80,7 @@ def parse_json(text: str, limits: Limits, findings: Findings) -> object:
 
 
 def _number_of(digits: str) -> float:
-    """Read a whole number; one of more digits than Python reads is as good as infinite."""
+    """Parse an integer; one with more digits than Python accepts counts as infinite."""
     try:
         return int(digits)
     except ValueError:
@@ -88,7 +88,7 @@ def _number_of(digits: str) -> float:
 
 
 class Noting:
-    """The hooks of a parser, with what they met."""
+    """Parser hooks that record what they meet."""
 
     def __init__(self) -> None:
         self.repeated: dict[str, tuple[int, object]] = {}
@@ -96,11 +96,11 @@ class Noting:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was met."""
+        """Whether nothing was recorded."""
         return not self.repeated and not self._constants
 
     def decoder(self, number_of: Callable[[str], float] | None = None) -> json.JSONDecoder:
-        """Return a parser that notes into this, and reads whole numbers in a way of its own."""
+        """Return a parser that records into this object and parses integers specially."""
         return json.JSONDecoder(
             object_pairs_hook=self._pairs, parse_constant=self._constant, parse_int=number_of
         )
@@ -121,7 +121,7 @@ class Noting:
         return number
 
     def report(self, document: object, findings: Findings) -> None:
-        """Note what was met; the parser does not say where, so the place is looked for."""
+        """Report what was recorded; positions are searched for, as the parser has none."""
         if self.is_empty:
             return
         met = [*self.repeated.values(), *self._constants.values()]
@@ -141,7 +141,7 @@ class Noting:
 
 
 def _places_of(wanted: set[int], document: object) -> dict[int, str]:
-    """Return the pointers to some values inside a document, by their identity."""
+    """Return the pointers to the given values in a document, by identity."""
     found: dict[int, str] = {}
     waiting: list[tuple[object, tuple[str | int, ...]]] = [(document, ())]
     while waiting and len(found) < len(wanted) and isinstance(document, dict):
@@ -167,7 +167,7 @@ def _place_of(key: str, document: object) -> str:
 
 
 def _check_depth(text: str, limits: Limits) -> None:
-    """Refuse nesting beyond the limit; what a large text holds is asked when it is parsed."""
+    """Reject nesting beyond the limit; large strings are checked when parsed."""
     if len(text) > _DEPTH_CHECKED or text.count("[") + text.count("{") <= limits.json_depth:
         return
     from refexplorer.formats.json.slips import BRACKET
@@ -183,7 +183,7 @@ def _check_depth(text: str, limits: Limits) -> None:
 
 
 def is_deep(values: Iterable[object], levels: int) -> bool:
-    """Return whether a value is nested deeper than some levels."""
+    """Return whether a value is nested more deeply than a limit."""
     level = [value for value in values if isinstance(value, dict | list)]
     for _ in range(levels):
         inner = (one.values() if isinstance(one, dict) else one for one in level)
@@ -208,7 +208,7 @@ _LIST_PLACES = re.compile(r"(/[0-9]+)+$")
 
 
 def locator_of(source: Source) -> Locator | None:
-    """Return a function that finds a pointer in the text of a source, read when it is needed."""
+    """Return a function that locates a pointer in the text of a source, read on demand."""
     if source.content is None:
         return None
     from refexplorer.formats.json.positions import Positions, find_in_stream
@@ -241,7 +241,7 @@ _AROUND = 3
 def read_whole(
     source: Source, templates: Mapping[str, str] | None, limits: Limits, findings: Findings
 ) -> tuple[Mapping[str, Any], Document]:
-    """Return the document as it is written, and as it is read."""
+    """Return the document as written and as interpreted."""
     if not source.is_document:
         document = _of_references(source, templates, limits, findings)
         return document.refs, document
@@ -260,7 +260,7 @@ def read_whole(
 def _of_references(
     source: Source, templates: Mapping[str, str] | None, limits: Limits, findings: Findings
 ) -> Document:
-    """Return a document of what is none: its references are written as in V0, by their keys."""
+    """Return a document for a source without one: its references, written as in V0."""
     refs = source.references()
     assert refs is not None
     return replace(read_document({}, templates, limits, findings), refs=refs)
@@ -273,7 +273,7 @@ def read_long(
     findings: Findings,
     progress: Progress | None,
 ) -> tuple[Document, Entries] | None:
-    """Return what a form gave in columns, or read a long document in blocks.
+    """Return the columns given by a format, or read a long document in blocks.
 
     None if it is neither, or in any doubt.
     """
@@ -302,7 +302,7 @@ def read_long(
 
 
 def _part_of(value: object, source: Source) -> object:
-    """Return the set that is meant of a list of sets."""
+    """Return the requested set from a list of sets."""
     if not isinstance(value, list) or not value or not all(isinstance(v, dict) for v in value):
         return value
     if source.part is None:
@@ -321,7 +321,7 @@ def _part_of(value: object, source: Source) -> object:
 
 
 def placed(error: SpecError, source: Source) -> SpecError:
-    """Name the source and, where the text is known, line and column."""
+    """Add the name of the source and, if the text is known, line and column."""
     line, column = error.line, error.column
     place = locator_of(source)
     message = str(error)
@@ -339,7 +339,7 @@ _HEAD = 4
 
 
 def note_encoding(source: Source, findings: Findings) -> None:
-    """Note a document that is not UTF-8 without a mark; the source can be read."""
+    """Record that a document is not UTF-8 and has no BOM; the source can still be read."""
     if source.content is None:
         return
     with source.content() as stream:
@@ -354,7 +354,7 @@ def note_encoding(source: Source, findings: Findings) -> None:
 
 
 def note_beyond(source: Source, findings: Findings) -> None:
-    """Note the byte ranges of a data file that end after it."""
+    """Record the byte ranges that extend past the end of a data file."""
     for key, number in source.beyond:
         name = escape(key.rpartition("/")[0] or "/", 200)
         findings.add(

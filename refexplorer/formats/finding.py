@@ -1,4 +1,4 @@
-"""From what a person passes to a source: what a path, a URL or a value is, the forms are asked."""
+"""From user input to a source: determine what a path, URL or value is by asking the formats."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _at_version(folder: SourceFolder, form: SourceForm, terms: OpeningTerms) -> 
 
 
 def at_url(url: str, locate: Locate, terms: OpeningTerms) -> Source | SourceFile:
-    """Return what a URL leads to; a document is returned as a file that is still to be read."""
+    """Return what a URL points to; a document is returned as a file that is still to be read."""
     location, name = _parts_of(url)
     shown = escape(url, NAME_SHOWN)
     try:
@@ -111,7 +111,7 @@ def at_url(url: str, locate: Locate, terms: OpeningTerms) -> Source | SourceFile
 
 
 def _head(filesystem: AbstractFileSystem, path: str) -> bytes:
-    """Read what a file begins with; nothing if its name is that of a document."""
+    """Read the start of a file; nothing if its name is that of a document."""
     if path.partition("?")[0].endswith(DOCUMENTS):
         return b""
     with filesystem.open(path, "rb", compression=None, block_size=BLOCK) as file:
@@ -135,7 +135,7 @@ def _document(
 def _of_data_url(
     url: str, name: str, filesystem: AbstractFileSystem, path: str, head: bytes, terms: OpeningTerms
 ) -> Source | None:
-    """Make references to a data file of a server; None if it is none."""
+    """Generate references to a data file on a server; None if it is not one."""
     if kind_of(head) is None:
         return None
     size = filesystem.info(path).get("size") or 0
@@ -155,9 +155,9 @@ def _of_data_url(
 
 
 def _of_sought(url: str, locate: Locate, terms: OpeningTerms) -> Source | None:
-    """Ask the forms with versions whether a URL that is no file is a folder of theirs.
+    """Ask the versioned formats whether a URL without a file is one of their folders.
 
-    Only then is a server asked for the files that tell it, and what follows an ``@`` is a version.
+    Only then is a server asked for their marker files, and what follows an ``@`` is a version.
     """
     before, at, version = url.rpartition("@")
     asked: list[tuple[str, str | None]] = [(url.rstrip("/"), None)]
@@ -182,14 +182,14 @@ def _of_url_folder(
 
 
 def _parts_of(url: str) -> tuple[str, str]:
-    """Return the folder of a URL, and the name in it; a signature is not a part of a name."""
+    """Return the folder of a URL, and the name in it; a signature is not part of the name."""
     path, mark, query = url.partition("?") if is_web(url) else (url, "", "")
     parent, _, name = path.rstrip("/").rpartition("/")
     return parent if "://" in parent else parent + "/", masked_url(f"{name}{mark}{query}")
 
 
 def locating(url: str, terms: OpeningTerms) -> Locate:
-    """Return who finds the filesystem of a URL."""
+    """Return the locator of a URL's file system."""
     if terms.locate is None:
         raise SourceError("A URL in this source is not followed here.")
     return terms.locate
@@ -204,7 +204,7 @@ _TEXT_STARTS = ("{", "[", '"', "<", "'")
 
 
 class NoDataFileError(SourceError):
-    """Of several sources not all are data files."""
+    """Not all of several sources are data files."""
 
 
 def read_source(
@@ -217,13 +217,13 @@ def read_source(
     progress: Progress | None = None,
     is_path: bool = False,
 ) -> Source:
-    """Find and read a source; one that is a path is not a text, however it looks."""
+    """Find and read a source; a path is never treated as text, whatever it looks like."""
     with _terms(limits, files, progress, storage_options or {}, locate) as terms:
         return _of_path(str(source), terms) if is_path else _of_any(source, terms)
 
 
 class _Raised(BaseException):
-    """Carries what `progress` raised through all that turns errors into sentences."""
+    """Carries an error raised by `progress` through the code that converts errors."""
 
     def __init__(self, raised: BaseException) -> None:
         super().__init__(raised)
@@ -291,7 +291,7 @@ def _is_text(source: str) -> bool:
 
 
 def _names_files(source: str) -> bool:
-    """Return whether what begins like a text is the name of a file, or a pattern that fits some."""
+    """Return whether text is the name of a file, or a pattern that matches some."""
     if len(source) > _NAME_LENGTH:
         return False
     with suppress(OSError, ValueError):
@@ -329,10 +329,10 @@ def _of_path(name: str, terms: OpeningTerms, *, parts: bool = True) -> Source:
 
 
 def _of_version(name: str, path: Path | None, terms: OpeningTerms) -> Source | None:
-    """Read the version of a folder that a name means; None if it means none.
+    """Read the version of a folder given by name; None if the name has none.
 
-    `path` is what the name means as it is, None if that may not be opened. Each way to read a name
-    is placed before anything is asked of the file system.
+    `path` is the literal meaning of the name, None if it may not be opened. Each interpretation is
+    checked against the access policy before the file system is asked.
     """
     before, at, version = name.rpartition("@")
     if not at or not Path(before).name or set(version) & {os.sep, os.altsep}:
@@ -347,7 +347,7 @@ def _of_version(name: str, path: Path | None, terms: OpeningTerms) -> Source | N
 
 
 def _nowhere(name: str, path: Path, terms: OpeningTerms) -> SourceError:
-    """Return where a file was looked for, and which one was meant; a visitor learns neither."""
+    """Return where a file was searched, and which was probably meant; hidden from visitors."""
     if terms.files.guarded:
         return SourceError(f"There is no file {_shown(name)}.")
     folder = path.absolute().parent
@@ -377,7 +377,7 @@ def _of_place(name: str, path: Path, terms: OpeningTerms) -> Source:
 
 
 def _of_several(paths: Sources, name: str, place: str | None, terms: OpeningTerms) -> Source:
-    """Read data files, each as a group of its path below the folder that holds them all."""
+    """Read data files, each as a group named by its path below their common folder."""
     found: list[tuple[str, Source]] = []
     fetched = ReadAmount()
     for number, path in enumerate(paths):
@@ -430,7 +430,7 @@ def _of_folder(name: str, path: Path, terms: OpeningTerms) -> Source:
 
 
 def _inside(path: Path, terms: OpeningTerms) -> str:
-    """Return which file of a folder to open; a visitor does not learn their names."""
+    """Return which file of a folder to open; visitors do not see the names."""
     names: list[str] = []
     with suppress(OSError):
         if not terms.files.guarded:

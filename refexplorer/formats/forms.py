@@ -1,7 +1,7 @@
-"""The forms of a set, one class each, in the order in which `finding` asks them.
+"""The source formats of sets, one class each, in the order in which `finding` asks them.
 
-A new form is a subclass of `SourceForm` here, and its place in `FORMS`. Packages are imported for
-what they know alone: VirtualiZarr and icechunk are only asked about objects of theirs.
+To add a format, add a subclass of `SourceForm` and list it in `FORMS`. Packages are imported only
+if needed: VirtualiZarr and icechunk are only asked about their own objects.
 """
 
 from __future__ import annotations
@@ -61,16 +61,16 @@ from refexplorer.spec.findings import Findings
 
 
 class JsonForm(SourceForm):
-    """A document, of which only its reading tells whether it is V0 or V1."""
+    """A document; whether it is V0 or V1 is determined on reading."""
 
     name = JSON
 
     def of_object(self, given: object, terms: OpeningTerms) -> Source | None:
-        """Take a mapping as it is."""
+        """Accept a mapping."""
         return Source("dict", self.name, value=given) if isinstance(given, Mapping) else None
 
     def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
-        """Take any file; what is no JSON is told when the document is read."""
+        """Accept any file; whether it is JSON is determined on reading."""
         refuse_other(file.name, file.head)
         terms.check_size(file.name, file.size)
         if not file.head.strip():
@@ -80,12 +80,12 @@ class JsonForm(SourceForm):
 
 
 class StacForm(SourceForm):
-    """A STAC item or collection that has references itself."""
+    """A STAC item or collection that contains references."""
 
     name = "STAC"
 
     def of_object(self, given: object, terms: OpeningTerms) -> Source | None:
-        """Take a parsed document."""
+        """Accept a parsed document."""
         value = stac_references(given)
         return None if value is None else Source("STAC item", self.name, value=value)
 
@@ -105,13 +105,13 @@ class StacForm(SourceForm):
 class DataFileForm(SourceForm):
     """HDF5 and NetCDF4, NetCDF3, GRIB2, FITS and TIFF.
 
-    No chunk is read, only metadata; of GRIB each message, whose metadata are all over it.
+    Only metadata are read, no chunks; of GRIB every message, as its metadata are spread over it.
     """
 
     name = DATA_FILE
 
     def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
-        """Make references to a file that is not compressed, in a folder or on a server."""
+        """Generate references to an uncompressed file in a folder or on a server."""
         url = file.url if file.local is None else str(file.local.resolve())
         if url is None:
             return None
@@ -156,7 +156,7 @@ def _left_out(name: str, why: Unread) -> LeftOut:
 
 
 class DmrppForm(SourceForm):
-    """References to the file that a DMR++ document describes, which is beside it."""
+    """References to the file that a DMR++ document describes, located next to it."""
 
     name = "DMR++"
 
@@ -195,7 +195,7 @@ class IcechunkForm(SourceForm):
     versioned = True
 
     def of_object(self, given: object, terms: OpeningTerms) -> Source | None:
-        """Read what a repository, session or store of the package icechunk leads to."""
+        """Read a repository, session or store of the package icechunk."""
         return _read_version(object_version(given), terms) if is_icechunk(given) else None
 
     def of_folder(self, folder: SourceFolder, terms: OpeningTerms) -> Source | None:
@@ -237,7 +237,7 @@ def _read_version(lent: AbstractContextManager[OpenedVersion], terms: OpeningTer
 def _recorded(
     opened: OpenedVersion, snapshot: str, opening: OpenManifest, terms: OpeningTerms
 ) -> Callable[[], Recorded] | None:
-    """Return what reads the recorded versions of a snapshot, from where it can be opened again."""
+    """Return the reader of a snapshot's recorded versions, if it can be opened again."""
     if opened.again is None or opened.place is None:
         return None
     limits, place = terms.limits, opened.place
@@ -249,7 +249,7 @@ def _recorded(
 
 
 def _open(options: Mapping[str, Any], url: str) -> BinaryIO:
-    """Open a file of a repository that Icechunk itself was allowed to open."""
+    """Open a file of a repository that Icechunk was allowed to open."""
     import fsspec
 
     filesystem, path = fsspec.core.url_to_fs(url, **options)
@@ -270,7 +270,7 @@ class ParquetForm(SourceForm):
         return Source(folder.name, self.name, folder.parent, store=store)
 
     def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
-        """Find the store that a file of this name is of, or that a zip archive has."""
+        """Find the store that a file belongs to, or the one in a zip archive."""
         if is_zip(file.head[:4]):
             return self._of_zip(file, terms)
         if file.local is None or file.local.name != ZMETADATA:
@@ -289,14 +289,14 @@ class ParquetForm(SourceForm):
 
 
 class VirtualiZarrForm(SourceForm):
-    """Virtual datasets and trees, and what VirtualiZarr's parsers give."""
+    """Virtual datasets and trees, and the output of VirtualiZarr's parsers."""
 
     name = "VirtualiZarr"
 
     def of_object(self, given: object, terms: OpeningTerms) -> Source | None:
-        """Take the references of an object as VirtualiZarr writes them for kerchunk.
+        """Return an object's references as VirtualiZarr writes them for kerchunk.
 
-        Of a ``ManifestStore`` or ``ManifestGroup`` no variable is loaded. Groups in groups become
+        No variable of a ``ManifestStore`` or ``ManifestGroup`` is loaded. Nested groups become
         folders.
         """
         kind = type(given)
@@ -313,7 +313,7 @@ class VirtualiZarrForm(SourceForm):
 
 
 def _groups_of(source: Any) -> Mapping[str, Any]:
-    """Return the groups of a store or of a group as datasets by path, all of them references."""
+    """Return the groups of a store or group as datasets by path, with references only."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if type(source).__name__ == "ManifestStore":  # which reads coordinates by default
@@ -322,7 +322,7 @@ def _groups_of(source: Any) -> Mapping[str, Any]:
 
 
 def _nodes_of(tree: Any) -> Mapping[str, Any]:
-    """Return the nodes of a tree as datasets by path, each with its own variables alone."""
+    """Return the nodes of a tree as datasets by path, each with its own variables only."""
     start = len(tree.path.rstrip("/")) + 1
     return {node.path[start:]: node.to_dataset(inherit=False) for node in tree.subtree}
 
@@ -364,6 +364,6 @@ Question = Callable[[SourceForm, OpeningTerms], "Source | None"]
 
 
 def first_answer(question: Question, terms: OpeningTerms) -> Source | None:
-    """Ask each form in turn; return the first source that one of them knows."""
+    """Ask each format in turn; return the first source that one of them recognizes."""
     answers = (question(form, terms) for form in (*FORMS, LAST))
     return next((found for found in answers if found is not None), None)

@@ -1,4 +1,4 @@
-"""What an xarray user holds: datasets, stores, filesystems, open files; the set behind each."""
+"""Objects of xarray users: datasets, stores, file systems, open files; and the set behind each."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Given(NamedTuple):
 
 
 def unwrapped(source: object, limits: Limits) -> Given | None:
-    """Return what to open in place of an object, none of `PLAIN`; None if it leads to no set."""
+    """Return what to open in place of an object not in `PLAIN`; None if there is no set."""
     if _names(source) & _SETS:
         given = _given(source)
         return None if given.source is source else given
@@ -73,9 +73,9 @@ def _of_holder(source: object) -> Given | None:
 
 
 def held_by(holder: object, names: set[str]) -> Iterator[Any]:
-    """Yield the objects of classes of these names that a pickle of an object would have.
+    """Yield the objects in a pickle of an object whose classes have these names.
 
-    A pickle shows what an object holds without names of its private attributes.
+    A pickle reveals the contents of an object without using private attributes.
     """
     collector = _Collector(names)
     with suppress(Exception):  # of what cannot be pickled, which comes after what was found
@@ -84,7 +84,7 @@ def held_by(holder: object, names: set[str]) -> Iterator[Any]:
 
 
 class _Collector(pickle.Pickler):
-    """Writes nothing, and keeps what is sought."""
+    """Discards the output, and collects the wanted objects."""
 
     def __init__(self, names: set[str]) -> None:
         super().__init__(_Nowhere(), protocol=pickle.HIGHEST_PROTOCOL)
@@ -92,7 +92,7 @@ class _Collector(pickle.Pickler):
         self._sought = names
 
     def persistent_id(self, obj: object) -> object:
-        """Return an id for what was found and for data, into which pickle does not look then."""
+        """Return an id for wanted objects and for data, so that pickle skips their contents."""
         if isinstance(obj, bytes | bytearray | np.ndarray):
             return True
         if isinstance(obj, type) or not _names(obj) & self._sought:
@@ -102,10 +102,10 @@ class _Collector(pickle.Pickler):
 
 
 class _Nowhere:
-    """A file that keeps nothing."""
+    """A file that discards its data."""
 
     def write(self, data: bytes | memoryview) -> int:
-        """Take data."""
+        """Discard data."""
         return len(data)
 
 
@@ -139,7 +139,7 @@ _ASYNC = "asynchronous"
 
 
 def _of_file(source: Any, limits: Limits) -> Given | None:
-    """Return the place of an open file, since targets are relative to it, or else its bytes."""
+    """Return the location of an open file, since targets are relative to it, or else its bytes."""
     filesystem: Any = getattr(source, "fs", None)
     path = getattr(source, "path", None)
     if hasattr(filesystem, "unstrip_protocol") and isinstance(path, str):

@@ -1,6 +1,6 @@
-"""Files that are no reference sets, by their first bytes: what makes references of them.
+"""Files that are not reference sets, by their first bytes: how to make references to them.
 
-No reader of another package is needed for that, nor trusted with the file.
+This needs no reader of another package, and trusts none with the file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def whole_pattern(pattern: str) -> Path:
 
 
 def fitting(pattern: str) -> Sources:
-    """Return the files that a pattern fits, in the order of their names."""
+    """Return the files that match a pattern, sorted by name."""
     full = whole_pattern(pattern)
     root = Path(full.anchor)
     paths = sorted(path for path in root.glob(str(full.relative_to(root))) if path.is_file())
@@ -46,7 +46,7 @@ def fitting(pattern: str) -> Sources:
 
 
 def sources_of(source: object) -> tuple[Sources, str | None]:
-    """Return the sources that are to be joined, and the pattern that they fit, if it is one."""
+    """Return the sources to combine, and the pattern that they match, if there is one."""
     if isinstance(source, list | tuple) and source:
         check_several(source)
         each_of = ((fitting(each) if _is_pattern(each) else [each]) for each in source)
@@ -64,7 +64,7 @@ def _is_pattern(source: object) -> TypeGuard[str]:
 
 
 def check_several(sources: Sequence[object]) -> None:
-    """Refuse a list that is too long."""
+    """Reject a list that is too long."""
     if len(sources) > _FILES:
         raise SourceError(
             f"{len(sources):,} files are given, and at most {_FILES:,} are opened together."
@@ -72,7 +72,7 @@ def check_several(sources: Sequence[object]) -> None:
 
 
 def common_folder(folders: Sequence[str]) -> str:
-    """Return the longest folder or URL that all folders or URLs are in; ``""`` for none."""
+    """Return the longest common folder or URL; ``""`` if there is none."""
     shared = [parts[0] for parts in zip(*(each.split("/") for each in folders), strict=False)]
     for number, parts in enumerate(zip(*(each.split("/") for each in folders), strict=False)):
         if len({*parts}) > 1:
@@ -93,14 +93,14 @@ _DRIVER = re.compile(rb"^\s+(?:driver|args|reader|kwargs)\s*:", re.MULTILINE)
 
 
 def is_stac_set(head: bytes) -> bool:
-    """Return whether a STAC item or collection has references itself, as xstac writes them."""
+    """Return whether a STAC item or collection contains references, as written by xstac."""
     return _STAC in head and b'"kerchunk:z' in head and head.lstrip().startswith(b"{")
 
 
 def stac_references(document: object) -> dict[str, Any] | None:
-    """Return the references that a STAC item has in its properties, or a collection in itself.
+    """Return the references in a STAC item's properties, or in a collection.
 
-    None of what is no such document.
+    None for other documents.
     """
     if not isinstance(document, Mapping) or {"refs", ".zgroup"} & document.keys():
         return None
@@ -196,12 +196,12 @@ _ZARR = "open it with `zarr.open` or `xarray.open_zarr`; references to it are no
 
 
 def is_zip(head: bytes) -> bool:
-    """Return whether a file is a zip archive, in which a parquet store may be."""
+    """Return whether a file is a zip archive, which may contain a parquet store."""
     return head.startswith((b"PK\3\4", b"PK\5\6"))
 
 
 def refuse_other(name: str, head: bytes) -> None:
-    """Refuse a file that is something else than a document of references."""
+    """Reject a file that is not a document of references."""
     kind = _of_bytes(head)
     if kind is not None:
         raise _refused(name, kind)
@@ -215,7 +215,7 @@ _NAMED = {
 
 
 def refuse_named(name: str, head: bytes) -> None:
-    """Refuse what is named like a data file, and has neither its bytes nor JSON."""
+    """Reject a file named like a data file that has neither its signature nor JSON."""
     kind = _NAMED.get(Path(name).suffix.lower())
     if kind is not None and not head.lstrip().startswith((b"{", b"[", b"\xef\xbb\xbf")):
         starts = escape(repr(head[:8])[1:], 60)
@@ -227,13 +227,13 @@ def refuse_named(name: str, head: bytes) -> None:
 
 
 def refuse_early(name: str, head: bytes) -> None:
-    """Refuse what no form reads before all of it is fetched."""
+    """Reject what no format can read, before all of it is fetched."""
     if not is_zip(head):
         refuse_other(name, head)
 
 
 def refuse_zarr(name: str, has: Callable[[str], bool]) -> None:
-    """Refuse a folder that is a Zarr store."""
+    """Reject a folder that is a Zarr store."""
     for key in _ZARR_KEYS:
         if has(key):
             form = "v3" if key == "zarr.json" else "v2"
@@ -246,12 +246,12 @@ def _refused(name: str, kind: FileKind) -> SpecError:
 
 
 def is_dmrpp(head: bytes) -> bool:
-    """Return whether a file is a DMR++ document, which holds references."""
+    """Return whether a file is a DMR++ document, which contains references."""
     return _XML.match(head.removeprefix(_MARK)) is not None and b"dmrpp" in head
 
 
 def kind_of(head: bytes) -> str | None:
-    """Return the kind of a data file to which references can be made on the fly, or None."""
+    """Return the kind of a data file for which references can be generated, or None."""
     if any(head.startswith(_HDF5, place) for place in _HDF5_PLACES):
         return "hdf5"
     for start, (_, remedy) in _STARTS.items():

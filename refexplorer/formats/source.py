@@ -1,4 +1,4 @@
-"""Where a reference set comes from, and what a form read of it."""
+"""The origin of a reference set, and what its format read from it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _CHAR_BYTES = 4
 
 
 def decode_text(data: bytes) -> str:
-    """Decode the bytes of a JSON document: UTF-8, or UTF-16 and UTF-32 with their marks."""
+    """Decode the bytes of a JSON document: UTF-8, or UTF-16 and UTF-32 with a BOM."""
     encoding = json.detect_encoding(data)
     try:
         return data.decode("utf-8-sig" if encoding.startswith("utf-8") else encoding)
@@ -64,7 +64,7 @@ def decode_text(data: bytes) -> str:
 @masks_repr
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """An object of a data file that opening could not make references to."""
+    """An object of a data file to which no references could be generated."""
 
     name: str  # Its path in the file, as its array would be called: ``"group/temperature"``
     kind: str  # What the format calls it, such as ``"dataset"``, ``"variable"`` or ``"message"``
@@ -119,40 +119,40 @@ class Source:
 
     @property
     def endpoints(self) -> dict[str, str]:
-        """The servers of buckets, by what URLs begin with, where the set names them."""
+        """The servers of buckets by URL prefix, if the set names them."""
         return {} if self.repository is None else self.repository.endpoints
 
     @property
     def zip_url(self) -> str | None:
-        """The URL by which fsspec finds a parquet store in a zip; None for all else."""
+        """The URL of a parquet store in a zip for fsspec; None for everything else."""
         if self.store is None or self.store[0].protocol != "zip" or self.place is None:
             return None
         return f"zip://{self.store[1]}::{self.place}"
 
     @property
     def is_document(self) -> bool:
-        """Whether it is V0 or V1, and not references that a form gave by key."""
+        """Whether it is V0 or V1, not references by key from another format."""
         return self.form in (JSON, *DOCUMENTS)
 
     @property
     def key_base(self) -> str:
-        """What the pointers of its keys begin with."""
+        """The prefix of the JSON pointers of its keys."""
         return "/refs" if self.form == "V1" else ""
 
     def references(self) -> Mapping[str, Any] | None:
-        """Return the references by key as V0 has them, if a form gave them so or in columns."""
+        """Return the references by key as in V0, if a format gave them so or in columns."""
         return self.value if self.entries is None else self.entries.as_v0()
 
     @property
     def text(self) -> str | None:
-        """The JSON text, read again each time it is asked for; None where there is none."""
+        """The JSON text, read again on each access; None if there is none."""
         if self.content is None:
             return None
         with self.content() as stream:
             return decode_text(stream.read())
 
     def text_within(self, chars: int) -> str | None:
-        """Return the JSON text if there is one of at most `chars` characters; read little more."""
+        """Return the JSON text if it has at most `chars` characters; read little more."""
         if self.content is None:
             return None
         most = (chars + 1) * _CHAR_BYTES
@@ -162,16 +162,16 @@ class Source:
         return None if text is None or len(text) > chars else text
 
     def portable(self) -> Source:
-        """Return the part that goes to other processes: no large document that is held in memory.
+        """Return the part that can be sent to other processes, without large documents in memory.
 
-        Without its document a set tells pointers, but no lines, and no references as written.
+        Without its document a set knows pointers, but no lines, and no references as written.
         """
         light = replace(self, value=None) if _is_heavy(self.value) else self
         in_memory = isinstance(self.content, partial) and self.content.func is plain_bytes
         return replace(light, content=None) if in_memory and self.is_large else light
 
     def without_local_file(self) -> Source:
-        """Return it without a document that is a file of another machine."""
+        """Return the source without a document that is a file of another machine."""
         if self.content is None:
             return self
         try:
@@ -187,7 +187,7 @@ class Source:
 
 
 def _is_heavy(value: Mapping[str, Any] | None) -> bool:
-    """Return whether a parsed document is too large to travel, or holds what cannot."""
+    """Return whether a parsed document is too large to send, or contains what cannot be sent."""
     if value is None:
         return False
     sections = [value, *(each for each in value.values() if isinstance(each, Mapping))]
@@ -200,7 +200,7 @@ def _is_heavy(value: Mapping[str, Any] | None) -> bool:
 
 
 def cause(error: BaseException) -> str:
-    """Say in a few words why a source cannot be read."""
+    """Return a short reason why a source cannot be read."""
     if isinstance(error, FileNotFoundError):
         return "there is no such file"
     if is_out_of_memory(error):
@@ -213,13 +213,13 @@ def cause(error: BaseException) -> str:
 Locate = Callable[[str], "tuple[AbstractFileSystem, str]"]
 """Finds the filesystem of a URL and the path in it."""
 HEAD = LARGE = 2**20
-"""Bytes of a file by which it is told."""
+"""Bytes of a file by which its format is recognized."""
 LONG = 2**16  # bytes from which a document is read in blocks
 
 
 @dataclass(frozen=True, slots=True)
 class OpeningTerms:
-    """How a source is opened."""
+    """How to open a source."""
 
     limits: Limits  # Resource limits
     # Who opens files of this machine: what it refuses is not to be opened in another way
@@ -233,15 +233,15 @@ class OpeningTerms:
     part: int | None = None  # The number after ``#`` in the name of the source; None without
 
     def of_file(self, number: int, count: int) -> OpeningTerms:
-        """Return the terms of one file of several, whose progress counts files."""
+        """Return the terms of one of several files; progress counts files."""
         return replace(self, progress=of_file(self.progress, number, count))
 
     def options_of(self, url: str) -> Mapping[str, Any]:
-        """Return the options for fsspec that are meant for a URL: of its place or protocol."""
+        """Return the fsspec options for a URL: those of its location or protocol."""
         return options_for(url, self.options)
 
     def check_size(self, name: str, size: int) -> None:
-        """Refuse a document of too many bytes as it is stored."""
+        """Reject a document whose stored size is too large."""
         if size > self.limits.document_bytes:
             raise LimitError(
                 f"{name} has {size:,} bytes, more than {self.limits.document_bytes:,}; "
@@ -250,7 +250,7 @@ class OpeningTerms:
 
 
 def of_file(progress: Progress | None, number: int, count: int) -> Progress | None:
-    """Return the progress of one file of several, which tells `progress` of files."""
+    """Return the progress of one of several files, which reports files to `progress`."""
     return None if progress is None else partial(_count_files, progress, number, count)
 
 
@@ -259,7 +259,7 @@ def _count_files(progress: Progress, number: int, count: int, done: int, size: i
 
 
 def options_for(url: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the options for fsspec that are meant for a URL: of its place or protocol."""
+    """Return the fsspec options for a URL: those of its location or protocol."""
     from fsspec import available_protocols
 
     protocols = set(available_protocols())
@@ -277,7 +277,7 @@ def _holds(place: str, url: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SourceFolder:
-    """A folder of this machine, or a URL that may be one."""
+    """A local folder, or a URL that may be one."""
 
     name: str  # Short, for titles
     parent: str  # The absolute folder or URL that it is in
@@ -299,12 +299,12 @@ class SourceFolder:
 
     @classmethod
     def at(cls, path: Path, version: str | None, files: Files) -> SourceFolder:
-        """Return a folder of this machine."""
+        """Return a local folder."""
         full = path.resolve()
         return cls(path.name, str(full.parent), str(full), path, version, files.filesystem)
 
     def has(self, name: str) -> bool:
-        """Return whether a file is in it; of a URL this asks the server."""
+        """Return whether a file is in the folder; for a URL this asks the server."""
         if self.local is not None:
             return (self.local / name).is_file()
         return bool(self.filesystem().exists(f"{self.path}/{name}"))
@@ -331,13 +331,13 @@ class SourceFile:
 
     @classmethod
     def of_bytes(cls, data: bytes, name: str, location: str | None, limits: Limits) -> SourceFile:
-        """Return bytes that are here as a file."""
+        """Return bytes as a file."""
         content = partial(plain_bytes, data, name, limits)
         return cls(name, location, len(data), None, partial(io.BytesIO, data), content)
 
     @classmethod
     def at(cls, path: Path, limits: Limits, files: Files) -> SourceFile:
-        """Return a file of this machine."""
+        """Return a local file."""
         whole = path.resolve()
         content = partial(open_plain, str(whole), path.name, limits, files)
         opening, size = partial(files.open, str(whole)), path.stat().st_size
@@ -345,22 +345,22 @@ class SourceFile:
 
     @cached_property
     def head(self) -> bytes:
-        """The first plain bytes, at most `HEAD`."""
+        """The first uncompressed bytes, at most `HEAD`."""
         with self.content() as stream:
             return stream.read(HEAD)
 
     def document(self) -> Source:
-        """Return it as a document; whether it is one is told when that is read."""
+        """Return the file as a document; whether it is one is determined on reading."""
         size = len(self.head)
         long, large = size >= LONG, size >= LARGE
         return Source(self.name, JSON, self.location, self.content, is_long=long, is_large=large)
 
 
 class SourceForm:
-    """A way to hold a reference set; each method knows nothing until a subclass overrides it.
+    """A format of reference sets; a method returns nothing unless a subclass overrides it.
 
-    A visitor of a page may choose any file, so it opens files through `OpeningTerms.files`,
-    `SourceFile.open` and `SourceFile.content` alone.
+    A visitor of a page may choose any file, so files are opened only through `OpeningTerms.files`,
+    `SourceFile.open` and `SourceFile.content`.
     """
 
     name: ClassVar[str]  # What `Source.form` is
@@ -368,7 +368,7 @@ class SourceForm:
     versioned: ClassVar[bool] = False
 
     def of_object(self, given: object, terms: OpeningTerms) -> Source | None:
-        """Read an object; it is neither text, bytes nor a path."""
+        """Read an object that is neither text, bytes nor a path."""
         return None
 
     def of_folder(self, folder: SourceFolder, terms: OpeningTerms) -> Source | None:
@@ -376,12 +376,12 @@ class SourceForm:
         return None
 
     def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
-        """Read a file, a text or bytes, told by `SourceFile.head` and not by the name."""
+        """Read a file, text or bytes, recognized by `SourceFile.head` and not by name."""
         return None
 
 
 def warn_of_left_out(name: str, left_out: Mapping[str, object]) -> None:
-    """Warn of variables of a file that have no references, with the reason of each."""
+    """Warn about variables of a file without references, with the reason for each."""
     from refexplorer.formats.datafiles.data_file import left_out_text
 
     warn(

@@ -1,4 +1,4 @@
-"""Stores of Zarr itself, v2 and v3, as references to their files: a chunk is a whole file."""
+"""Zarr stores, v2 and v3, as references to their files: each chunk is a whole file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _EDGE = 4096
 
 
 class ZarrForm(SourceForm):
-    """A folder or bucket that can be listed; metadata are read, and no chunk is."""
+    """A folder or bucket that can be listed; metadata are read, but no chunks."""
 
     name = "Zarr"
 
@@ -57,7 +57,7 @@ class ZarrForm(SourceForm):
 
 
 def is_consolidated(folder: SourceFolder) -> bool:
-    """Say whether a folder has consolidated metadata of Zarr, and not those of a parquet store."""
+    """Return whether a folder has Zarr's consolidated metadata, not those of a parquet store."""
     if not folder.has(ZMETADATA):
         return False
     with folder.filesystem().open(f"{folder.path}/{ZMETADATA}", "rb") as file:
@@ -97,7 +97,7 @@ def _listed(filesystem: AbstractFileSystem, folder: SourceFolder, limits: Limits
 
 
 def _text(data: bytes) -> str:
-    """Return metadata as the value of a reference; what is not a text is kept for what it is."""
+    """Return metadata as the value of a reference; other values than text are kept as is."""
     try:
         text = data.decode()
     except UnicodeDecodeError:

@@ -1,7 +1,7 @@
-"""Where the views are shown: `notebook`, the served `page`, a `saved_page`, commands (`cli`).
+"""Environments that display the views: `notebook`, the served `page`, a `saved_page`, the `cli`.
 
-`xarray` has the engine and the accessor that xarray users see, `assistant` what programs ask that
-speak the Model Context Protocol.
+`xarray` has the engine and the accessor for xarray users, `assistant` the server for programs that
+use the Model Context Protocol.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ BUNDLES = Path(__file__).parent / "static"
 
 
 def bundle_path(view: str) -> Path:
-    """Return where the module of a view lies."""
+    """Return the path of a view's module."""
     path = BUNDLES / f"{view}.js"
     if not path.is_file():
         raise RefexplorerError(

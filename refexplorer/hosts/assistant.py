@@ -1,7 +1,7 @@
-"""What an assistant may ask by the Model Context Protocol: `serve` answers over stdin and stdout.
+"""Tools for assistants via the Model Context Protocol: `serve` responds over stdin and stdout.
 
-Nothing is written. What may be read is fixed when it starts; each answer is bounded, says where
-its bytes are and what was not checked, and has text of files in it as data.
+Nothing is written. What may be read is fixed at the start; each response is bounded, states where
+its bytes are and what was not checked, and contains text from files as data.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ ToolAnswer = dict[str, Any]
 
 
 class Assistant:
-    """The tools, each a method of the same name, and the sets that they are asked about."""
+    """The tools, each a method of the same name, and the sets that they query."""
 
     def __init__(
         self,
@@ -77,11 +77,11 @@ class Assistant:
         return refs
 
     def sets(self) -> ToolAnswer:
-        """List the sets that the server was started with, and the places that may be read."""
+        """List the sets that the server was started with, and the locations that may be read."""
         return {"sets": [*self._given], "may_be_read": [*self._policy.names]}
 
     def open(self, source: str) -> ToolAnswer:
-        """Open a set: its form, counts, arrays, files and diagnostics. No target is read."""
+        """Open a set: its format, counts, arrays, files and diagnostics. No target is read."""
         refs = self._set(source)
         summary = refs.summary()
         arrays = [refs.array(path) for path in islice(refs.arrays(), _ITEMS)]
@@ -131,7 +131,7 @@ class Assistant:
         }
 
     def explain(self, source: str, key: str) -> ToolAnswer:
-        """Tell how a key came about: entry, templates, byte range. Nothing of its file is read."""
+        """Explain where a key comes from: entry, templates, byte range. Its file is not read."""
         refs = self._set(source)
         if key not in refs and refs.rejection(key) is None:
             refs.check_path(key)
@@ -141,7 +141,7 @@ class Assistant:
         return _traced(refs, refs.explain(key)) | {"not_checked": ["Its file was not read."]}
 
     def why(self, source: str, array: str, index: list[int]) -> ToolAnswer:
-        """Read one value, and tell why xarray shows what it shows: a step for each decoding."""
+        """Read one value, and explain why xarray shows it: a step for each decoding."""
         refs = self._set(source)
         trace = refs.why(array, index)
         facts = {"reason": trace.sentence, "stored": trace.raw, "shown_by_xarray": trace.shown}
@@ -152,12 +152,12 @@ class Assistant:
         return _reported(self._set(source), self._set(source).check())
 
     def verify(self, source: str, values: str = "none") -> ToolAnswer:
-        """Compare the set with what its files say; `values` is none, sample or all."""
+        """Compare the set with its files; `values` is none, sample or all."""
         refs = self._set(source)
         return _reported(refs, refs.verify(values=values, within=float(_SECONDS)))
 
     def advise(self, source: str) -> ToolAnswer:
-        """Estimate the cost of opening and reading, and list what would make them cheaper."""
+        """Estimate the cost of opening and reading, and list improvements."""
         advice = self._set(source).advise()
         return {
             "cheaper": [str(each) for each in advice.findings],
@@ -168,7 +168,7 @@ class Assistant:
         }
 
     def diff(self, before: str, after: str) -> ToolAnswer:
-        """Return what differs between two sets, by key."""
+        """Return the differences between two sets, by key."""
         one, other = self._set(before), self._set(after)
         difference = one.diff(other)
         rows = difference.rows(0, _ITEMS)
@@ -248,12 +248,12 @@ def server_of(assistant: Assistant) -> MCPServer:
 
 
 def serve(assistant: Assistant) -> None:
-    """ToolAnswer until stdin ends."""
+    """Respond until stdin ends."""
     server_of(assistant).run("stdio")
 
 
 def _answering(tool: Callable[..., ToolAnswer]) -> Callable[..., ToolAnswer]:
-    """Return a tool whose answers are bounded, and whose errors are one sentence."""
+    """Return a tool with bounded responses, whose errors are one sentence."""
     from mcp.server.mcpserver.exceptions import ToolError
 
     @wraps(tool)
@@ -276,7 +276,7 @@ def _answering(tool: Callable[..., ToolAnswer]) -> Callable[..., ToolAnswer]:
 
 
 def bounded(answer: ToolAnswer) -> ToolAnswer:
-    """Return an answer that is short enough, in which text is escaped and masked."""
+    """Return a response of bounded size, with text escaped and masked."""
     items = _ITEMS
     while True:
         found: ToolAnswer = _cut(answer, items)
@@ -305,7 +305,7 @@ def _cut(value: Any, items: int) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: NaN, times and bytes as text."""
+    """Return a value as JSON: NaN, times and bytes as strings."""
     if isinstance(value, np.ndarray):
         return [_plain(each) for each in value] if value.ndim else _plain(value[()])
     if isinstance(value, np.generic) and value.dtype.kind in "iufb":
@@ -316,7 +316,7 @@ def _plain(value: Any) -> Any:
 
 
 def _place(refs: ReferenceSet, key: str, reference: Reference | None) -> ToolAnswer | None:
-    """Return key, file and byte range; None of what has no reference."""
+    """Return key, file and byte range; None without a reference."""
     if reference is None:
         return None
     url = getattr(reference, "url", None)

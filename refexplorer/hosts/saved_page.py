@@ -1,4 +1,4 @@
-"""One file that is the explorer, or the editor: it needs no kernel, no server and no network."""
+"""The explorer or editor as one file, which needs neither a kernel, a server nor a network."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def save_page(
     state: Mapping[str, str] | None = None,
     report: SavedProgress | None = None,
 ) -> None:
-    """Write the explorer of a set as one HTML file; `ReferenceSet.to_html` says how."""
+    """Write the explorer of a set as one HTML file; see `ReferenceSet.to_html`."""
     location = refs.source.location
     # As on a page for others: no folder of this machine is named in what is handed out.
     allowed = [] if location is None or "://" in location else [location]
@@ -64,7 +64,7 @@ def save_page(
 
 
 def save_editor_page(text: str, path: str | os.PathLike[str], name: str = "An example") -> None:
-    """Write the template editor with one text, its keys and how each is made as one HTML file."""
+    """Write the template editor with a text, its keys and their derivation as one HTML file."""
     controller = EditorController(text)
     content = record_editor(controller, _facts(name) | {"reports": []})
     page = _page_text("editor", name, editor_html(controller), content)
@@ -78,7 +78,7 @@ def save_editor_page(text: str, path: str | os.PathLike[str], name: str = "An ex
 
 
 def save_exercise_page(exercise: Exercise, path: str | os.PathLike[str]) -> None:
-    """Write one exercise as one HTML file; `Exercises.to_html` says how."""
+    """Write one exercise as one HTML file; see `Exercises.to_html`."""
     controller = ExercisesController(exercise.name, offered=[exercise])
     content = record_exercise(exercise, _facts(exercise.title) | {"reports": []})
     page = _page_text("editor", exercise.title, exercises_html(controller), content)
@@ -110,7 +110,7 @@ def _facts(name: str) -> dict[str, Any]:
 
 
 def _page_text(view: str, name: str, static: str, content: str) -> str:
-    """Return the page of a view: its static HTML, and what its replay answers from."""
+    """Return the page of a view: its static HTML, and its recorded responses."""
     loader = (_HERE / "saved_page.js").read_text(encoding="utf-8")
     return Template((_HERE / "saved_page.html").read_text(encoding="utf-8")).substitute(
         hash=base64.b64encode(hashlib.sha256(loader.encode()).digest()).decode(),
@@ -130,7 +130,7 @@ def _packed_bundle(view: str) -> str:
 
 
 def _part_text(refs: ReferenceSet, recording: Recording) -> str:
-    """Return which part of the set is in the page."""
+    """Return which part of the set is in the page, as text."""
     keys = counted(refs.count, "key")
     text = f"All {keys} are on this page."
     if not recording.tree.whole:
@@ -147,7 +147,7 @@ def _part_text(refs: ReferenceSet, recording: Recording) -> str:
 
 
 def _reports(refs: ReferenceSet) -> list[dict[str, str]]:
-    """Return the label and the HTML of what was found about the targets."""
+    """Return the label and the HTML of findings about the targets."""
     reports = {"Audit": refs.audited, "JobReport": refs.verified}
     return [
         {"label": label, "html": report._repr_html_()}

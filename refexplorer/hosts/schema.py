@@ -1,6 +1,6 @@
 """All messages as one JSON Schema: ``python -m refexplorer.hosts.schema`` writes it.
 
-The types of the front end and the page that describes the protocol are made of it.
+The types of the front end and the protocol's documentation page are generated from it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _COMMENT = re.compile(r"^ +# (?:(\w+(?:, \w+)+): )?(.+)$")
 
 
 def controllers(protocol: str) -> list[type[Any]]:
-    """Return the classes that answer the requests of a protocol."""
+    """Return the classes that handle the requests of a protocol."""
     if protocol == "Explorer":
         parts = [make for part in PARTS for make in part.controllers]
         return [Jobs, ExplorerController, *(each for each in parts if isinstance(each, type))]
@@ -47,7 +47,7 @@ def controllers(protocol: str) -> list[type[Any]]:
 
 
 def requests(protocol: str) -> list[RequestMethod]:
-    """Return the requests of a protocol, in the order of its controllers and their text."""
+    """Return the requests of a protocol, in source order."""
     found = {each.name: each for kind in controllers(protocol) for each in operations(kind)}
     return [*found.values()]
 
@@ -58,7 +58,7 @@ def events(protocol: str) -> list[type[Event]]:
 
 
 def schema() -> Schema:
-    """Return the schema (draft 7): of each protocol what is asked and answered, and its events."""
+    """Return the schema (draft 7): requests, responses and events of each protocol."""
     sections: Schema = {}
     sent: dict[Any, None] = {}
     asked: dict[Any, None] = {}
@@ -92,7 +92,7 @@ def _operation(operation: RequestMethod, is_answered: bool) -> Schema:
 
 
 def _asked(operation: RequestMethod) -> Schema:
-    """Return the schema of a request, without its id and its operation."""
+    """Return the schema of a request, without its id and operation."""
     kind = operation.asks
     model = _components([kind])[1][_name(kind)]
     notes = field_notes(operation.method)
@@ -123,7 +123,7 @@ def _object(properties: Mapping[str, Any]) -> Schema:
 
 
 def _definitions(sent: Iterable[type[Any]], asked: Iterable[type[Any]]) -> Schema:
-    """Return the schema of all that is sent, and of what is asked with, by the names."""
+    """Return the schemas of all models that are sent or received, by name."""
     models = {each.__name__: each for each in [*sent, *asked]}
     questions = {each.__name__ for each in asked}
     definitions: Schema = {}
@@ -135,7 +135,7 @@ def _definitions(sent: Iterable[type[Any]], asked: Iterable[type[Any]]) -> Schem
 
 
 def _model(component: Schema, kind: type[Any], is_asked: bool) -> Schema:
-    """Return the schema of a model: what has a default is sent all the same."""
+    """Return the schema of a model: fields with defaults are sent, too."""
     notes = field_notes(kind)
     is_counted = not issubclass(kind, Struct)
     properties = {
@@ -155,7 +155,7 @@ def _model(component: Schema, kind: type[Any], is_asked: bool) -> Schema:
 
 
 def _counted(part: Any) -> Any:
-    """Return a part of a class that is not a message: its integers may have any size."""
+    """Return a nested class that is not a message: its integers may have any size."""
     if isinstance(part, list):
         return [_counted(each) for each in part]
     if not isinstance(part, dict):
@@ -173,7 +173,7 @@ def _unset(kind: type[Any]) -> set[str]:
 
 
 def _with_parts(kinds: Iterable[Any]) -> Iterator[type[Any]]:
-    """Yield the models among types and in them, and the models that these hold."""
+    """Yield the given models and all nested models."""
     seen: set[type[Any]] = set()
     waiting = [model for kind in kinds for model in _models_in(kind)]
     while waiting:
@@ -185,7 +185,7 @@ def _with_parts(kinds: Iterable[Any]) -> Iterator[type[Any]]:
 
 
 def fields_of(kind: type[Any]) -> dict[str, Any]:
-    """Return the types of the fields of a model by their names in Python."""
+    """Return the field types of a model by their Python names."""
     if issubclass(kind, Struct):
         return {each.name: each.type for each in msgspec.structs.fields(kind)}
     hints = get_type_hints(kind, include_extras=True)
@@ -202,14 +202,14 @@ def _models_in(annotation: Any) -> Iterator[type[Any]]:
 
 
 def summary(kind: object) -> str:
-    """Return the docstring of a model without what it says of its fields, as one paragraph."""
+    """Return the docstring of a model without its field descriptions, as one paragraph."""
     return " ".join((inspect.getdoc(kind) or "").partition("\nAttributes\n")[0].split())
 
 
 def field_notes(source: Any) -> dict[str, str]:
-    """Return the text about the fields of a model, or of the parameters of a method.
+    """Return the descriptions of a model's fields, or of a method's parameters.
 
-    That is in comments beside or above them, or in the docstring of what the face names.
+    They are in comments next to or above them, or in the docstrings of public classes.
     """
     notes: dict[str, str] = {}
     for each in reversed(source.__mro__[:-1]) if isinstance(source, type) else [source]:
@@ -223,7 +223,7 @@ def field_notes(source: Any) -> dict[str, str]:
 
 
 def _comments(source: str) -> dict[str, str]:
-    """Return the comments of fields: ``# name, name: text`` above is about both."""
+    """Return the comments of fields: ``# name, name: text`` above describes both."""
     notes: dict[str, str] = {}
     names: list[str] = []
     above: list[str] = []
@@ -242,7 +242,7 @@ def _comments(source: str) -> dict[str, str]:
 
 
 def _described(part: Schema, note: str | None) -> Schema:
-    """Return a part with the text about it: draft 7 reads nothing beside a reference."""
+    """Return a subschema with its description: draft 7 ignores siblings of a reference."""
     if note is None:
         return part
     is_alone = "$ref" in part or NAMED in part
@@ -250,7 +250,7 @@ def _described(part: Schema, note: str | None) -> Schema:
 
 
 def _finished(part: Any, definitions: Schema) -> Any:
-    """Return a part of a schema in words of draft 7, its named types among the definitions."""
+    """Return a subschema in draft 7, with its named types among the definitions."""
     if isinstance(part, list):
         return [_finished(each, definitions) for each in part]
     if not isinstance(part, dict):

@@ -1,7 +1,7 @@
-"""In xarray's own places: ``engine="refexplorer"`` and the accessor ``refs``.
+"""Integration with xarray: ``engine="refexplorer"`` and the ``refs`` accessor.
 
-xarray imports this module when it opens the first dataset, whoever asks for it, and `refexplorer`
-does where xarray is imported already. So nothing is imported here that only a call needs.
+xarray imports this module when it opens the first dataset with any engine, and `refexplorer` does
+if xarray is already imported. So imports needed only by calls are deferred.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ZARR_ARRAY = "zarr.core.array.Array"
 
 
 class ReferencesBackend(BackendEntrypoint):
-    """Opens what `refexplorer.open_references` opens, with its access policy and merged reads.
+    """Opens any source accepted by `refexplorer.open_references`, with merged reads.
 
     ``xr.open_dataset("set.json", engine="refexplorer", allow=["s3://bucket"])``. Other options are
     ``group``, ``storage_options``, ``templates`` and ``concat_dim``.
@@ -89,7 +89,7 @@ class ReferencesBackend(BackendEntrypoint):
 def _opened(
     source: object, allow: Collection[str], options: dict[str, Any]
 ) -> tuple[ReferenceSet, dict[str, Any]]:
-    """Open a set; return it, and the options that are for decoding."""
+    """Open a set; return it, and the decoding options."""
     from refexplorer.verbs.opening import open_references
 
     decoders = {"decode_times": True}
@@ -122,14 +122,14 @@ class ReferencesAccessor:
     def allowing(
         self, *places: str, storage_options: Mapping[str, Any] | None = None
     ) -> ReferencesAccessor:
-        """Return the same whose targets at further places may be read."""
+        """Return the same set with permission to read targets at further locations."""
         other = object.__new__(type(self))
         other._held, other._whole = self._held, None
         other.references = self.references.allowing(*places, storage_options=storage_options)
         return other
 
     def explore(self, **options: Any) -> Explorer:
-        """Show the set; an array is chosen in it. Options are those of `refexplorer.explore`."""
+        """Show the set, with the array selected. Options are those of `refexplorer.explore`."""
         from refexplorer.hosts.notebook.widgets import explore
 
         if isinstance(self._held, xarray.DataArray):
@@ -142,26 +142,26 @@ class ReferencesAccessor:
         Parameters
         ----------
         array
-            The name of a variable; needed where several have the dimensions that are named.
+            The name of a variable; required if several have the given dimensions.
         method
-            ``"nearest"`` where labels need not be exact, as in ``ds.sel``.
+            ``"nearest"`` if labels need not be exact, as in ``ds.sel``.
         labels
-            A label for each dimension; where a dimension has no coordinate, its position.
+            A label for each dimension; for a dimension without a coordinate, its position.
 
         Raises
         ------
         RefexplorerError
-            If the labels are not of one value, or it is not certain where it is in the set.
+            If the labels select more than one value, or its position in the set is uncertain.
         """
         return self.references.why(*self._position(array, method, labels))
 
     def file_of(self, array: str | None = None, *, method: str | None = None, **labels: Any) -> str:
-        """Return the path or URL of the file that has the value at labels, given as for `why`.
+        """Return the path or URL of the file that contains the value at labels; see `why`.
 
         Raises
         ------
         RefexplorerError
-            As `why`, or if the value is in the set itself or has no reference.
+            As for `why`, or if the value is inline or has no reference.
         """
         from refexplorer.core.errors import RefexplorerError
         from refexplorer.io.access import resolve
@@ -182,7 +182,7 @@ class ReferencesAccessor:
     def _position(
         self, name: str | None, method: str | None, labels: Mapping[str, Any]
     ) -> tuple[str, list[int]]:
-        """Return the path of an array, and where in it the value at labels is."""
+        """Return the path of an array, and the indices of the value at labels."""
         from refexplorer.core.errors import RefexplorerError
 
         held = self._array(name, labels)
@@ -215,7 +215,7 @@ class ReferencesAccessor:
         return path, place
 
     def _number(self, path: str, dimension: str, size: int, label: Any, held: Any) -> int:
-        """Return the number of a label in the set, of which a dataset may be any part."""
+        """Return the index of a label in the set, of which a dataset may be any part."""
         from refexplorer.core.errors import RefexplorerError
 
         is_number = np.issubdtype(np.asarray(label).dtype, np.number)
@@ -257,7 +257,7 @@ class ReferencesAccessor:
         return held[name]
 
     def _path(self, held: xarray.DataArray) -> str:
-        """Return the path that an array has in the set, however it is named now."""
+        """Return the path of an array in the set, however it is named now."""
         from refexplorer.core.errors import RefexplorerError
         from refexplorer.formats.objects import held_by
 

@@ -1,6 +1,6 @@
-"""The bytes and values of references: the only room that reads targets.
+"""The bytes and values of references: the only package that reads targets.
 
-`access` decides what may be read, `fetch` reads it, `decode` makes values, `earth` says where they
-are; `sources` are whole files, `reading` has the faces of fsspec, Zarr and xarray. Begin with
-`fetch.targets`.
+`access` decides what may be read, `fetch` reads it, `decode` makes values, `earth` locates them on
+the globe; `sources` are whole files, `reading` has the interfaces for fsspec, Zarr and xarray.
+Begin with `fetch.targets`.
 """

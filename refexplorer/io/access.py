@@ -1,4 +1,4 @@
-"""Which places may be read, of targets whose URLs have a protocol, a host or bucket, and a path."""
+"""Which locations may be read, for URLs with a protocol, a host or bucket, and a path."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Place:
     is_hidden: bool = field(default=False, compare=False)
 
     def holds(self, other: Place) -> bool:
-        """Whether `other` is this place or is inside it."""
+        """Whether `other` is this location or is inside it."""
         if (self.protocol, self.authority) != (other.protocol, other.authority):
             return False
         root = self.path.rstrip("/") + "/"
@@ -61,14 +61,14 @@ class Place:
 
     @property
     def grant(self) -> str:
-        """The name of the smallest thing a person would allow: a folder, a bucket, a host."""
+        """The name of the smallest unit that a person would allow: a folder, a bucket, a host."""
         if self.protocol == "file":
             return str(Path(self.path).parent)
         return f"{self.protocol}://{self.authority}"
 
 
 def protocol_of(url: str) -> str | None:
-    """Return the protocol in lower case with aliases folded, or None for a plain path."""
+    """Return the protocol in lower case with aliases resolved, or None for a plain path."""
     match = _PROTOCOL.match(url)
     if match is None:
         return None
@@ -77,7 +77,7 @@ def protocol_of(url: str) -> str | None:
 
 
 def plain_address(address: str) -> str:
-    """Return the shortest form of an IP address, without a zone; ValueError if it is none."""
+    """Return the shortest text of an IP address, without a zone; ValueError if invalid."""
     return str(_plain(address))
 
 
@@ -88,7 +88,7 @@ def _plain(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
 
 
 def is_private(address: str) -> bool:
-    """Whether an IP address is loopback, link-local, private, or not on the internet at all."""
+    """Whether an IP address is loopback, link-local, private, or otherwise not public."""
     ip = _plain(address)
     if isinstance(ip, ipaddress.IPv6Address):
         inner = ip.sixtofour
@@ -101,12 +101,12 @@ def is_private(address: str) -> bool:
 
 
 def default_port(protocol: str) -> int | None:
-    """Return the port of a protocol; None if it is not known."""
+    """Return the default port of a protocol; None if unknown."""
     return _DEFAULT_PORTS.get(protocol)
 
 
 def resolve(url: str, location: str | None) -> str:
-    """Join a relative target with the folder of its reference set."""
+    """Resolve a relative target against the folder of its reference set."""
     if protocol_of(url) is not None or url.startswith("/") or _CHAIN.search(url):
         return url
     if location is None:
@@ -117,7 +117,7 @@ def resolve(url: str, location: str | None) -> str:
 
 
 def parse(url: str) -> Place:
-    """Read an absolute URL or path."""
+    """Parse an absolute URL or path."""
     if _CHAIN.search(url):
         raise _refused(url, "is a chained URL, and only plain URLs are read")
     if _CONTROL.search(url):
@@ -150,7 +150,7 @@ def _local_path(url: str) -> str:
 
 
 def _parse_bucket(url: str, protocol: str) -> Place:
-    """Read an object's name, which is not percent-encoded and may hold any character."""
+    """Parse an object name, which is not percent-encoded and may contain any character."""
     name = url.partition("://")[2]
     bucket, _, key = name.partition("/") if protocol != "memory" else ("", "", name)
     if not bucket and protocol != "memory":
@@ -178,13 +178,13 @@ def _parse_host(url: str, protocol: str) -> Place:
 
 
 def authority_of(host: str, port: int | None) -> str:
-    """Return a host and its port as they are written in a URL."""
+    """Return a host and its port as written in a URL."""
     name = f"[{host}]" if ":" in host else host
     return name if port is None else f"{name}:{port}"
 
 
 def _ascii_host(parts: SplitResult) -> str:
-    """Return the host in the form that is looked up, so that lookalike letters show."""
+    """Return the ASCII form of a host used for look-up, which reveals lookalike letters."""
     if not parts.hostname:
         raise ValueError("it has no host")
     if re.search(r"[\\\s]", parts.netloc):
@@ -198,7 +198,7 @@ def _ascii_host(parts: SplitResult) -> str:
 
 
 def _undisguised(host: str) -> str:
-    """Refuse an address such as ``127.1``: not all that look at it see an address there."""
+    """Reject an address such as ``127.1``, which not everyone recognizes as one."""
     if ":" in host:
         return plain_address(host)
     try:
@@ -228,7 +228,7 @@ def _refused(url: str, reason: str) -> AccessError:
 
 
 def shown(url: str, limit: int = 200) -> str:
-    """Mask and cut a URL for a sentence; the view that prints it sees to control characters."""
+    """Mask and shorten a URL for a sentence; the view that prints it escapes control characters."""
     url = masked_url(url)
     return url if len(url) <= limit else f"{url[: limit - 1]}…"
 
@@ -269,10 +269,10 @@ _IMPERSONAL = frozenset(
 
 
 class Options:
-    """The options for each target: those of the narrowest place that was named, or its protocol.
+    """The options for each target: those of the longest matching location, else its protocol.
 
-    Stores are read anonymously unless the options hold credentials: nothing is taken from the
-    environment unasked (``{"s3": {"anon": False}}`` asks for it). Headers, users and tokens of a
+    Stores are read anonymously unless the options contain credentials: nothing is taken from the
+    environment unless requested (``{"s3": {"anon": False}}``). Headers, users and tokens of a
     whole protocol are for the server of the reference file, if it came from one; those with a
     ``host`` are for that host.
     """
@@ -293,7 +293,7 @@ class Options:
         self._places = [(name, places[name], named[name]) for name in longest]
 
     def of(self, place: Place, redirected: bool = False) -> tuple[str, dict[str, Any]]:
-        """Return the name by which a target's options were given, and the options."""
+        """Return the name under which a target's options were given, and the options."""
         for name, named, options in self._places:
             if named.holds(place):
                 return name, _anonymous(place.protocol, options)
@@ -303,7 +303,7 @@ class Options:
         return place.protocol, options
 
     def endpoint_of(self, place: Place, policy: AccessPolicy) -> str | None:
-        """Return the server of a bucket that the set names, if the options name none."""
+        """Return the server of a bucket named by the set, if the options name none."""
         found = next((url for prefix, url in self._endpoints if prefix.holds(place)), None)
         options = self.of(place)[1] if found is not None else {}
         if found is None or {**options, **options.get("client_kwargs", {})}.get("endpoint_url"):
@@ -317,7 +317,7 @@ class Options:
         return found
 
     def withheld_text(self, place: Place, redirected: bool = False) -> str:
-        """Say which options were not sent to a server, as the end of a sentence; empty if none."""
+        """Return which options were not sent to a server, to end a sentence; empty if none."""
         if self._home is None and self._protocols.get(_NO_PROTOCOL):
             return "; storage_options without a place were not sent, as the set is from no server"
         name, options = self.of(place, redirected)
@@ -329,7 +329,7 @@ class Options:
         return f"; the storage_options without a place were sent to {where} only"
 
     def _is_elsewhere(self, place: Place) -> bool:
-        """Return whether the reference file came from another server of the same protocol."""
+        """Return whether the reference file came from another server with the same protocol."""
         home = self._home
         return (
             home is not None
@@ -348,7 +348,7 @@ def _server_of(location: str | None) -> Place | None:
 
 
 def _of_place(name: str, options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Move the host among the options into their name: no target is read from another one."""
+    """Move a host from the options into their name: it applies to no other target."""
     protocol = protocol_of(f"{name}://") if "://" not in name else protocol_of(name)
     if protocol in OBJECT_STORES | {None} or not options.keys() & {"host", "port"}:
         return name, options
@@ -384,7 +384,7 @@ def _named(options: StorageOptions, location: str | None) -> dict[str, dict[str,
 
 
 def _folded(name: str) -> str:
-    """Return ``"gs"`` for ``"gcs"``: a target's protocol has its aliases folded, too."""
+    """Return ``"gs"`` for ``"gcs"``: aliases of a target's protocol are resolved, too."""
     return name if "://" in name else protocol_of(f"{name}://") or name
 
 
@@ -395,7 +395,7 @@ def _anonymous(protocol: str, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def without_credentials(place: Place, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options for a place as somebody has them who has no login."""
+    """Return the options for a location without any login."""
     secrets = _CREDENTIALS.get(place.protocol, frozenset())
     kept = {name: value for name, value in options.items() if name not in secrets}
     if place.protocol in ("http", "https"):
@@ -416,7 +416,7 @@ _NAME_SHOWN = 200  # characters of a name in a message
 
 
 class AccessPolicy:
-    """Says which targets of a reference set may be read; it never reads anything itself.
+    """Decides which targets of a reference set may be read; it never reads anything itself.
 
     The folder of the reference file is allowed from the start; everything else is granted
     by name: a bucket (``"s3://bucket"``), a host (``"https://host"``), a folder
@@ -445,27 +445,27 @@ class AccessPolicy:
 
     @property
     def granted(self) -> tuple[str, ...]:
-        """The names that were granted, in order, but for the folder of the set."""
+        """The granted names, in order, except the folder of the set."""
         names = (name for name in self._names if name != self.location)
         return tuple(name for name in names if not self.served or is_public(_granted_place(name)))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names that were granted, in order; not to be shown where a page is served."""
+        """All granted names, in order; not to be shown by a served page."""
         return tuple(self._names)
 
     def grant(self, name: str) -> None:
-        """Allow one more place by name."""
+        """Allow one more location by name."""
         if self.served:
             self._require_public(_granted_place(name))
         self._add(name)
 
     def resolve(self, url: str) -> str:
-        """Return where a target leads, allowed or not."""
+        """Return the resolved location of a target, allowed or not."""
         return resolve(url, self.location)
 
     def place(self, url: str) -> Place:
-        """Return the parsed target, absolute, if it may be read."""
+        """Return the parsed, absolute target if it may be read."""
         place = self.allowed(url)
         if place.protocol == "file":
             _require_regular(url, place)
@@ -473,7 +473,7 @@ class AccessPolicy:
         return place
 
     def allowed(self, url: str) -> Place:
-        """Do as `place`, of a folder, too."""
+        """Do the same as `place`, also for a folder."""
         place = parse(self.resolve(url))
         if not any(root.holds(place) for root in self._places):
             fact, grant = _fact(url, place), shown(place.grant)
@@ -488,7 +488,7 @@ class AccessPolicy:
     def check_address(
         self, protocol: str, host: str, address: str, port: int | None = None
     ) -> None:
-        """Refuse an address inside the network that a host name turned out to have."""
+        """Reject an internal address to which a host name resolved."""
         if not is_private(address) or _is_localhost(host):
             return
         usual, plain = default_port(protocol), plain_address(address)
@@ -508,7 +508,7 @@ class AccessPolicy:
         )
 
     def _require_public(self, place: Place) -> None:
-        """Refuse a place that a visitor of the page may not name."""
+        """Reject a location that a visitor of the page may not name."""
         if not is_public(place):
             raise AccessError(
                 f"{shown(place.url)} may be inside the machine or network that serves this "
@@ -523,9 +523,9 @@ class AccessPolicy:
 
 
 class InternetPolicy(AccessPolicy):
-    """Allows what anybody can read on the internet, and besides only what `allow` names.
+    """Allows what anyone can read on the internet, and otherwise only what `allow` names.
 
-    For the sets that visitors of a served page open by URL, redirects included.
+    For sets that visitors of a served page open by URL, including redirects.
     """
 
     def __init__(self, allow: Iterable[str] = ()) -> None:
@@ -545,7 +545,7 @@ class InternetPolicy(AccessPolicy):
     def check_address(
         self, protocol: str, host: str, address: str, port: int | None = None
     ) -> None:
-        """Refuse an address inside the network, as `AccessPolicy` does."""
+        """Reject an internal address, as `AccessPolicy` does."""
         try:
             super().check_address(protocol, host, address, port)
         except AccessError as error:
@@ -558,7 +558,7 @@ class InternetPolicy(AccessPolicy):
 
 
 def _not_opened(path: str) -> AccessError:
-    """Refuse a file silently on where a link in its path leads, or whether it is there."""
+    """Return an error that reveals neither where a link leads nor whether a file exists."""
     return AccessError(
         f"{escape(path, _NAME_SHOWN)} is not opened on this page: start it with "
         f"`refexplorer serve` and this path, or with `--allow` and its folder.",
@@ -568,7 +568,7 @@ def _not_opened(path: str) -> AccessError:
 
 
 def _home(location: str | None, served: bool) -> list[Place]:
-    """Return the place that needs no grant, if there is one."""
+    """Return the location that needs no grant, if there is one."""
     try:
         home = [] if location is None else [parse(resolve(location, None))]
     except AccessError:
@@ -579,7 +579,7 @@ def _home(location: str | None, served: bool) -> list[Place]:
 def allowed_names(
     allow: Iterable[str | os.PathLike[str]] | str | os.PathLike[str],
 ) -> tuple[str, ...]:
-    """Return what `allow` names: one name may stand by itself, and a path for its text."""
+    """Return the names in `allow`: a single name and paths are accepted, too."""
     given = [allow] if isinstance(allow, str | os.PathLike) else list(allow)
     for each in given:
         if not isinstance(each, str | os.PathLike):
@@ -609,7 +609,7 @@ def _is_localhost(host: str) -> bool:
 
 
 def is_public(place: Place) -> bool:
-    """Whether reading the place cannot show more than the internet shows to everyone."""
+    """Whether reading the location reveals only what is public on the internet."""
     if place.protocol in OBJECT_STORES:
         return True
     if place.protocol not in ("http", "https") or _is_localhost(place.host):
@@ -626,7 +626,7 @@ def _fact(url: str, place: Place) -> str:
 
 
 def _require_regular(url: str, place: Place) -> None:
-    """Refuse devices and pipes, which never end or never begin; a missing file may be asked."""
+    """Reject devices and pipes, which may block or never end; a missing file is accepted."""
     try:
         mode = Path(place.path).stat().st_mode
     except OSError:

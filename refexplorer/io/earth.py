@@ -1,4 +1,4 @@
-"""Where on earth the values of an array are, and which one a point is in."""
+"""Where on earth the values of an array are, and which one contains a point."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _POINT = re.compile(
 
 
 def parse_point(text: str) -> tuple[float, float]:
-    """Return latitude and longitude; without letters latitude comes first."""
+    """Parse latitude and longitude; without letters, latitude comes first."""
     found = _POINT.fullmatch(text)
     wanted = "write latitude and longitude, such as 52.5, 13.4 or 52.5N 13.4E"
     if found is None:
@@ -56,12 +56,12 @@ _METRES = {"m": 1.0, "metre": 1.0, "meter": 1.0, "metres": 1.0, "meters": 1.0, "
 
 
 def is_installed() -> bool:
-    """Return whether pyproj is."""
+    """Return whether pyproj is installed."""
     return importlib.util.find_spec("pyproj") is not None
 
 
 def transforms(mapping: Mapping[str, Any], units: str) -> tuple[Transform, Transform]:
-    """Return what makes longitude and latitude of x and y, and what makes x and y of these."""
+    """Return the transforms from x and y to longitude and latitude, and back."""
     import pyproj
 
     crs = _crs(mapping)
@@ -124,9 +124,9 @@ def crs_problem(mapping: Mapping[str, Any]) -> str:
 
 
 def _safe(mapping: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what PROJ may be given of a stranger's attributes.
+    """Return the CRS attributes that are safe to pass to PROJ.
 
-    Some texts that it takes for a CRS name files, which it would open.
+    Some CRS strings name files, which it would open.
     """
     if "grid_mapping_name" in mapping:
         taken = {name: value for name, value in mapping.items() if name not in _TEXTS}
@@ -152,7 +152,7 @@ _FILES = re.compile(r"EXTENSION|PARAMETERFILE|\+\w+=", re.ASCII | re.IGNORECASE)
 
 
 def _scale(mapping: Mapping[str, Any], units: str) -> float:
-    """Return by what x and y are multiplied to be what PROJ takes."""
+    """Return the factor that converts x and y to PROJ's units."""
     if mapping.get("grid_mapping_name") == "geostationary" and units.lower() in _ANGLES:
         # PROJ takes the angle of view times the height, CF may say the angle itself
         height = mapping.get("perspective_point_height")
@@ -184,7 +184,7 @@ _AHEAD = 3
 
 @dataclass(frozen=True)
 class Mesh:
-    """Points on the earth by place in an array: cell ``i`` is between ``i`` and ``i + 1``."""
+    """Points on the earth by array position: cell ``i`` is between ``i`` and ``i + 1``."""
 
     # rows, columns: The places; fractions are inside of a cell
     rows: Floats
@@ -195,20 +195,20 @@ class Mesh:
 
 
 class EarthPlaces(ABC):
-    """Where the values of an array are."""
+    """The geographic positions of the values of an array."""
 
     shape: tuple[int, int]  # Rows and columns
 
     @abstractmethod
     def at(self, rows: Floats, columns: Floats) -> tuple[Floats, Floats]:
-        """Return longitude and latitude of each pair of places."""
+        """Return longitude and latitude of each pair of positions."""
 
     @abstractmethod
     def find(self, longitude: float, latitude: float) -> tuple[int, int] | None:
-        """Return row and column of the value whose cell holds a point."""
+        """Return row and column of the value whose cell contains a point."""
 
     def mesh(self, window: tuple[tuple[int, int], tuple[int, int]] | None = None) -> Mesh:
-        """Return the mesh of a window, by default of all; start and stop along each side."""
+        """Return the mesh of a window, by default of everything; start and stop for each side."""
         sides = window or ((0, self.shape[0]), (0, self.shape[1]))
         rows, columns = (_lines(*side) for side in sides)
         longitude, latitude = self.at(rows, columns)
@@ -219,7 +219,7 @@ class EarthPlaces(ABC):
 
 
 class AxesPlaces(EarthPlaces):
-    """Places by a 1-d latitude and a 1-d longitude, of whatever direction and range."""
+    """Positions from 1-d latitude and longitude, with any direction and range."""
 
     def __init__(self, latitude: Floats, longitude: Floats) -> None:
         self.shape = (latitude.size, longitude.size)
@@ -229,12 +229,12 @@ class AxesPlaces(EarthPlaces):
         self._lon = edges(turned, "longitude")
 
     def at(self, rows: Floats, columns: Floats) -> tuple[Floats, Floats]:
-        """Return longitude and latitude of each pair of places."""
+        """Return longitude and latitude of each pair of positions."""
         lon, lat = np.meshgrid(_between(self._lon, columns), _between(self._lat, rows))
         return lon, lat
 
     def find(self, longitude: float, latitude: float) -> tuple[int, int] | None:
-        """Return row and column of the value whose cell holds a point."""
+        """Return row and column of the value whose cell contains a point."""
         row = _interval(self._lat, latitude)
         low = min(self._lon[0], self._lon[-1])
         turned = low + (longitude - low) % 360
@@ -245,7 +245,7 @@ class AxesPlaces(EarthPlaces):
 
 
 class ProjectedPlaces(EarthPlaces):
-    """Places by a 1-d y and a 1-d x in the plane of a grid mapping."""
+    """Positions from 1-d y and x in the plane of a grid mapping."""
 
     def __init__(self, y: Floats, x: Floats, mapping: Mapping[str, Any], units: str) -> None:
         self.shape = (y.size, x.size)
@@ -253,19 +253,19 @@ class ProjectedPlaces(EarthPlaces):
         self._to_earth, self._to_plane = transforms(mapping, units)
 
     def at(self, rows: Floats, columns: Floats) -> tuple[Floats, Floats]:
-        """Return longitude and latitude of each pair of places."""
+        """Return longitude and latitude of each pair of positions."""
         x, y = np.meshgrid(_between(self._x, columns), _between(self._y, rows))
         return self._to_earth(x, y)
 
     def find(self, longitude: float, latitude: float) -> tuple[int, int] | None:
-        """Return row and column of the value whose cell holds a point."""
+        """Return row and column of the value whose cell contains a point."""
         x, y = self._to_plane(np.array([longitude]), np.array([latitude]))
         row, column = _interval(self._y, float(y[0])), _interval(self._x, float(x[0]))
         return None if row is None or column is None else (row, column)
 
 
 class AffinePlaces(EarthPlaces):
-    """Places by an affine transform into the plane of a CRS."""
+    """Positions from an affine transform into the plane of a CRS."""
 
     def __init__(
         self, shape: tuple[int, int], grid: AffineGrid, crs: Mapping[str, Any] | None
@@ -276,13 +276,13 @@ class AffinePlaces(EarthPlaces):
         self._to_earth, self._to_plane = identity if crs is None else transforms(crs, "")
 
     def at(self, rows: Floats, columns: Floats) -> tuple[Floats, Floats]:
-        """Return longitude and latitude of each pair of places."""
+        """Return longitude and latitude of each pair of positions."""
         a, b, c, d, e, f = self._grid
         column, row = np.meshgrid(columns, rows)
         return self._to_earth(a * column + b * row + c, d * column + e * row + f)
 
     def find(self, longitude: float, latitude: float) -> tuple[int, int] | None:
-        """Return row and column of the value whose cell holds a point."""
+        """Return row and column of the value whose cell contains a point."""
         a, b, c, d, e, f = self._grid
         for turned in (longitude, longitude - 360, longitude + 360):
             x, y = (float(each[0]) for each in self._to_plane(*np.array([[turned], [latitude]])))
@@ -299,10 +299,10 @@ def _unchanged(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 
 
 class GridPlaces(EarthPlaces):
-    """Places by a 2-d latitude and longitude of the centres of cells.
+    """Positions from 2-d latitude and longitude of cell centres.
 
-    Computed with vectors, in which neither the dateline nor a pole is special. Corners are in the
-    middle of the four centres around; at the border the grid goes on as it does inside.
+    Computed with vectors, for which neither the dateline nor a pole is special. Corners are in the
+    middle of the four surrounding centres; at the border the grid is extrapolated.
     """
 
     def __init__(self, latitude: Floats, longitude: Floats) -> None:
@@ -310,7 +310,7 @@ class GridPlaces(EarthPlaces):
         self._lat, self._lon = latitude, longitude
 
     def at(self, rows: Floats, columns: Floats) -> tuple[Floats, Floats]:
-        """Return longitude and latitude of each pair of places."""
+        """Return longitude and latitude of each pair of positions."""
         row, column = np.meshgrid(rows, columns, indexing="ij")
         top, left = np.floor(row).astype(int), np.floor(column).astype(int)
         down, across = (row - top)[..., None], (column - left)[..., None]
@@ -323,7 +323,7 @@ class GridPlaces(EarthPlaces):
         return _degrees(found)
 
     def find(self, longitude: float, latitude: float) -> tuple[int, int] | None:
-        """Return row and column of the value whose cell holds a point."""
+        """Return row and column of the value whose cell contains a point."""
         point = _vectors(np.array(longitude), np.array(latitude))
         lat, lon = np.radians(self._lat), np.radians(self._lon)
         cosine = np.sin(lat) * point[2] + np.cos(lat) * np.cos(lon - np.radians(longitude)) * (
@@ -341,7 +341,7 @@ class GridPlaces(EarthPlaces):
         return next((place for place in near if self._holds(place, point)), None)
 
     def _holds(self, place: tuple[int, int], point: Floats) -> bool:
-        """Return whether a point is in a cell, seen in the plane that touches the earth there."""
+        """Return whether a cell contains a point, in the tangent plane there."""
         i, j = place
         corners = self._corner(np.array([i, i, i + 1, i + 1]), np.array([j, j + 1, j + 1, j]))
         heights = corners @ point
@@ -357,12 +357,12 @@ class GridPlaces(EarthPlaces):
         return bool((turns >= -1e-15).all() or (turns <= 1e-15).all())
 
     def _corner(self, row: np.ndarray, column: np.ndarray) -> Floats:
-        """Return the corner above and left of a cell as a vector, not of length 1."""
+        """Return the upper left corner of a cell as a vector, not of length 1."""
         places = [(row - 1, column - 1), (row - 1, column), (row, column - 1), (row, column)]
         return sum((self._centre(*place) for place in places), np.zeros(3)) / 4
 
     def _centre(self, row: np.ndarray, column: np.ndarray) -> Floats:
-        """Return a centre; outside of the grid the one that continues it."""
+        """Return a centre; outside the grid, the extrapolated one."""
         height, width = self.shape
         i, j = np.clip(row, 0, height - 1), np.clip(column, 0, width - 1)
         at = self._vector(i, j)
@@ -378,7 +378,7 @@ class GridPlaces(EarthPlaces):
 
 
 def edges(centres: Floats, name: str) -> Floats:
-    """Return the edges of cells: in the middle between centres, half a step outside."""
+    """Return the edges of cells: halfway between centres, half a step outside."""
     steps = np.diff(centres)
     if centres.size < 2 or not np.isfinite(centres).all():
         raise RefexplorerError(
@@ -403,7 +403,7 @@ def _between(found: Floats, places: Floats) -> Floats:
 
 
 def _interval(found: Floats, value: float) -> int | None:
-    """Return which interval between edges holds a value."""
+    """Return the interval between edges that contains a value."""
     if not np.isfinite(value):
         return None
     sign = 1 if found[-1] > found[0] else -1

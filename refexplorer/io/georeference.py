@@ -1,4 +1,4 @@
-"""What says where on earth the values of an array are, by CF or GeoZarr."""
+"""Which metadata locate the values of an array on earth, by CF or GeoZarr."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ Folders = Mapping[str, Sequence[str]]
 
 
 class NoPlaceError(RefexplorerError):
-    """Nothing says where on earth an array is; the text says what was looked for."""
+    """Nothing locates an array on earth; the text says what was searched for."""
 
 
 @dataclass(frozen=True)
 class Georeference:
-    """What says where the values of an array are."""
+    """The metadata that locate the values of an array."""
 
     # ``axes``: latitude and longitude are 1-d. ``grid``: both are 2-d. ``projection``: x and y are
     # 1-d, in the plane that the grid mapping describes. ``affine``: `affine` says it in numbers.
@@ -59,7 +59,7 @@ class Georeference:
 
     @property
     def sentence(self) -> str:
-        """Where the places come from, in words."""
+        """The source of the positions, in words."""
         mapping = self.mapping or {}
         if self.affine is not None:
             name = mapping.get("proj:code") or mapping.get("grid_mapping_name") or "its CRS"
@@ -72,10 +72,10 @@ class Georeference:
 
 
 def georeference(refs: SetLike, array: ArrayMeta, folders: Folders | None = None) -> Georeference:
-    """Return what says where an array is; no target is read.
+    """Return the metadata that locate an array; no target is read.
 
-    Latitude and longitude of one dimension each come first, then `spatial:` of GeoZarr or a grid
-    mapping, if pyproj is installed, then latitude and longitude of two dimensions.
+    One-dimensional latitude and longitude come first, then GeoZarr's `spatial:` or a grid mapping,
+    if pyproj is installed, then two-dimensional latitude and longitude.
     """
     name = array.path or "The root array"
     if not array.dimensions or len(array.shape) < 2:
@@ -105,7 +105,7 @@ def georeference(refs: SetLike, array: ArrayMeta, folders: Folders | None = None
 
 
 def _missing(array: ArrayMeta, near: Sequence[ArrayMeta]) -> str:
-    """Return what an array lacks for a place on the map; near it are arrays that do not serve."""
+    """Return what an array lacks to be placed on a map, and unsuitable arrays nearby."""
     mapping = array.attributes.get("grid_mapping")
     named = mapping.split()[0].rstrip(":") if isinstance(mapping, str) and mapping.split() else ""
     if not named:
@@ -149,7 +149,7 @@ def array_folders(refs: SetLike) -> Folders:
 
 
 def _near(refs: SetLike, array: ArrayMeta, folders: Folders) -> Iterator[ArrayMeta]:
-    """Yield arrays that may be coordinates: those that it names, then others of its folders."""
+    """Yield possible coordinate arrays: those named by the array, then others in its folders."""
     above = [array.path.rpartition("/")[0]]
     while above[-1]:
         above.append(above[-1].rpartition("/")[0])
@@ -171,7 +171,7 @@ def _near(refs: SetLike, array: ArrayMeta, folders: Folders) -> Iterator[ArrayMe
 
 
 def is_along(side: Direction, array: ArrayMeta) -> bool:
-    """Return whether an array is a latitude or a longitude: by what it says, else by its name."""
+    """Return whether an array is a latitude or a longitude: by its attributes, else by name."""
     attributes = array.attributes
     standard, units = attributes.get("standard_name"), attributes.get("units")
     if isinstance(standard, str) and standard:
@@ -186,7 +186,7 @@ def is_along(side: Direction, array: ArrayMeta) -> bool:
 
 
 def _lies_along(side: ArrayMeta, array: ArrayMeta) -> bool:
-    """Return whether a coordinate has one or two dimensions of an array, as long as there."""
+    """Return whether a coordinate has one or two dimensions of an array, with their lengths."""
     dimensions, known = side.dimensions or (), array.dimensions or ()
     if not 1 <= len(side.shape) <= 2 or len(dimensions) != len(side.shape):
         return False
@@ -199,7 +199,7 @@ def _lies_along(side: ArrayMeta, array: ArrayMeta) -> bool:
 def _of_pair(
     array: ArrayMeta, lats: list[ArrayMeta], lons: list[ArrayMeta], rank: int
 ) -> Georeference | None:
-    """Return latitude and longitude of one dimension each, or both of the same two."""
+    """Return one-dimensional latitude and longitude, or two-dimensional ones on the same axes."""
     for lat, lon in product(lats, lons):
         is_same = lat.dimensions == lon.dimensions
         if rank == 1 == len(lat.shape) == len(lon.shape) and not is_same:
@@ -210,7 +210,7 @@ def _of_pair(
 
 
 def _of_transform(refs: SetLike, array: ArrayMeta, near: list[ArrayMeta]) -> Georeference | None:
-    """Return what `spatial:` and `proj:` say, or `spatial:` and a grid mapping."""
+    """Return the grid from `spatial:` and `proj:`, or `spatial:` and a grid mapping."""
     attributes = conventions_of(internals(refs).opened, array)
     try:
         grid = affine_grid(attributes, array)

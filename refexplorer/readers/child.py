@@ -1,8 +1,8 @@
-"""What a confined child process does: it lets other readers read, and answers what they read.
+"""The confined child process, which lets other readers read and returns their results.
 
-`python -m refexplorer.readers.child` is the child. fsspec renders a stranger's templates with
-`str.format` and jinja2's sandbox, which stop neither long loops nor long texts: memory and time are
-limited, and nothing here opens a connection or another program.
+`python -m refexplorer.readers.child` is the child. fsspec renders untrusted templates
+with `str.format` and jinja2's sandbox, which prevent neither long loops nor long strings: memory
+and time are limited, and nothing here opens a connection or another program.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FORBIDDEN = ("socket.connect", "socket.getaddrinfo", "subprocess.Popen", "os.sy
 
 
 def installed(reader: str) -> str | None:
-    """Return the version of a reader that can be run; None if it is not installed."""
+    """Return the version of a runnable reader; None if it is not installed."""
     try:
         return version(PACKAGES[reader])
     except (KeyError, PackageNotFoundError):
@@ -60,7 +60,7 @@ def _fsspec(simple: bool) -> Callable[[Any, Mapping[str, Any]], ReaderKeys]:
 
 
 def _of_each(store: Mapping[str, Any], keys: list[str]) -> ReaderKeys:
-    """Return what a store has at each key; a key whose record file fails has its error."""
+    """Return the value of each key in a store; a key of a failed record file has its error."""
     found: dict[str, Any] = {}
     for key in keys:
         try:
@@ -78,7 +78,7 @@ def _text_of(data: bytes) -> str:
 
 
 def _virtualizarr(document: Any, request: Mapping[str, Any]) -> ReaderKeys:
-    """Return byte ranges by their keys, and of each array null at the key of its metadata."""
+    """Return byte ranges by key, and null at the metadata key of each array."""
     if request["form"] in ("DMR++", "data file"):
         from obspec_utils.registry import ObjectStoreRegistry
         from obstore.store import LocalStore
@@ -100,7 +100,7 @@ def _virtualizarr(document: Any, request: Mapping[str, Any]) -> ReaderKeys:
 
 
 def _parser_of(place: str, form: str) -> Any:
-    """Return VirtualiZarr's parser of a file; its error says which files it has none for."""
+    """Return VirtualiZarr's parser for a file; its error names files without a parser."""
     import virtualizarr.parsers
 
     kind = "dmrpp"
@@ -119,12 +119,12 @@ _PARSERS = {
 
 
 def _plain(value: object) -> object:
-    """Return a number of numpy as one of Python, of anything else its text."""
+    """Return a NumPy number as a Python one, anything else as text."""
     return value.item() if hasattr(value, "item") else str(value)
 
 
 class _Nothing:
-    """Stands for the manifest of a scalar that VirtualiZarr has as a value."""
+    """A stand-in for the manifest of a scalar that VirtualiZarr stores as a value."""
 
     dict = dict
 
@@ -171,7 +171,7 @@ def _work(request: dict[str, Any], data: bytes, answering: Answering) -> None:
 
 
 def main() -> None:
-    """Read what comes on stdin."""
+    """Process the request on stdin."""
     os.environ["NO_COLOR"] = "1"
     limit_memory(int(sys.argv[1]))
     sys.addaudithook(_forbid)

@@ -1,6 +1,6 @@
-"""The verdicts of all readers on a set: those that are installed are run, a table has the others.
+"""The verdicts of all readers on a set: installed ones are run, a table covers the others.
 
-The form of the source decides first: no reader of reference sets reads DMR++ or an HDF5 file.
+The source format decides first: no reader of reference sets reads DMR++ or an HDF5 file.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _specification(source: Source, contents: Contents) -> Verdict:
 
 
 def _refusal_of_form(reader: str, source: Source) -> str | None:
-    """Return why a reader reads nothing of such a form; None if it may."""
+    """Return why a reader cannot read a source format; None if it may be able to."""
     if reader in ICECHUNK_BASES or source.form in (*DOCUMENTS, "parquet"):
         return None
     if reader == VIRTUALIZARR and source.form in ("DMR++", "VirtualiZarr", "data file", "Zarr"):
@@ -106,7 +106,7 @@ def _plural(form: str) -> str:
 
 
 def _by_table(reader: str, effects: list[tuple[Use, Outcome, str]], why: str) -> Verdict:
-    """Return what the table says: the features that a set uses and the reader lacks."""
+    """Return the table's verdict: the features that a set uses and the reader lacks."""
     outcome = next((one for one in _WORST if any(one is e[1] for e in effects)), Outcome.NOT_RUN)
     reasons = [
         VerdictReason(f"{_capitalized(use.feature.title)}: {text}", use.n_keys if use.key else 0)
@@ -129,7 +129,7 @@ def _capitalized(text: str) -> str:
 def _with_facts(
     verdict: Verdict, table: Mapping[str, list[tuple[Use, Outcome, str]]], source: Source
 ) -> Verdict:
-    """Add to what a run found the facts of the table, and why keys differ."""
+    """Add the facts from the table to the result of a run, and why keys differ."""
     effects = table.get(verdict.reader, [])
     reasons = list(verdict.reasons)
     if verdict.outcome not in (Outcome.SAME, Outcome.REFUSED):
@@ -145,7 +145,7 @@ def _with_facts(
 
 
 def _compression(source: Source) -> str | None:
-    """Return how the file of a document is compressed; None if it is not, or is none."""
+    """Return the compression of a document's file; None if uncompressed or not a file."""
     try:
         with Path(source.place or "").open("rb") as file:
             start = file.read(len(ZSTD))
@@ -157,9 +157,9 @@ def _compression(source: Source) -> str | None:
 def note_readers(
     source: Source, contents: Contents, noted: Collection[Finding], uses: Sequence[Use]
 ) -> Findings:
-    """Return a note on the first feature that each reader lacks silently, if nothing else says it.
+    """Return a note on the first feature that a reader ignores silently, unless reported already.
 
-    Also where a reader of the whole specification refuses a set; what others refuse, they say.
+    Also if a reader of the whole specification rejects a set; other readers report it themselves.
     """
     findings = Findings()
     if source.form not in (*DOCUMENTS, "parquet"):
@@ -210,13 +210,13 @@ def note_readers(
 
 
 def _above(place: str) -> list[str]:
-    """Return a pointer and those to what holds it, less the whole document unless it is that."""
+    """Return a pointer and its ancestors, except for the whole document unless given."""
     parts = place.split("/")
     return ["/".join(parts[:end]) for end in range(2, len(parts) + 1)] or [place]
 
 
 def fsspec_options(source: Source, contents: Contents) -> dict[str, bool] | None:
-    """Return fsspec's options for the templates of a set; None if it makes other keys of them."""
+    """Return fsspec's options for a set's templates; None if fsspec generates other keys."""
     if source.form != "V1":
         return {}
     for found in contents.findings:

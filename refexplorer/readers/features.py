@@ -1,7 +1,7 @@
-"""What a set uses of the specification, and a dated table of the readers that lack it.
+"""The features of the specification used by a set, and a dated table of readers without them.
 
-One pass over the columns finds the features; nothing of a reader is imitated. Readers that can be
-run are in `running`.
+One pass over the columns finds the features; no reader is imitated. Readers that can be run are in
+`running`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ one of the whole specification refuses the set."""
 
 
 class Feature(NamedTuple):
-    """Something that a set uses: what it is called, and the readers that lack it."""
+    """A feature that a set may use: its name, and the readers that lack it."""
 
     title: str
     effects: tuple[Effect, ...]
@@ -98,7 +98,7 @@ _START = r"^(?P<start>[A-Za-z][A-Za-z0-9+.\-]*:|/|)"
 
 
 class Use(NamedTuple):
-    """A feature that a set uses: its name, or `protocol` with the protocol behind a colon."""
+    """A feature used by a set: its name, or `protocol:` with the protocol."""
 
     name: str
     key: str | None
@@ -120,7 +120,7 @@ class ColumnFeatures:
         self.found = _UsedFeatures()
 
     def look(self, part: Segment, columns: Columns) -> None:
-        """Add those of a segment."""
+        """Add the features of a segment."""
         for name, flags in _of_columns(columns):
             if count := int(np.count_nonzero(flags)):
                 self.found.add(name, part.key_at(int(flags.argmax())), count)
@@ -129,7 +129,7 @@ class ColumnFeatures:
 def features_of(
     source: Source, contents: Contents, columns: ColumnFeatures | None = None
 ) -> list[Use]:
-    """Return what a set uses, each feature once with its first key and how many there are."""
+    """Return the features used by a set, each once with its first key and its count."""
     if columns is None:
         columns = ColumnFeatures()
         for each in contents.opened.columns():
@@ -155,7 +155,7 @@ class _UsedFeatures:
         self.uses: dict[str, Use] = {}
 
     def add(self, name: str, key: str | None = None, count: int = 1, place: str = "") -> None:
-        """Count a use; the first place is kept."""
+        """Count a use; the first key is kept."""
         before = self.uses.get(name)
         if before is not None:
             self.uses[name] = before._replace(n_keys=before.n_keys + count)
@@ -175,7 +175,7 @@ def _add_form(source: Source, contents: Contents, found: _UsedFeatures) -> None:
 
 
 def _add_gen(contents: Contents, found: _UsedFeatures) -> None:
-    """Add what gen items use; those that are rejected as a whole have a diagnostic."""
+    """Add the features of gen items; items rejected as a whole have a diagnostic."""
     bare = frozenset(n for n, each in contents.templates.items() if not is_template(each.text))
     for name, template in contents.templates.items():
         if name not in bare and "expression" in text_forms(
@@ -258,7 +258,7 @@ def _of_protocol(name: str) -> Feature:
 
 
 def effects_on(uses: Iterable[Use]) -> dict[str, list[tuple[Use, Outcome, str]]]:
-    """Return what the features that a set uses mean to each reader."""
+    """Return the effect of a set's features on each reader."""
     found: dict[str, list[tuple[Use, Outcome, str]]] = {reader: [] for reader in BASES}
     for use in uses:
         for reader, outcome, sentence in use.feature.effects:

@@ -1,7 +1,7 @@
-"""Runs the readers that are installed on a set, and compares what they have with what it says.
+"""Runs the installed readers on a set, and compares their keys with those of the set.
 
 They run in `child`, a child process under limits of memory and time, on a sample of the keys: of
-a large set one that reaches from its first key to its last, of a large `gen` some combinations.
+a large set one from its first key to its last, of a large `gen` some combinations.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _children = Children("refexplorer.readers.child", 2)
 
 @dataclass(frozen=True)
 class KeysSample:
-    """Keys of a set that readers are run on."""
+    """Keys of a set on which readers are run."""
 
     # form, place, snapshot: Of the source; the folder or file that readers open themselves, and its
     # version
@@ -76,7 +76,7 @@ class KeysSample:
 
 
 class NotRunError(Exception):
-    """A reader cannot be run here: one sentence."""
+    """The reader cannot be run here: one sentence."""
 
 
 def sample_of(
@@ -86,7 +86,7 @@ def sample_of(
     limits: Limits,
     uses: Sequence[Use] = (),
 ) -> KeysSample:
-    """Return what readers are run on: the first key of each feature is in it."""
+    """Return the sample for readers: it contains the first key of each feature."""
     total = contents.opened.count
     if source.form in ("V0", "V1"):
         written, document = _part_of_document(source, templates, limits, uses)
@@ -104,7 +104,7 @@ def sample_of(
 
 
 def _place(source: Source) -> tuple[str | None, str | None]:
-    """Return where a reader finds a source on this machine, and its version."""
+    """Return the local path of a source for a reader, and its version."""
     if source.repository is not None:
         place, snapshot = source.repository.place, source.repository.snapshot
     elif source.store is not None:
@@ -123,7 +123,7 @@ def _place(source: Source) -> tuple[str | None, str | None]:
 def _part_of_document(
     source: Source, templates: Mapping[str, str], limits: Limits, uses: Sequence[Use]
 ) -> tuple[dict[str, Any], Document]:
-    """Return some of a document as it is written, and as it is read."""
+    """Return a part of a document, as written and as interpreted."""
     wanted = [use.key for use in uses if use.key is not None]
     long = read_long(source, templates, limits, Findings(), None)
     if long is not None and isinstance(long[1], DocumentEntries):
@@ -151,20 +151,20 @@ def _part_of_document(
 
 
 def _chosen(n: int, first: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return rows to compare, ascending: those wanted, some of `first`, and others far apart."""
+    """Return rows to compare, ascending: the wanted ones, some of `first`, and a spread."""
     if n <= KEYS:
         return np.arange(n)
     return np.unique(np.concatenate([first[: KEYS // 2], wanted, _sample_indices(n, KEYS // 2)]))
 
 
 def _sample_indices(n: int, wanted: int) -> list[int]:
-    """Return numbers below n, from the first to the last; n may be of any size."""
+    """Return numbers below n, from the first to the last; n may be arbitrarily large."""
     wanted = min(n, wanted)
     return sorted({(n - 1) * step // max(wanted - 1, 1) for step in range(wanted)})
 
 
 def _part_of_gen(gen: list[Any]) -> list[Any]:
-    """Return gen items that make few keys: an item for each of some combinations of each."""
+    """Return gen items with few keys: one item for each sampled combination."""
     axes_of = list(map(_axes, gen))
     sizes = [prod(_length(values) for values, _ in (axes or {}).values()) for axes in axes_of]
     if sum(sizes) <= MADE_KEYS:
@@ -187,7 +187,7 @@ def _part_of_gen(gen: list[Any]) -> list[Any]:
 
 
 def _axes(item: Any) -> dict[str, tuple[Sequence[Any], Any]] | None:
-    """Return the values of each dimension, and how they are written; None if that is wrong."""
+    """Return the values of each dimension, and their notation; None if invalid."""
     dimensions = item.get("dimensions") if isinstance(item, Mapping) else None
     if not isinstance(dimensions, Mapping):
         return None
@@ -221,7 +221,7 @@ def _expected(document: Document) -> dict[str, V0Value]:
 
 
 def read_by(reader: str, sample: KeysSample) -> dict[str, Any]:
-    """Return what a reader has of a sample, by key."""
+    """Return a reader's keys for a sample."""
     if installed(reader) is None:
         raise NotRunError("It is not installed.")
     if not has_processes() or os.name != "posix":
@@ -253,14 +253,14 @@ def read_by(reader: str, sample: KeysSample) -> dict[str, Any]:
 
 
 def _whole_files(sample: KeysSample) -> set[str]:
-    """Return the keys of [url]: VirtualiZarr asks the target of each for its size when it opens."""
+    """Return the keys of [url]: VirtualiZarr requests the target's size for each on opening."""
     refs = sample.given.get("refs") if isinstance(sample.given, Mapping) else None
     pairs = refs.items() if isinstance(refs, Mapping) else ()
     return {key for key, value in pairs if isinstance(value, list) and len(value) == 1}
 
 
 def _with_expected(found: Mapping[str, Any], sample: KeysSample) -> dict[str, Any]:
-    """Return the values that a reader has; where it tells only that it has one, the expected."""
+    """Return a reader's values; if it only reports a key as present, the expected value."""
     read: dict[str, Any] = {}
     whole = _whole_files(sample)
     for key, value in sample.expected.items():
@@ -278,7 +278,7 @@ def _with_expected(found: Mapping[str, Any], sample: KeysSample) -> dict[str, An
 
 
 def _is_same_range(actual: list[Any], expected: object, form: str) -> bool:
-    """Compare byte ranges; of DMR++ without the URL, which each reader makes of its place."""
+    """Compare byte ranges; for DMR++ without the URL, which readers derive from its location."""
     if not isinstance(expected, list) or actual[1:] != expected[1:]:
         return False
     same = str(actual[0]).removeprefix("file://") == str(expected[0]).removeprefix("file://")
@@ -287,7 +287,7 @@ def _is_same_range(actual: list[Any], expected: object, form: str) -> bool:
 
 @dataclass(frozen=True)
 class KeysRead:
-    """Single keys as a reader has them."""
+    """Single keys as read by a reader."""
 
     # The keys that it was run on, with their values by the specification
     expected: Mapping[str, V0Value]
@@ -296,7 +296,7 @@ class KeysRead:
 
     @classmethod
     def by(cls, reader: str, sample: KeysSample) -> KeysRead:
-        """Run a reader; one that cannot be run was run on no key."""
+        """Run a reader; one that cannot be run yields no keys."""
         try:
             return cls(sample.expected, read_by(reader, sample))
         except NotRunError:
@@ -305,12 +305,12 @@ class KeysRead:
             return cls(sample.expected, {}, str(refusal))
 
     def is_same(self, key: str) -> bool:
-        """Whether it has a key as the specification has it."""
+        """Whether its value of a key agrees with the specification."""
         return key in self.values and _parsed(self.values[key]) == _parsed(self.expected[key])
 
 
 def verdict_of(reader: str, sample: KeysSample) -> Verdict:
-    """Run a reader and compare what it has with what the set says."""
+    """Run a reader and compare its keys with those of the set."""
     basis = Basis(f"{reader.partition(' ')[0]} {installed(reader)}", "", "run")
     notes = _notes(reader, sample)
     try:
@@ -344,7 +344,7 @@ def _notes(reader: str, sample: KeysSample) -> tuple[str, ...]:
 
 
 def differences(expected: Mapping[str, V0Value], actual: Mapping[str, Any]) -> list[KeyDifference]:
-    """Return the keys that two mappings do not have alike."""
+    """Return the keys for which two mappings differ."""
     found = []
     for key in [*expected, *(key for key in actual if key not in expected)]:
         if key not in actual:
@@ -362,7 +362,7 @@ def _shortened(difference: KeyDifference) -> KeyDifference:
 
 
 def _parsed(value: object) -> object:
-    """Return a text that holds a JSON object as that object, since readers write it again."""
+    """Return text that contains a JSON object as that object, since readers rewrite it."""
     if isinstance(value, str) and value.startswith("{"):
         try:
             return json.loads(value, parse_constant=str)

@@ -14,7 +14,7 @@ SHOWN = 200  # characters of a value: a file may hold any text
 
 
 class Outcome(StrEnum):
-    """The outcome for the set as a whole, the worst of those of its keys."""
+    """The outcome for the set as a whole, the worst outcome of its keys."""
 
     SAME = "same"
     """Every key as in the specification."""
@@ -31,7 +31,7 @@ class Outcome(StrEnum):
 @masks_repr
 @dataclass(frozen=True, slots=True)
 class KeyDifference:
-    """One key that a reader reads in another way."""
+    """One key that a reader reads differently."""
 
     key: str
     ours: V0Value | None  # The V0 value by the specification; None if it has no such key
@@ -63,7 +63,7 @@ def _json(value: object) -> str:
 @masks_repr
 @dataclass(frozen=True, slots=True)
 class VerdictReason:
-    """One reason for a verdict, and the number of keys that it concerns; 0 for the whole set."""
+    """One reason for a verdict, and the number of affected keys; 0 for the whole set."""
 
     sentence: str
     keys: int = 0
@@ -75,7 +75,7 @@ class VerdictReason:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What a verdict rests on, so that one can tell whether it is stale."""
+    """The basis of a verdict, which shows whether it is outdated."""
 
     version: str  # Of the reader
     # When the reader was tried or its source was read, as ISO 8601; empty if it was run just now
@@ -97,16 +97,16 @@ _HOW = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict of one reader about the set.
+    """One reader's verdict on the set.
 
     Attributes
     ----------
     reader
         Its name, with the option that matters, if any.
     different, dropped
-        Numbers of keys, of those that the reader was run on.
+        Numbers of keys, among those that the reader was run on.
     reasons
-        Why they differ, or why the set is refused.
+        Why they differ, or why the set is rejected.
     notes
         Other facts, such as the number of keys that the reader was run on.
     examples
@@ -158,7 +158,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Dialects:
-    """The verdicts of all readers about one set, the specification first."""
+    """The verdicts of all readers on one set, the specification first."""
 
     verdicts: tuple[Verdict, ...]
 
@@ -169,7 +169,7 @@ class Dialects:
         return len(self.verdicts)
 
     def __getitem__(self, reader: str) -> Verdict:
-        """Return the verdict of a reader by its name; KeyError if there is none."""
+        """Return the verdict of a reader by name; KeyError if there is none."""
         for verdict in self.verdicts:
             if verdict.reader == reader:
                 return verdict
@@ -179,7 +179,7 @@ class Dialects:
     def has_losses(self) -> bool | None:
         """Whether a reader that was run loses or changes keys; None if no reader was run.
 
-        A reader that refuses the set says so, which counts only if all readers refuse it.
+        A reader that rejects the set reports it, which counts as a loss only if all reject it.
         """
         found = {verdict.outcome for verdict in self.verdicts if verdict.is_run}
         if not found:

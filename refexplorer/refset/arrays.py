@@ -33,7 +33,7 @@ _OF_ARRAYS = (".zarray", "zarr.json")
 
 
 def arrays_of(table: Table) -> dict[str, ArrayMeta]:
-    """Return all arrays whose metadata can be read, by their paths."""
+    """Return all arrays with readable metadata, by path."""
     positions = (key.rpartition("/") for key in table.metadata)
     paths = dict.fromkeys(path for path, _, name in positions if name in _OF_ARRAYS)
     reader = ArrayReader(table)
@@ -49,7 +49,7 @@ class ArrayReader:
         self._known: dict[tuple[str | None, ...], ArrayMeta | None] = {}
 
     def at(self, path: str) -> ArrayMeta | None:
-        """Return the metadata of the array at a path; None if there is none that can be read."""
+        """Return the metadata of the array at a path; None if missing or unreadable."""
         names = (".zarray", ".zattrs", "zarr.json")
         texts = tuple(self._table.text(prefix(path) + name) for name in names)
         if texts not in self._known:
@@ -79,7 +79,7 @@ def _object(text: str | None) -> Mapping[str, object] | None:
 
 
 def count_by_arithmetic(segment: Generated, array: ArrayMeta) -> int | None:
-    """Count the keys inside the grid of an array; None if arithmetic does not tell."""
+    """Count the keys inside the grid of an array; None if arithmetic cannot determine it."""
     inverter = segment.item.inverter
     if inverter is None or segment.overridden or not all(array.grid):
         return None
@@ -106,7 +106,7 @@ def count_by_arithmetic(segment: Generated, array: ArrayMeta) -> int | None:
 
 
 def _places(segment: Generated, array: ArrayMeta, groups: int) -> list[int] | None:
-    """Return which index each number of a key is; None if they are not told apart for certain."""
+    """Return the index for each number of a key; None if they are ambiguous."""
     found = {_places_in(segment, row, array, groups) for row in (0, segment.count - 1)}
     places = found.pop()
     return None if found or places is None else list(places)
@@ -133,31 +133,31 @@ def _places_in(
 
 
 def _may_pad(template: str) -> bool:
-    """Say whether a template may write zeros before a number, as `%02d` does; escapes hide it."""
+    """Return whether a template may zero-pad a number, as `%02d` does; escapes hide it."""
     return "%0" in template or "\\" in template
 
 
 def _is_short(number: Number, dimensions: Mapping[str, Dimension]) -> bool:
-    """Return whether a number may have fewer digits than others: no key of a chunk is padded."""
+    """Return whether a number may have fewer digits than others: no chunk key is padded."""
     low, _ = _bounds(number, dimensions)
     return low < int(10 ** (number.width - 1))
 
 
 def _is_inside(number: Number, size: int, dimensions: Mapping[str, Dimension]) -> bool:
-    """Return whether a number of a key is between 0 and a size, whatever the dimensions are."""
+    """Return whether a number of a key is between 0 and a size, whatever the dimensions."""
     low, high = _bounds(number, dimensions)
     return low >= 0 and high < size
 
 
 def _bounds(number: Number, dimensions: Mapping[str, Dimension]) -> tuple[int, int]:
-    """Return between which two a number of a key is, whatever the dimensions are."""
+    """Return the bounds of a number of a key, whatever the dimensions."""
     spans = [span(digit, factor, dimensions) for digit, factor in number.terms.items()]
     low = number.constant + sum(low for low, _ in spans)
     return low, number.constant + sum(high for _, high in spans)
 
 
 def _plain_digit(number: Number) -> Digit | None:
-    """Return the dimension that a number is, plus a constant; None if it is something else."""
+    """Return the dimension and the constant added to it for a number; None for other forms."""
     digits = list(number.terms.items())
     if len(digits) != 1 or digits[0][1] != 1 or digits[0][0][1:] != (1, None):
         return None
@@ -181,14 +181,14 @@ def has_plain_names(array: ArrayMeta) -> bool:
 
 
 def _count_inside(keys: pa.LargeStringArray, array: ArrayMeta) -> int:
-    """Count the chunks inside the grid among any keys."""
+    """Count the chunks inside the grid among arbitrary keys."""
     return int(array.inside(chunk_indices(array, keys)[1]).sum())
 
 
 def _count_in_folders(
     keys: pa.LargeStringArray, rows: Sequence[np.ndarray], array: ArrayMeta
 ) -> list[int]:
-    """Count the chunks inside the grid of one array, and of others whose chunks have its names."""
+    """Count the chunks inside the grid of one array, and of others with the same chunk names."""
     names = last_parts(keys.take(number_column(np.concatenate(rows))))
     found, indices = chunk_indices(replace(array, path="", prefix="/" + array.prefix), names)
     before = np.zeros(len(names) + 1, np.int64)
@@ -203,7 +203,7 @@ FEW_KEYS = 1_000
 
 
 class ArrayIndex:
-    """The arrays of a tree; the metadata of each is read when it is first needed."""
+    """The arrays of a tree; the metadata of each are read when first needed."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -214,22 +214,22 @@ class ArrayIndex:
 
     @cached_property
     def paths(self) -> tuple[str, ...]:
-        """Paths of all arrays whose metadata can be read, in the order of the tree."""
+        """Paths of all arrays with readable metadata, in tree order."""
         return tuple(array.path for array in self)
 
     def __iter__(self) -> Iterator[ArrayMeta]:
-        """Yield all arrays whose metadata can be read, in the order of the tree."""
+        """Yield all arrays with readable metadata, in tree order."""
         return iter(self.below(self._tree.root))
 
     def get(self, path: str) -> ArrayMeta | None:
-        """Return the metadata of the array at a path; None if there is none that can be read."""
+        """Return the metadata of the array at a path; None if missing or unreadable."""
         if path not in self._read:
             there = self._tree.folder(path) is not None
             self._read[path] = self._reader.at(path) if there else None
         return self._read[path]
 
     def of_key(self, key: str) -> tuple[ArrayMeta, tuple[int, ...]] | None:
-        """Return the array that a key is a chunk of and the chunk's index, or None."""
+        """Return the array and the chunk index of a key, or None."""
         for path in folders_above(key):
             array = self.get(path)
             if array is not None:
@@ -244,7 +244,7 @@ class ArrayIndex:
     def chunk_row_blocks(
         self, array: ArrayMeta, size: int
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield what `chunk_rows` returns, of no more than `size` keys at a time."""
+        """Yield the results of `chunk_rows`, at most `size` keys at a time."""
         rows = self._rows_below(array)
         for start in range(0, len(rows), size):
             yield self._chunks_among(rows[start : start + size], array)
@@ -260,8 +260,8 @@ class ArrayIndex:
     def present(self, array: ArrayMeta) -> int | None:
         """Count the chunks inside the grid that have a reference; record files are read.
 
-        None if too many generated keys would have to be made to tell. References of large gen
-        items are counted whether or not their templates fail.
+        None if that would require generating too many keys. References of large gen items are
+        counted whether or not their templates fail.
         """
         if array.path not in self._present:
             below, above = self._segments(array)
@@ -273,18 +273,18 @@ class ArrayIndex:
         return self._present[array.path]
 
     def segments(self, array: ArrayMeta) -> list[Segment]:
-        """Return the segments that may hold chunks of an array."""
+        """Return the segments that may contain chunks of an array."""
         below, above = self._segments(array)
         return [*below, *above]
 
     def _segments(self, array: ArrayMeta) -> tuple[list[Segment], list[Segment]]:
-        """Return the segments of an array's folder, and those that also make keys of others."""
+        """Return the segments of an array's folder, and those with keys in several folders."""
         folder = self._tree.folder(array.path)
         below = [] if folder is None else self._tree.segments_below(folder)
         return below, _segments_above(folder)
 
     def is_tidy(self, array: ArrayMeta) -> bool:
-        """Say whether each explicit key below an array is metadata or a chunk inside the grid."""
+        """Return whether each explicit key below an array is metadata or a chunk in the grid."""
         folder, table = self._tree.folder(array.path), self._tree.table
         if folder is None:
             return False
@@ -300,7 +300,7 @@ class ArrayIndex:
         return self._counted[array.path]
 
     def count(self, arrays: Iterable[ArrayMeta]) -> None:
-        """Count the explicit chunks of many small arrays, before each is asked for its own."""
+        """Count the explicit chunks of many small arrays at once."""
         alike: dict[Hashable, list[tuple[ArrayMeta, np.ndarray]]] = {}
         for array in arrays:
             folder = self._tree.folder(array.path)
@@ -317,13 +317,13 @@ class ArrayIndex:
             self._counted.update(zip((one.path for one in members), counts, strict=True))
 
     def below(self, folder: Folder) -> list[ArrayMeta]:
-        """Return the arrays at a folder or below it."""
+        """Return the arrays at or below a folder."""
         found = (self.get(f.path) for f in self._tree.folders[folder.number : folder.end])
         return [array for array in found if array is not None]
 
 
 def _present_in(segment: Segment, array: ArrayMeta) -> int | None:
-    """Count the chunks of an array in a segment; None if they are too many to be told."""
+    """Count the chunks of an array in a segment; None if there are too many."""
     if isinstance(segment, Records):
         return segment.present
     assert isinstance(segment, Generated)
@@ -333,7 +333,7 @@ def _present_in(segment: Segment, array: ArrayMeta) -> int | None:
 
 
 def _segments_above(folder: Folder | None) -> list[Segment]:
-    """Return the segments that also make keys of other folders, as ``{{v}}/{{i}}`` does."""
+    """Return the segments with keys in several folders, as from ``{{v}}/{{i}}``."""
     found: list[Segment] = []
     while folder is not None and folder.parent is not None:
         folder = folder.parent
@@ -342,7 +342,7 @@ def _segments_above(folder: Folder | None) -> list[Segment]:
 
 
 def _present_among(segment: Segment, array: ArrayMeta) -> int | None:
-    """Count the chunks of one array among keys of several; None if they are too many."""
+    """Count the chunks of one array among keys of several; None if there are too many."""
     if array.chunk_count <= LISTED_CHUNKS < segment.count:
         keys = (array.key_at(number) for number in range(array.chunk_count))
         return sum(segment.find(key) is not None for key in keys)

@@ -1,4 +1,4 @@
-"""The chunks of an array on their grid: what each refers to, whole or cut down to a picture."""
+"""The chunks of an array on their grid: their references, complete or reduced to a picture."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Windows = Sequence[tuple[int, int]]
 
 
 class Side(NamedTuple):
-    """One drawn dimension: chunks ``start`` to ``stop``, ``step`` of them in each cell."""
+    """One drawn dimension: chunks ``start`` to ``stop``, ``step`` of them per cell."""
 
     axis: int
     start: int
@@ -42,7 +42,7 @@ class Side(NamedTuple):
 
     @property
     def cells(self) -> int:
-        """How many cells there are."""
+        """The number of cells."""
         return -(-(self.stop - self.start) // self.step)
 
     @property
@@ -56,7 +56,7 @@ class Side(NamedTuple):
 
 @dataclass(frozen=True)
 class ChunkColumns:
-    """n chunks of an array; all but those of `ChunkReferences.left_out` have a reference."""
+    """n chunks of an array; all except `ChunkReferences.left_out` have a reference."""
 
     # Shape ``(n, rank)`` int64; object in grids of more chunks than that numbers
     indices: np.ndarray
@@ -100,20 +100,20 @@ class GridView:
 
     @property
     def totals(self) -> np.ndarray:
-        """All chunks of each cell, those that were not looked at included."""
+        """The number of chunks in each cell, including unexamined ones."""
         drawn = {side.axis for side in self.sides}
         others = [b - a for axis, (a, b) in enumerate(self.window) if axis not in drawn]
         sizes = [np.ones(1)] * (2 - len(self.sides)) + [side.sizes for side in self.sides]
         return np.outer(*sizes) * float(math.prod(others))
 
     def with_absent(self) -> GridView:
-        """Return the picture with all chunks that it does not count as absent ones."""
+        """Return the picture with every chunk that it does not count marked as absent."""
         counts = self.counts.copy()
         counts[0] = self.totals - counts.sum(axis=0)
         return replace(self, counts=counts)
 
     def examined(self, found: GridView, absent: np.ndarray, partly: bool) -> GridView:
-        """Return the picture with further chunks, and some that were found to be absent."""
+        """Return the picture with further chunks, and some that were found absent."""
         counts = self.counts + found.counts
         ids = _cells_of(absent, self.sides)
         counts[0] += np.bincount(ids, minlength=self.sizes.size).reshape(self.shape)
@@ -129,7 +129,7 @@ class GridView:
 
 
 def blocks(axes: Sequence[int], windows: Windows, cells: int) -> tuple[Side, ...]:
-    """Divide the windows of the drawn axes into at most so many cells each."""
+    """Divide the windows of the drawn axes into a limited number of cells each."""
     sides = []
     for axis in axes:
         start, stop = windows[axis]
@@ -182,7 +182,7 @@ def _cells_of(indices: np.ndarray, sides: tuple[Side, ...]) -> np.ndarray:
 
 
 def _dominating(ids: np.ndarray, targets: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the most frequent target of each cell, the first of equals, and how many there are."""
+    """Return the most frequent target of each cell, the first if tied, and its count."""
     known = targets >= 0
     base = int(targets.max(initial=0)) + 1
     pairs, counts = np.unique(ids[known] * base + targets[known], return_counts=True)
@@ -217,7 +217,7 @@ EXAMINED_CHUNKS = 2_048
 
 
 class ChunkReferences:
-    """The chunks of one array, read from columns when they are first used.
+    """The chunks of one array, read from columns on first use.
 
     Parameters
     ----------
@@ -240,12 +240,12 @@ class ChunkReferences:
 
     @property
     def complete(self) -> bool:
-        """Whether all chunks are known; if not, gen items are evaluated picture by picture."""
+        """Whether all chunks are known; if not, gen items are evaluated per picture."""
         return not self._unlisted
 
     @property
     def urls(self) -> tuple[str | None, ...]:
-        """The distinct targets met so far; None is the one that the reader names."""
+        """The distinct targets met so far; None is the target chosen by the reader."""
         self._all  # noqa: B018  the targets are met there
         return tuple(self._codes)
 
@@ -271,10 +271,10 @@ class ChunkReferences:
         return self._all if self._is_inside.all() else self._all.select(self._is_inside)
 
     def blocks(self) -> Iterator[ChunkColumns]:
-        """Yield `chunks`, in their order, a block at a time; none is kept.
+        """Yield `chunks`, in order, one block at a time; none is kept.
 
-        Only `targets` are other numbers: ascending as those of `chunks`, but not all of them used.
-        References that come from several parts of a set are one block.
+        Only `targets` differ: ascending as in `chunks`, but not all numbers are used. References
+        from several parts of a set form one block.
         """
         table = self._opened.table
         if not self._listed:
@@ -294,14 +294,14 @@ class ChunkReferences:
 
     @cached_property
     def outside(self) -> ChunkColumns:
-        """References of chunks that are outside the grid: no reader looks at them."""
+        """References to chunks outside the grid, which no reader uses."""
         return self._all.select(~self._is_inside)
 
     @cached_property
     def left_out(self) -> ChunkColumns:
-        """The chunks inside the grid whose reference was rejected; in `states` they are absent.
+        """The chunks inside the grid whose reference was rejected; absent in `states`.
 
-        Those of gen items that are evaluated picture by picture are not among them.
+        Chunks of gen items that are evaluated per picture are not included.
         """
         found = [self._opened.rejected.indices(self.array)]
         for segment in self._listed:
@@ -316,7 +316,7 @@ class ChunkReferences:
         return _without_reference(indices[first[is_absent]])
 
     def _numbers(self, indices: np.ndarray) -> np.ndarray:
-        """Return the numbers of chunks, C order; of type object where 64 bits are too few."""
+        """Return chunk numbers in C order; of type object if 64 bits are too few."""
         kind = np.int64 if self.array.chunk_count <= INT64_MAX else object
         steps = [math.prod(self.shape[axis + 1 :]) for axis in range(len(self.shape))]
         return indices.astype(kind) @ np.array(steps, kind)
@@ -379,19 +379,19 @@ class ChunkReferences:
         Parameters
         ----------
         axes
-            Up to two dimensions, for rows and columns; by default the two with most chunks. What
-            is along the others is counted together.
+            Up to two dimensions, for rows and columns; by default the two with most chunks.
+            Chunks along the others are counted together.
         window
             ``(start, stop)`` for each dimension, in chunks; by default all.
         cells
-            Most rows and most columns; where there are more chunks, they share cells.
+            The maximum numbers of rows and columns; if there are more chunks, they share cells.
 
         Raises
         ------
         RefexplorerError
-            If an axis or a window is not one of the grid.
+            If an axis or a window is not in the grid.
         LimitError
-            If a gen item must be evaluated that cannot be searched.
+            If a gen item would have to be evaluated that has too many keys to search.
         """
         drawn = self._axes(axes)
         windows = self._windows(window)
@@ -410,7 +410,7 @@ class ChunkReferences:
         return picture.examined(reduce(found, sides, windows, len(STATES)), missing, partly)
 
     def _examine(self, indices: Iterator[tuple[int, ...]]) -> tuple[ChunkColumns, np.ndarray]:
-        """Look chunks up one by one; return those of the unlisted gen items, and the absent."""
+        """Look up chunks one by one; return those of unlisted gen items, and absent ones."""
         parts: list[ChunkColumns] = []
         absent: list[tuple[int, ...]] = []
         for index in indices:
@@ -454,7 +454,7 @@ class ChunkReferences:
 
 
 def _segments_of(opened: OpenedSet, array: ArrayMeta) -> list[Segment]:
-    """Return the segments that may hold chunks of an array."""
+    """Return the segments that may contain chunks of an array."""
     path = prefix(array.path)
     return [
         segment
@@ -468,7 +468,7 @@ def _segments_of(opened: OpenedSet, array: ArrayMeta) -> list[Segment]:
 
 
 def _split(segments: Sequence[Segment]) -> tuple[list[Segment], list[Segment]]:
-    """Return the segments that are read as a whole, and the gen items that are too large for it."""
+    """Return the segments that are read completely, and the gen items that are too large."""
     listed: list[Segment] = []
     unlisted: list[Segment] = []
     left = EVALUATED_KEYS
@@ -503,7 +503,7 @@ def _concatenated(parts: Sequence[ChunkColumns]) -> ChunkColumns:
 
 
 def _unravel(numbers: np.ndarray, grid: tuple[int, ...]) -> np.ndarray:
-    """Return the index of each chunk number, C order; the grid may be too large for numpy."""
+    """Return the index for each chunk number, C order; the grid may be too large for numpy."""
     indices = np.empty((len(numbers), len(grid)), np.int64)
     for axis in reversed(range(len(grid))):
         numbers, indices[:, axis] = np.divmod(numbers, grid[axis])
@@ -511,7 +511,7 @@ def _unravel(numbers: np.ndarray, grid: tuple[int, ...]) -> np.ndarray:
 
 
 class StateCounts(NamedTuple):
-    """Chunks of an array, or of all arrays below a folder; None where they are not known."""
+    """The chunks of an array, or of all arrays below a folder; None if unknown."""
 
     chunks: int  # Of the grid
     referenced: int | None  # With a reference that can be used
@@ -532,7 +532,7 @@ def chunk_counts(opened: OpenedSet, array: ArrayMeta) -> StateCounts:
 
 
 def rejects(segment: Segment) -> bool | None:
-    """Return whether a segment rejects keys; None if it has too many to know."""
+    """Return whether a segment rejects keys; None if it has too many to determine."""
     if isinstance(segment, Records):
         return len(segment.rejected_numbers()) > 0
     if not isinstance(segment, Generated):

@@ -1,4 +1,4 @@
-"""What the conventions of GeoZarr say of an array: `spatial:`, `proj:` and `multiscales`.
+"""GeoZarr's conventions for an array: `spatial:`, `proj:` and `multiscales`.
 
 Sources: the repositories `spatial`, `proj` and `multiscales` of zarr-conventions on GitHub.
 """
@@ -25,7 +25,7 @@ Attributes = Mapping[str, Any]
 
 
 class AffineGrid(NamedTuple):
-    """Where the cells of an array are in the plane: x = a column + b row + c, y = d, e, f alike."""
+    """The positions of cells in the plane: x = a column + b row + c; y likewise with d, e, f."""
 
     # rows, columns: The dimensions that carry y and x
     rows: int
@@ -43,7 +43,7 @@ class PyramidLevel(NamedTuple):
 
 
 def is_list_of(kind: Any, size: int, value: object) -> bool:
-    """Return whether a value is a list of so many finite numbers, or of so many texts."""
+    """Return whether a value is a list of a given number of finite numbers, or of strings."""
     if not isinstance(value, list) or len(value) != size:
         return False
     is_kind = all(isinstance(each, kind) and not isinstance(each, bool) for each in value)
@@ -51,7 +51,7 @@ def is_list_of(kind: Any, size: int, value: object) -> bool:
 
 
 def has_conventions(table: Table) -> bool:
-    """Return whether any attribute may be one of a convention: most sets have none."""
+    """Return whether any attribute may belong to a convention: most sets have none."""
     texts = filter(None, map(table.text, table.metadata))
     return any('"spatial:' in text or '"proj:' in text or '"layout"' in text for text in texts)
 
@@ -81,7 +81,7 @@ def layout_of(attributes: Attributes) -> list[Attributes]:
 
 
 def conventions_of(opened: OpenedSet, array: ArrayMeta) -> Attributes:
-    """Return what holds for an array: its own attributes, else those of its level, of its group."""
+    """Return the attributes for an array: its own, else those of its level or its group."""
     found: dict[str, Any] = {}
     for path in _groups_above(array.path):
         attributes = group_attributes(opened.table, path)
@@ -106,7 +106,7 @@ def conventions_of(opened: OpenedSet, array: ArrayMeta) -> Attributes:
 
 
 def affine_grid(attributes: Attributes, array: ArrayMeta) -> AffineGrid | None:
-    """Return where the cells are, by `spatial:`; None where it does not say."""
+    """Return the cell positions from `spatial:`; None if not defined."""
     transform = attributes.get("spatial:transform")
     if transform is None or attributes.get("spatial:transform_type", "affine") != "affine":
         return None
@@ -126,14 +126,14 @@ def affine_grid(attributes: Attributes, array: ArrayMeta) -> AffineGrid | None:
 
 
 def crs_of(attributes: Attributes) -> Attributes:
-    """Return what `proj:` says of the CRS."""
+    """Return the CRS from `proj:`."""
     return {name: attributes[name] for name in CRS if attributes.get(name) is not None}
 
 
 def level_scale(level: Attributes) -> list[float]:
-    """Return by how much cells are longer than those of the level it comes from; empty if unknown.
+    """Return the ratio of cell sizes to those of the parent level; empty if unknown.
 
-    Cells that are also moved are not said this way.
+    Translated cells are not supported.
     """
     transform = level.get("transform")
     if not isinstance(transform, Mapping):
@@ -165,7 +165,7 @@ def pyramids(opened: OpenedSet) -> dict[str, list[PyramidLevel]]:
 
 
 def finer_levels(opened: OpenedSet) -> set[str]:
-    """Return the arrays of pyramids but the coarsest, which stands for its pyramid in lists."""
+    """Return the arrays of pyramids except the coarsest, which represents its pyramid in lists."""
     return {path for path, levels in pyramids(opened).items() if levels[-1].array.path != path}
 
 
@@ -181,7 +181,7 @@ def _resolution(opened: OpenedSet, array: ArrayMeta) -> tuple[float, float] | No
 
 
 def _arrays_at(opened: OpenedSet, asset: str) -> Iterator[ArrayMeta]:
-    """Yield the array that a level names, or those of the group; coordinates are not levels."""
+    """Yield the array named by a level, or the arrays of the group, without coordinates."""
     array = opened.arrays.get(asset)
     folder = opened.tree.folder(asset)
     if array is not None:
@@ -194,7 +194,7 @@ def _arrays_at(opened: OpenedSet, asset: str) -> Iterator[ArrayMeta]:
 
 
 def _groups(table: Table) -> Iterator[str]:
-    """Yield groups that may have levels; of version 2 no text of an array is looked at."""
+    """Yield groups that may have levels; in version 2 no array metadata are read."""
     for key in table.metadata:
         folder, _, name = key.rpartition("/")
         if name == ".zgroup" or (name == "zarr.json" and '"layout"' in (table.text(key) or "")):
@@ -220,7 +220,7 @@ def _named(attributes: Attributes) -> dict[str, Any]:
 
 
 def _places(names: object, array: ArrayMeta) -> tuple[int, int] | None:
-    """Return the dimensions that carry y and x; without `names` by what they are called."""
+    """Return the dimensions for y and x; without `names`, by dimension name."""
     known = array.dimensions or ()
     if names is None:  # an older draft required no names, and its examples have none
         lower = [name.lower() for name in known]
@@ -235,7 +235,7 @@ def _places(names: object, array: ArrayMeta) -> tuple[int, int] | None:
 def _scale(
     layout: list[Attributes], level: Attributes, places: tuple[int, int] | None, rank: int
 ) -> tuple[float, float] | None:
-    """Return how much longer cells are than those of the first level, along x and y."""
+    """Return the ratio of cell sizes to those of the first level, along x and y."""
     by_asset = {each["asset"]: each for each in layout}
     across = down = 1.0
     for _ in layout:

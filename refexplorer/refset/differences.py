@@ -1,4 +1,4 @@
-"""All that differs between two sets, in columns; rows, grids and removed keys on demand."""
+"""All differences between two sets, in columns; rows, grids and removed keys on demand."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _ABSENT = object()
 
 @masks_repr
 class FieldChange(NamedTuple):
-    """A field of the metadata of one key, as JSON; None where there is none.
+    """A metadata field of one key, as JSON; None if absent.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ def field_changes(key: str, before: object, after: object, at: str = "") -> Iter
 
 
 def _are_alike(before: object, after: object) -> bool:
-    """Return whether two lists hold as many objects each, such as codecs."""
+    """Return whether two lists have the same number of objects, such as codecs."""
     lists = isinstance(before, list) and isinstance(after, list) and len(before) == len(after)
     return lists and all(isinstance(part, dict) for part in [*before, *after])  # type: ignore[misc]
 
@@ -103,7 +103,7 @@ def _text(value: object) -> str | None:
 
 @dataclass(frozen=True)
 class Matched:
-    """Two sets, key by key."""
+    """Two sets with their keys matched."""
 
     # before, after: Their references, without those of gen items that both have
     before: Table
@@ -134,7 +134,7 @@ def match(before: OpenedSet, after: OpenedSet, limits: Limits) -> Matched:
 
 
 def _alone(table: Table, rows: np.ndarray, other: OpenedSet, change: int) -> np.ndarray:
-    """Return the change of keys that the other set does not have: it may have rejected them."""
+    """Return the change of keys missing from the other set, which may have rejected them."""
     keys = table.keys.take(number_column(rows))
     found = flags_of(pc.is_in(keys, value_set=other.rejected.keys))
     if other.rejected.items or any(rejects(part) is not False for part in other.segments):
@@ -144,14 +144,14 @@ def _alone(table: Table, rows: np.ndarray, other: OpenedSet, change: int) -> np.
 
 
 def _alike(before: Sequence[Segment], after: Sequence[Segment]) -> list[tuple[int, int]]:
-    """Return the positions of gen items that make the same references on both sides."""
+    """Return the positions of gen items that generate the same references on both sides."""
     texts = {_meaning(segment): position for position, segment in enumerate(before)}
     found = ((texts.get(_meaning(segment)), position) for position, segment in enumerate(after))
     return [(first, position) for first, position in found if first is not None]
 
 
 def _meaning(segment: Segment) -> object:
-    """Return all that the references of a segment follow from; of other segments, themselves."""
+    """Return everything that determines a segment's references; other segments themselves."""
     if not isinstance(segment, Generated):
         return id(segment)
     item = segment.item
@@ -181,7 +181,7 @@ def _written_out(parts: Sequence[Segment], skipped: set[int], limits: Limits) ->
 
 
 def _joined(before: Table, after: Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the pairs, and the rows of each side that are in none."""
+    """Return the pairs, and the unpaired rows of each side."""
     if before.keys.equals(after.keys):
         rows, none = np.arange(before.count), np.empty(0, np.int64)
         return np.stack([rows, rows]), none, none
@@ -209,7 +209,7 @@ class KeyChange:
     change
         One of `refexplorer.refset.moves.CHANGES`.
     before, after
-        Its references; None where there is none.
+        Its references; None if absent.
     """
 
     key: str
@@ -220,14 +220,14 @@ class KeyChange:
 
 @dataclass(frozen=True)
 class Differences:
-    """The keys of two sets beside each other, and what became of each."""
+    """The keys of two sets in parallel, and the change of each."""
 
     matched: Matched
     compared: Compared
 
     @cached_property
     def counts(self) -> Mapping[str, int]:
-        """Keys by their change, in the order of `CHANGES`; changes of no key are left out."""
+        """Keys by change, in the order of `CHANGES`; changes without keys are omitted."""
         found = np.bincount(self.compared.changes, minlength=len(CHANGES))
         found[SAME] += sum(segment.count for segment in self.matched.alike)
         for alone in (self.matched.removals, self.matched.additions):
@@ -236,7 +236,7 @@ class Differences:
 
     @cached_property
     def _rows(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rows before and after (-1 for none), ``(2, n)``, and changes ``(n,)`` of what differs."""
+        """Rows before and after (-1 if absent), ``(2, n)``, and changes ``(n,)`` of those keys."""
         matched, changes = self.matched, self.compared.changes
         changed = np.flatnonzero(changes != SAME)
         pairs = matched.pairs[:, changed]
@@ -249,14 +249,14 @@ class Differences:
         return rows, np.concatenate([was, matched.additions]).astype(np.int8)
 
     def of_change(self, change: str | None) -> np.ndarray:
-        """Return the numbers of the keys of one change, or of all that differ."""
+        """Return the numbers of the keys with one change, or of all that differ."""
         changes = self._rows[1]
         if change is None:
             return np.arange(len(changes))
         return np.flatnonzero(changes == CHANGES.index(change))
 
     def rows(self, numbers: np.ndarray) -> Iterator[KeyChange]:
-        """Yield the changes of keys by their numbers among those that differ."""
+        """Yield the changes of keys by their number among the differing ones."""
         rows, changes = self._rows
         matched = self.matched
         for number in numbers.tolist():
@@ -271,7 +271,7 @@ class Differences:
 
     @cached_property
     def tree(self) -> ChangeTree:
-        """The keys that differ, by folder; their rows there are their numbers here."""
+        """The differing keys by folder; their rows there are their numbers here."""
         rows, changes = self._rows
         is_new = rows[0] < 0
         sides = (
@@ -284,7 +284,7 @@ class Differences:
 
     @cached_property
     def renames(self) -> tuple[Rename, ...]:
-        """Renames of URLs that explain most of the moved targets."""
+        """URL renames that explain most of the moved targets."""
         moved = self.compared.targets[:, self.compared.changes == MOVED]
         pairs, counts = np.unique(moved, axis=1, return_counts=True)
         urls = self.compared.urls
@@ -296,19 +296,19 @@ class Differences:
         )
 
     def arrays_moved(self, before: Iterable[str], after: Iterable[str]) -> tuple[ArrayMove, ...]:
-        """Return which of the arrays at these paths are there under another name."""
+        """Return which of the arrays at these paths exist under another name."""
         old, new = (side[side >= 0] for side in self._rows[0])
         overridden, come = self.matched.before.select(old), self.matched.after.select(new)
         return find_array_moves(overridden, come, (before, after))
 
     @cached_property
     def shifts(self) -> tuple[Shift, ...]:
-        """The shifts that most byte ranges share, also of those that moved."""
+        """The shifts shared by most byte ranges, including moved ones."""
         return find_shifts(self.compared.shifts[self.compared.shifts != 0])
 
     @cached_property
     def fields(self) -> tuple[FieldChange, ...]:
-        """The fields of metadata that changed."""
+        """The changed metadata fields."""
         found: list[FieldChange] = []
         for change in self.rows(self.of_change(CHANGES[METADATA])):
             sides = (_parsed(change.before), _parsed(change.after))
@@ -324,13 +324,13 @@ class Differences:
             yield position, KeyChange(key, CHANGES[INLINED], *sides)
 
     def decided(self, changes: Mapping[int, int]) -> Differences:
-        """Return the same with other changes for some positions among the pairs."""
+        """Return the same with other changes at some positions among the pairs."""
         decided = self.compared.changes.copy()
         decided[list(changes)] = list(changes.values())
         return replace(self, compared=replace(self.compared, changes=decided))
 
     def grid(self, array: ArrayMeta) -> np.ndarray:
-        """Return the change of each chunk of an array, int8 of the shape of its grid."""
+        """Return the change of each chunk of an array, int8 in the shape of its grid."""
         if array.chunk_count > GRID_CHUNKS:
             raise LimitError(
                 f"{array.path_text(True)} has {array.chunk_count:,} chunks, and a grid of "
@@ -348,7 +348,7 @@ class Differences:
 
 
 def difference(before: OpenedSet, after: OpenedSet, limits: Limits) -> Differences:
-    """Compare two sets; errors as `match`."""
+    """Compare two sets; errors as for `match`."""
     matched = match(before, after, limits)
     return Differences(matched, compare(matched.before, matched.after, matched.pairs))
 
@@ -363,7 +363,7 @@ def _parsed(reference: Reference | None) -> object:
 
 
 def _are_near(segment: Segment, array: ArrayMeta) -> bool:
-    """Return whether a segment may have chunks of an array."""
+    """Return whether a segment may contain chunks of an array."""
     folder = array.folder.rstrip("/")
     return is_within(folder, segment.folder) or is_within(segment.folder, folder)
 
@@ -371,7 +371,7 @@ def _are_near(segment: Segment, array: ArrayMeta) -> bool:
 def _mark(
     grid: np.ndarray, array: ArrayMeta, table: Table, rows: np.ndarray, changes: np.ndarray | int
 ) -> None:
-    """Write changes of rows of a table at the indices of their chunks."""
+    """Write changes of table rows at the indices of their chunks."""
     if not grid.ndim:
         row = table.find(array.chunk_key(()))
         for position in np.flatnonzero(rows == (-1 if row is None else row)):
@@ -394,7 +394,7 @@ _INTERSECTED = 100_000  # values of a dimension that are compared one by one: se
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """Keys that were removed."""
+    """Removed keys."""
 
     count: int  # How many; a lower bound unless `is_exact`
     is_exact: bool
@@ -417,7 +417,7 @@ def removed_keys(before: OpenedSet, after: OpenedSet) -> Removed:
 
 
 def _removed_rows(part: Segment, after: OpenedSet) -> tuple[list[int], int | None]:
-    """Return rows that are gone, the first ones, and how many there are if that is known."""
+    """Return the first removed rows, and their total if known."""
     if isinstance(part, Table):
         suspects = np.flatnonzero(~flags_of(pc.is_in(part.keys, value_set=after.table.keys)))
         rows = [row for row in suspects[:SCANNED].tolist() if not _has(after, part.key_at(row))]
@@ -433,7 +433,7 @@ def _removed_rows(part: Segment, after: OpenedSet) -> tuple[list[int], int | Non
 
 
 def _scanned(part: Segment, twin: Segment | None, after: OpenedSet) -> list[int]:
-    """Return which of the first rows are gone; generated ones that fail are not looked at."""
+    """Return which of the first rows are removed; generated ones that fail are skipped."""
     overridden: list[int] = []
     for numbers, keys in _first_keys(part):
         rows = np.flatnonzero(~_made_by(part, twin, numbers))
@@ -457,7 +457,7 @@ def _first_keys(part: Segment) -> Iterator[tuple[np.ndarray, list[str]]]:
 
 
 def _made_by(part: Segment, twin: Segment | None, numbers: np.ndarray) -> np.ndarray:
-    """Say of which rows the twin makes the key, too; shape ``(n,)`` bool."""
+    """Return for which rows the twin generates the key, too; shape ``(n,)`` bool."""
     if not (isinstance(part, Generated) and isinstance(twin, Generated)):
         return np.zeros(len(numbers), np.bool_)
     made = np.ones(len(numbers), np.bool_)
@@ -470,7 +470,7 @@ def _made_by(part: Segment, twin: Segment | None, numbers: np.ndarray) -> np.nda
 
 
 def _may_have(after: OpenedSet, keys: list[str], twin: Segment | None) -> np.ndarray:
-    """Return which keys are worth being looked up in what is there beside the twin."""
+    """Return which keys have to be looked up outside the twin."""
     column = text_column(keys)
     found = flags_of(pc.is_in(column, value_set=after.table.keys))
     for segment in after.segments:
@@ -504,7 +504,7 @@ def _is_twin(one: Segment, other: Segment) -> bool:
 
 
 def _shared_count(one: Segment, other: Segment) -> int | None:
-    """Return how many keys two such items share; None if a dimension is too long to compare."""
+    """Return how many keys two such items share; None if a dimension is too long."""
     assert isinstance(one, Generated)
     assert isinstance(other, Generated)
     others = {dimension.name: dimension for dimension in other.item.dimensions}
@@ -528,7 +528,7 @@ def _shared(one: Dimension, other: Dimension) -> int | None:
 def _placed(
     gone: list[tuple[Segment, int]], before: OpenedSet, after: OpenedSet
 ) -> Iterator[tuple[int, str]]:
-    """Yield each key with its number: after the key that stood before it and is still there."""
+    """Yield each key with its number: after the nearest earlier key that still exists."""
     before_it: tuple[Segment, int] | None = None
     named = number = 0
     for part, row in gone:
@@ -542,7 +542,7 @@ def _placed(
 
 
 def _number_after(part: Segment, last: int, before: OpenedSet, after: OpenedSet) -> int:
-    """Return the number after that of a row, or where its segment would begin."""
+    """Return the number after a row's, or where its segment would begin."""
     try:
         if last >= 0:
             return number_of(after, part.key_at(last)) + 1

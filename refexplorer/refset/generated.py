@@ -34,7 +34,7 @@ from refexplorer.spec.references import (
 
 @dataclass(frozen=True)
 class Generated:
-    """The keys of a gen item, without those that fail or that a later item overrides."""
+    """The keys of a gen item, without failing keys and those that a later item overrides."""
 
     item: GenItem  # The gen item
     # The numbers of the keys that a later item overrides, sorted
@@ -42,27 +42,27 @@ class Generated:
 
     @property
     def origin(self) -> str:
-        """The place in the document."""
+        """The position in the document."""
         return f"gen[{self.item.number}]"
 
     @property
     def folder(self) -> str:
-        """The folder that all keys are in."""
+        """The folder of all keys."""
         return self.item.folder
 
     @property
     def count(self) -> int:
-        """How many keys there are."""
+        """The number of keys."""
         return self.item.count - len(self.overridden)
 
     @property
     def bound(self) -> int:
-        """The same: the count is arithmetic."""
+        """The same as `count`, which is arithmetic."""
         return self.count
 
     @property
     def size(self) -> int | None:
-        """Bytes of all references; None of whole files, and where each length varies."""
+        """Bytes of all references; None for whole files, or if each length varies."""
         length = self.item.length
         return self.count * int(length.text) if length is not None and length.literal else None
 
@@ -71,7 +71,7 @@ class Generated:
         return Generated(self.item, tuple(sorted({*self.overridden, *map(self.number, rows)})))
 
     def rejection(self, key: str) -> Finding | None:
-        """Return why a key is not there although it is made; None if nothing fails for it."""
+        """Return why a generated key is not there; None if nothing fails for it."""
         number = self.item.find(key)
         bad = None if number is None else self.item.failure(self.item.values(number))
         if bad is None:
@@ -81,7 +81,7 @@ class Generated:
         return Reason(bad.code, message, bad.hint).finding(at, key)
 
     def failing(self) -> Iterator[str]:
-        """Yield the keys for which a template fails, unless it is that of the key."""
+        """Yield the keys for which a template other than that of the key fails."""
         item = self.item
         for number in item.failing if item.is_tried else failing(item, 0, item.count):
             try:
@@ -90,7 +90,7 @@ class Generated:
                 continue
 
     def number(self, row: int) -> int:
-        """Return the number in the gen item of a row of this segment."""
+        """Return the number in the gen item for a row of this segment."""
         number = row
         # counting past overridden numbers may pass further ones, so until nothing changes
         while (passed := row + bisect_right(self.overridden, number)) != number:
@@ -98,7 +98,7 @@ class Generated:
         return number
 
     def key_at(self, row: int) -> str:
-        """Return a key by its number; a key that fails has the text of its template."""
+        """Return a key by its number; a failing key has the text of its template."""
         try:
             return self.item.key_at(self.number(row))
         except BadField:
@@ -122,7 +122,7 @@ class Generated:
         return number - position
 
     def holds(self, key: str) -> bool:
-        """Say whether there is such a key."""
+        """Return whether a key exists."""
         row = self.find(key)
         return row is not None and (self.item.is_tried or self.reference_at(row) is not None)
 
@@ -132,7 +132,7 @@ class Generated:
         return None if row is None else self.reference_at(row)
 
     def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
-        """Yield keys and references in order; those that fail are skipped."""
+        """Yield keys and references in order; failing ones are skipped."""
         for run in self.runs(start, stop):
             yield from run.references()
 
@@ -153,13 +153,13 @@ class Generated:
 
 
 def generated_tables(part: Generated, start: int = 0, stop: int | None = None) -> Iterator[Table]:
-    """Yield the references numbered `start` to `stop`; those that fail are skipped."""
+    """Yield the references numbered `start` to `stop`; failing ones are skipped."""
     for run in part.runs(start, stop):
         yield Table(text_column(run.keys), columns_of(run), part.origin)
 
 
 def generated_keys(part: Generated) -> Iterator[pa.LargeStringArray]:
-    """Yield the keys alone, in order; those of references that fail are skipped."""
+    """Yield only the keys, in order; those of failing references are skipped."""
     return (text_column(run.keys) for run in part.runs())
 
 
@@ -185,7 +185,7 @@ _MATCHED_AT_ONCE = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverrideLimits:
-    """How much may be done to find equal keys."""
+    """Limits on the work of finding duplicate keys."""
 
     # So many keys of a folder are looked up one by one rather than written out
     few_looks: int = 1_000
@@ -206,7 +206,7 @@ def apply_overrides(
 
 
 def may_generate(made: Generated, keys: pa.LargeStringArray) -> np.ndarray:
-    """Return which keys look as if an item could make them, shape ``(n,)`` bool."""
+    """Return which keys look as if an item could generate them, shape ``(n,)`` bool."""
     inverter = made.item.inverter
     if inverter is not None:
         return flags_of(pc.match_substring_regex(keys, f"(?s)^(?:{inverter.pattern})$"))
@@ -227,12 +227,12 @@ class _ListedKeys:
     keys: pa.ChunkedArray  # All of them, none twice by one item
 
     def owners(self, rows: np.ndarray) -> np.ndarray:
-        """Return which of `positions` made the keys in some rows."""
+        """Return which of `positions` generated the keys in some rows."""
         return np.searchsorted(self.starts, rows, "right") - 1
 
 
 class _Overriding:
-    """The overridden keys, collected for each segment and for the table."""
+    """The overridden keys, collected per segment and for the table."""
 
     def __init__(
         self,
@@ -256,7 +256,7 @@ class _Overriding:
         self._in_columns = {position for each in self._listed for position in each.positions}
 
     def compare(self) -> None:
-        """Compare columns first, which is cheap, then what is left in the order of the items."""
+        """Compare columns first, which is cheap, then the remainder in the order of the items."""
         for listed in self._listed:
             self._compare_table_with(listed)
             self._compare_among(listed)
@@ -368,7 +368,7 @@ class _Overriding:
 
 
 def _counted(owners: np.ndarray) -> Iterator[tuple[int, int, int]]:
-    """Yield each owner, the first row where it stands, and in how many it does."""
+    """Yield each owner, its first row, and its number of rows."""
     found = np.unique(owners, return_index=True, return_counts=True)
     yield from zip(*(each.tolist() for each in found), strict=True)
 
@@ -383,7 +383,7 @@ def _by_folder(segments: Sequence[Generated]) -> dict[str, list[int]]:
 def _listed(
     positions: list[int], segments: Sequence[Generated], explicit: int, limits: OverrideLimits
 ) -> _ListedKeys | None:
-    """Write out the keys of one folder, unless to look them up is less work, or they are many."""
+    """Write out the keys of one folder, unless looking them up is faster, or there are too many."""
     made = [segments[position] for position in positions]
     total = sum(each.count for each in made)
     if len(made) == 1 or (total + explicit) * len(made) <= limits.few_looks:
@@ -400,7 +400,7 @@ def _listed(
 
 
 def _related(groups: dict[str, list[int]]) -> dict[str, list[str]]:
-    """Return for each folder itself, those around it, and those inside it."""
+    """Return for each folder itself, its ancestors, and its subfolders."""
     related: dict[str, list[str]] = {folder: [] for folder in groups}
     around: list[str] = []
     for folder in sorted(groups, key=prefix):

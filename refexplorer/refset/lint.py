@@ -1,4 +1,4 @@
-"""The lint of a whole set: all rules, and those on URLs and byte ranges."""
+"""The lint of a whole set: all rules, and those for URLs and byte ranges."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _ALL_BUT_LAST, _REST = slice(None, -1), slice(1, None)
 
 
 class _Sorted(NamedTuple):
-    """Byte ranges in the order of target, offset, length and row, shape ``(n,)`` each."""
+    """Byte ranges sorted by target, offset, length and row, shape ``(n,)`` each."""
 
     targets: np.ndarray
     offsets: np.ndarray
@@ -55,7 +55,7 @@ class _Sorted(NamedTuple):
 
 
 def _lint_ranges(opened: OpenedSet, part: Segment, columns: Columns, notes: KeyFindings) -> None:
-    """Note ranges of a segment that cannot be meant."""
+    """Report implausible ranges of a segment."""
     rows, overlaps, ends, same = _in_order(columns)
     for _, first, count in _by_target(columns, rows, overlaps):
         _note_overlap(part, columns, rows[first : first + 2].tolist(), count, notes)
@@ -66,7 +66,7 @@ def _lint_ranges(opened: OpenedSet, part: Segment, columns: Columns, notes: KeyF
 
 
 def _in_order(columns: Columns) -> tuple[np.ndarray, ...]:
-    """Return the rows of byte ranges in order, int32, and what `_pairs` finds in that order."""
+    """Return the sorted rows of byte ranges, int32, and the findings of `_pairs`."""
     is_range = (columns.kinds == RANGE) & (columns.lengths > 0)
     rows = np.flatnonzero(is_range).astype(np.int32)
     disorder, *found = _pairs(columns, rows)
@@ -80,7 +80,7 @@ def _in_order(columns: Columns) -> tuple[np.ndarray, ...]:
 
 
 def _order_of_places(columns: Columns, rows: np.ndarray) -> np.ndarray:
-    """Order by target and offset in one number, which is fast; equal ones come as they like."""
+    """Sort by target and offset as one number, which is fast; the order of ties is arbitrary."""
     span = int(columns.offsets[rows].max()) + 1
     if span * len(columns.urls) > np.iinfo(np.int64).max:
         return np.arange(len(rows))
@@ -119,14 +119,14 @@ def _out_of_order(one: _Sorted, two: _Sorted) -> np.ndarray:
 
 
 def _overlap(one: _Sorted, two: _Sorted) -> np.ndarray:
-    """Return which share bytes without being the same range."""
+    """Return which ranges overlap without being identical."""
     shared = one.lengths > two.offsets - one.offsets
     differ = (one.offsets != two.offsets) | (one.lengths != two.lengths)
     return (one.targets == two.targets) & shared & differ
 
 
 def _look_like_ends(one: _Sorted, two: _Sorted) -> np.ndarray:
-    """Return where a length is the offset of the next range, as an end would be."""
+    """Return where a length equals the offset of the next range, as an end would."""
     found: np.ndarray = (one.targets == two.targets) & (one.lengths == two.offsets)
     return found & (one.offsets > 0)
 
@@ -144,7 +144,7 @@ def _lint_repeats(
     same: np.ndarray,
     notes: KeyFindings,
 ) -> None:
-    """Note the chunks of one array that have the range of another; `rows` are in order."""
+    """Report chunks of one array that have the range of another; `rows` are sorted."""
     if not len(same):
         return
     paths, arrays = _arrays_of(opened, part)
@@ -161,7 +161,7 @@ def _lint_repeats(
 def _by_array(
     rows: np.ndarray, same: np.ndarray, arrays: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Put rows of one range into the order of their arrays; return which are like the next one."""
+    """Sort rows of one range by array; return which ones equal the next."""
     ranges = np.ones(len(rows), np.int64)
     ranges[same + 1] = 0
     ranges = np.cumsum(ranges)
@@ -172,7 +172,7 @@ def _by_array(
 
 
 def _arrays_of(opened: OpenedSet, part: Segment) -> tuple[tuple[str, ...], np.ndarray]:
-    """Return paths of arrays, and the position there of the array of each row; -1 for none."""
+    """Return paths of arrays, and the index of each row's array; -1 for none."""
     if isinstance(part, Records):
         return (part.array.path,), np.zeros(part.count, np.int32)
     paths = opened.arrays.paths
@@ -187,7 +187,7 @@ def _arrays_of(opened: OpenedSet, part: Segment) -> tuple[tuple[str, ...], np.nd
 def _by_target(
     columns: Columns, rows: np.ndarray, positions: np.ndarray
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield each target with its first position and how many positions it has."""
+    """Yield each target with its first position and its number of positions."""
     targets = columns.targets[rows[positions]]
     found = np.unique(targets, return_index=True, return_counts=True)
     for target, first, count in zip(*(column.tolist() for column in found), strict=True):
@@ -246,14 +246,14 @@ _COMPARED = 1_000
 
 
 class _Odd(NamedTuple):
-    """A URL that one letter sets apart: its target, and the targets of the usual spelling."""
+    """A URL that differs by one letter: its target, and the targets of the usual spelling."""
 
     target: int
     usual: np.ndarray
 
 
 def _unusual_urls(columns: Columns) -> Iterator[_Odd]:
-    """Yield the URLs whose spelling, numbers aside, is one letter from that of many others."""
+    """Yield the URLs whose spelling, without numbers, is one letter from that of many others."""
     counts = np.bincount(columns.targets[columns.targets >= 0], minlength=len(columns.urls))
     used = np.flatnonzero(counts)
     if len(used) < 2:
@@ -277,7 +277,7 @@ def _texts(column: pa.Array) -> list[str]:
 
 
 def _is_one_letter(one: str, other: str) -> bool:
-    """Return whether texts differ by one letter: another, one more, one less, or two exchanged."""
+    """Return whether texts differ by one letter: changed, added, removed, or swapped."""
     while one and other and one[0] == other[0]:
         one, other = one[1:], other[1:]
     while one and other and one[-1] == other[-1]:
@@ -315,7 +315,7 @@ def _note(
 
 
 def _nearest(rows: np.ndarray, row: int) -> list[int]:
-    """Return a few of ascending rows that are nearest to another."""
+    """Return a few of the ascending rows nearest to another."""
     place = int(np.searchsorted(rows, row))
     near: list[int] = rows[max(place - _NEIGHBOURS, 0) : place + _NEIGHBOURS].tolist()
     return sorted(near, key=lambda other: abs(other - row))
@@ -324,7 +324,7 @@ def _nearest(rows: np.ndarray, row: int) -> list[int]:
 def _lint_generated_urls(
     opened: OpenedSet, version: int | None, starts: list[str | None], notes: KeyFindings
 ) -> None:
-    """Note what is odd about generated URLs, and of how many protocols they and others are."""
+    """Report odd generated URLs, and mixed protocols."""
     for segment in opened.segments:
         if isinstance(segment, Generated):
             starts += _lint_first_url(segment, version, notes.findings)
@@ -346,7 +346,7 @@ def _lint_first_url(part: Generated, version: int | None, findings: Findings) ->
 def _lint_column(
     part: Segment, columns: Columns, version: int | None, notes: KeyFindings
 ) -> list[str | None]:
-    """Note what is odd about each distinct URL, at its first key; return how the URLs start."""
+    """Report odd distinct URLs, at their first key; return how the URLs start."""
     used = np.flatnonzero(np.bincount(columns.targets + 1)[1:])  # -1 stands for no URL
     odd = np.intersect1d(used, columns.urls.matching(ODD_URL), assume_unique=True)
     rows = np.flatnonzero(np.isin(columns.targets, odd))
@@ -391,7 +391,7 @@ def lint(
 
 
 def _unusual_keys(opened: OpenedSet) -> list[int]:
-    """Return the rows of keys to look at; no chunk and no metadata of a plain path is odd."""
+    """Return the rows of keys to examine; chunks and metadata of plain paths are never odd."""
     table, may_be_odd = opened.table, np.ones(opened.table.count, np.bool_)
     for path in opened.arrays.paths:
         array, folder = opened.arrays.get(path), opened.tree.folder(path)

@@ -1,6 +1,6 @@
-"""Chunks without a reference: of one array, of all of it, and of every array at one place.
+"""Chunks without a reference: some of an array, all of it, or all arrays at the same position.
 
-They read as the fill value, so that a file that was lost looks like missing data.
+They read as the fill value, so that a lost file looks like missing data.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from refexplorer.spec.zarr_metadata import ArrayMeta, parse_metadata
 
 _ELEMENTS = 10_000_000  # places of a joined axis that are looked at, one byte each
 _CHUNKS = 2_000_000
-"""Of an axis, and of the arrays along it, up to which places that no array has are looked for."""
+"""Limits on an axis, and the arrays along it, for searching positions that no array has."""
 
 
 class _Along(NamedTuple):
@@ -35,11 +35,11 @@ class _Along(NamedTuple):
 
     @property
     def chunks(self) -> int:
-        """Chunks along it."""
+        """The number of chunks along the dimension."""
         return self.array.grid[self.place]
 
     def key_at(self, element: int) -> str:
-        """Return the key of the first chunk at an element of it."""
+        """Return the key of the first chunk at an element of the dimension."""
         index = [0] * len(self.array.shape)
         index[self.place] = self.array.axes[self.place].number_at(element)
         return self.array.chunk_key(index)
@@ -52,7 +52,7 @@ class _Along(NamedTuple):
 
 
 def lint_absent(opened: OpenedSet, notes: KeyFindings) -> None:
-    """Note chunks without a reference, arrays without any, and places that no array has."""
+    """Report chunks without a reference, arrays without any, and positions that no array has."""
     missing = _missing(opened)
     for path, count in missing.items():
         array = opened.arrays.get(path)
@@ -66,7 +66,7 @@ def lint_absent(opened: OpenedSet, notes: KeyFindings) -> None:
 
 
 def _lint_files(records: ParquetRecords, notes: KeyFindings) -> None:
-    """Note the record files that are missing."""
+    """Report missing record files."""
     store, array = records.store, records.array
     for first, last, is_lost in records.missing_files():
         names = [f"`{store.record_file(array, number)}`" for number in dict.fromkeys((first, last))]
@@ -84,12 +84,12 @@ def _lint_files(records: ParquetRecords, notes: KeyFindings) -> None:
 
 
 def lint_lost_places(opened: OpenedSet, notes: KeyFindings) -> None:
-    """Note places along a dimension that no array has a reference for."""
+    """Report positions along a dimension where no array has a reference."""
     _lint_places(opened, _missing(opened), notes)
 
 
 def _missing(opened: OpenedSet) -> dict[str, int | None]:
-    """Return how many chunks of each array have no reference."""
+    """Return the number of chunks without a reference for each array."""
     opened.arrays.count(opened.arrays)
     return {array.path: chunk_counts(opened, array).absent for array in opened.arrays}
 
@@ -101,7 +101,7 @@ def _lint_places(opened: OpenedSet, missing: dict[str, int | None], notes: KeyFi
 
 
 def _is_container(opened: OpenedSet, array: ArrayMeta, missing: int | None) -> bool:
-    """Say whether an array without a chunk has attributes only, as grid mappings have."""
+    """Return whether an array without chunks only carries attributes, like grid mappings."""
     if missing != array.chunk_count:
         return False
     is_scalar = not array.shape and not _is_text(array)
@@ -135,14 +135,14 @@ def _lint_array(array: ArrayMeta, missing: int | None, notes: KeyFindings) -> No
 
 
 def _reads_as(array: ArrayMeta) -> str:
-    """Return what a chunk without a reference reads as."""
+    """Return the value of a chunk without a reference."""
     if array.fill_value is None:
         return "as the fill value is null, Zarr reads zeros"
     return f"Zarr reads the fill value {array.fill_value!r}"
 
 
 def _joined(opened: OpenedSet) -> dict[tuple[str, str, int], list[_Along]]:
-    """Return the dimensions by folder, name and length, with the arrays that have them."""
+    """Return the dimensions by folder, name and length, with their arrays."""
     found: dict[tuple[str, str, int], list[_Along]] = {}
     for array in opened.arrays:
         path, folder = array.path, array.path.rpartition("/")[0]
@@ -161,7 +161,7 @@ def _lint_axis(
     missing: dict[str, int | None],
     notes: KeyFindings,
 ) -> None:
-    """Note places along one dimension that no array has a reference for."""
+    """Report positions along one dimension where no array has a reference."""
     data = [each for each in axes if each.chunks > 1 and not _is_coordinate(each.array, name)]
     counts = [missing[each.array.path] for each in data]
     length = axes[0].array.shape[axes[0].place]
@@ -198,7 +198,7 @@ def _lint_coordinate(
     missing: dict[str, int | None],
     notes: KeyFindings,
 ) -> None:
-    """Note that a coordinate has no reference to any of its values, where arrays have data."""
+    """Report a coordinate without any reference, if arrays have data."""
     array = coordinate.array
     others = (each.array for each in axes if each.array is not array)
     full = next((a for a in others if missing[a.path] not in (None, a.chunk_count)), None)
@@ -221,9 +221,9 @@ def _is_coordinate(array: ArrayMeta, name: str) -> bool:
 
 
 def _has_files(chunks: ChunkReferences, along: np.ndarray) -> bool:
-    """Return whether references along an axis lead to different files, each with several places.
+    """Return whether references along an axis point to different files, with several offsets each.
 
-    In a store of Zarr, where each chunk is a file of its own, one that was never written is none.
+    In a Zarr store, where each chunk is a separate file, a missing file was never written.
     """
     found: ChunkColumns = chunks.chunks
     if not len(found):
@@ -239,7 +239,7 @@ def _has_files(chunks: ChunkReferences, along: np.ndarray) -> bool:
 
 
 def _is_store(chunks: ChunkReferences) -> bool:
-    """Return whether targets are named as chunks of Zarr are."""
+    """Return whether targets are named like Zarr chunks."""
     urls = [url for url in chunks.urls[:2] if url]
     index = chunks.chunks.indices[0].tolist()
     names = {chunks.array.separator.join(map(str, index)), ".".join(map(str, index))}
@@ -250,7 +250,7 @@ def _is_store(chunks: ChunkReferences) -> bool:
 def _values_at(
     opened: OpenedSet, axis: _Along, missing: dict[str, int | None]
 ) -> np.ndarray | None:
-    """Say at which elements a coordinate has a reference; None if that is not known."""
+    """Return at which elements a coordinate has a reference; None if unknown."""
     count = missing[axis.array.path]
     if count is None:
         return None
@@ -299,7 +299,7 @@ _CONSOLIDATED = ".zmetadata"
 
 
 def lint_groups(opened: OpenedSet, notes: KeyFindings) -> None:
-    """Note groups without metadata: xarray opens none of them, or shows an empty dataset."""
+    """Report groups without metadata: xarray cannot open them, or shows an empty dataset."""
     if (root := opened.arrays.get("")) is not None:
         message = "The root of the set is an array, not a group, so xarray cannot open it."
         hint = "Open it with Zarr: `refs.to_zarr()`, or the code that the set shows."
@@ -349,7 +349,7 @@ _NAMES = (".zgroup", "zarr.json")
 
 
 def _consolidated(table: Table) -> frozenset[str]:
-    """Return the names in the consolidated metadata of the root, which xarray reads first."""
+    """Return the names in the root's consolidated metadata, which xarray reads first."""
     text = table.text(_CONSOLIDATED)
     document = None if text is None else parse_metadata(text)
     names = None if document is None else document.get("metadata")

@@ -1,4 +1,4 @@
-"""The lint of arrays: metadata, impossible lengths of chunks, ranges that changed places."""
+"""The lint of arrays: metadata, impossible chunk lengths, exchanged ranges."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class _Outside(NamedTuple):
 
 
 def lint_generated(opened: OpenedSet, findings: Findings) -> None:
-    """Note the gen items that generate chunks which no reader requests."""
+    """Report gen items that generate chunks that no reader requests."""
     for segment in opened.segments:
         if isinstance(segment, Generated):
             arrays = _arrays_of(opened, segment)
@@ -69,7 +69,7 @@ def lint_generated(opened: OpenedSet, findings: Findings) -> None:
 
 
 def _arrays_of(opened: OpenedSet, segment: Generated) -> list[ArrayMeta]:
-    """Return the arrays that a gen item may generate chunks of."""
+    """Return the arrays of which a gen item may generate chunks."""
     ends = [opened.arrays.of_key(segment.key_at(row)) for row in (0, segment.count - 1)]
     folder = opened.tree.folder(segment.folder)
     below = [] if folder is None else opened.arrays.below(folder)
@@ -92,7 +92,7 @@ def _outside(segment: Generated, arrays: list[ArrayMeta]) -> Iterator[_Outside]:
 
 
 def _lint_length(segment: Generated, arrays: list[ArrayMeta], findings: Findings) -> None:
-    """Note a length that no uncompressed chunk has; the first and the last are looked at."""
+    """Report a length that no uncompressed chunk has; only the first and last are checked."""
     length, sizes = segment.item.length, {array.encoded_size for array in arrays}
     if length is None or len(sizes) != 1 or None in sizes:
         return
@@ -113,7 +113,7 @@ def _lint_length(segment: Generated, arrays: list[ArrayMeta], findings: Findings
 
 
 def _lint_keys(opened: OpenedSet, segment: Generated, findings: Findings) -> None:
-    """Judge generated keys as written ones; of those that are alike the first and the last."""
+    """Check generated keys like written ones; of similar ones, the first and the last."""
     counts: dict[LintFinding, list[Any]] = {}
     are_alike = _are_in_one_folder(segment) or segment.count > EVALUATED_KEYS
     ends = [segment.key_at(row) for row in sorted({0, segment.count - 1})]
@@ -145,13 +145,13 @@ _FEW = 1_000
 
 
 def _are_in_one_folder(segment: Generated) -> bool:
-    """Say whether all keys have the text before the last slash in common, and numbers after it."""
+    """Return whether all keys have the same folder, and numbers after the last slash."""
     is_plain = segment.item.inverter is not None
     return is_plain and segment.key_at(0).rpartition("/")[0] == segment.folder
 
 
 def _misplaced(opened: OpenedSet, folder: str, key: str) -> LintFinding | None:
-    """Return why a key that looks like a chunk is one of no array."""
+    """Return why a key that looks like a chunk belongs to no array."""
     for path in folders_above(key):
         if (array := opened.arrays.get(path)) is not None:
             index = array.chunk_index(key)
@@ -181,7 +181,7 @@ def _evaluated(segment: Generated, array: ArrayMeta) -> _Outside | None:
 
 
 def _last(segment: Generated, array: ArrayMeta, keys: int) -> _Outside | None:
-    """Show the last key of many, which is the likeliest to be outside; None if it is not."""
+    """Report the last key of many, which is the likeliest to be outside; None if it is not."""
     key = segment.key_at(segment.count - 1)
     index = array.chunk_index(key)
     return None if index is None or array.contains(index) else _Outside(array, keys, key)
@@ -205,7 +205,7 @@ _CHUNK_LIKE = r"(?:^|/)(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*))*$"
 
 
 def lint_arrays(opened: OpenedSet, notes: KeyFindings) -> None:
-    """Note what is odd about the chunks of every array, and chunks without an array."""
+    """Report odd chunks of every array, and chunks without an array."""
     for array in opened.arrays:
         _lint_chunks(opened, array, notes)
     _lint_orphans(opened, notes)
@@ -231,7 +231,7 @@ def _lint_chunks(opened: OpenedSet, array: ArrayMeta, notes: KeyFindings) -> Non
 
 
 def _array_metadata(table: Table, key: str) -> Iterator[str]:
-    """Yield the keys of metadata of an array in the folders above a key."""
+    """Yield the metadata keys of arrays in the folders above a key."""
     for path in folders_above(key):
         for name in (prefix(path) + name for name in (".zarray", "zarr.json")):
             if table.find(name) is None:
@@ -242,7 +242,7 @@ def _array_metadata(table: Table, key: str) -> Iterator[str]:
 
 
 def _lint_orphans(opened: OpenedSet, notes: KeyFindings) -> None:
-    """Note folders of keys that look like chunks where no array is."""
+    """Report folders with chunk-like keys where there is no array."""
     table, folders = opened.table, _outside_arrays(opened)
     rows_of = [opened.tree.rows_in(folder) for folder in folders]
     chunk_like = _chunk_like(table, np.concatenate([np.empty(0, np.int64), *rows_of]))
@@ -263,13 +263,13 @@ def _lint_orphans(opened: OpenedSet, notes: KeyFindings) -> None:
 
 
 def _is_zarr(opened: OpenedSet) -> bool:
-    """Say whether a set has any Zarr metadata; without them what looks like chunks may be files."""
+    """Return whether a set has any Zarr metadata; if not, chunk-like keys may be files."""
     roots = (".zgroup", ".zmetadata", "zarr.json")
     return bool(opened.arrays.paths) or any(opened.table.find(name) is not None for name in roots)
 
 
 def _outside_arrays(opened: OpenedSet) -> list[Folder]:
-    """Return the folders that are not array and in none."""
+    """Return the folders that are not arrays and not inside one."""
     outside: dict[int, Folder] = {}
     for folder in opened.tree.folders:
         is_free = folder.parent is None or folder.parent.number in outside
@@ -279,7 +279,7 @@ def _outside_arrays(opened: OpenedSet) -> list[Folder]:
 
 
 def _chunk_like(table: Table, rows: np.ndarray) -> np.ndarray:
-    """Say of some keys whether they look like chunks, shape ``(n,)`` bool of all keys."""
+    """Return which of some keys look like chunks, shape ``(n,)`` bool for all keys."""
     found = np.zeros(table.count, np.bool_)
     for start, keys in in_blocks(table.keys, rows):
         found[rows[start : start + len(keys)]] = flags_of(
@@ -299,7 +299,7 @@ class StoredChunks(NamedTuple):
     rows: np.ndarray
 
     def numbers(self, opened: OpenedSet) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows that are chunks of the grid, and numbers in its order, both ``(n,)``."""
+        """Return the rows that are chunks of the grid, and their numbers in it, both ``(n,)``."""
         if isinstance(self.part, Records):
             return self.rows, self.part.chunk_numbers(self.rows)
         rows, indices = opened.arrays.chunk_rows(self.array)
@@ -334,11 +334,11 @@ _FEWEST = 6
 _SORTED_URLS = 100_000
 """Targets of a set up to which their names are put in order."""
 _EXCHANGES = 2
-"""Places where the order breaks if two chunks have changed places: one if they are neighbours."""
+"""Positions where the order breaks if two chunks were exchanged: one if they are neighbours."""
 
 
 def lint_chunks(opened: OpenedSet, part: Segment, columns: Columns, notes: KeyFindings) -> None:
-    """Note chunks of impossible lengths, and those that have each other's ranges."""
+    """Report chunks of impossible length, and exchanged ranges."""
     ranks = _ranks(columns)
     for chunks in _stored_chunks(opened, part, columns):
         _lint_lengths(opened, chunks, notes)
@@ -382,7 +382,7 @@ def _lint_lengths(opened: OpenedSet, chunks: StoredChunks, notes: KeyFindings) -
 
 
 def _odd_rows(opened: OpenedSet, chunks: StoredChunks) -> np.ndarray:
-    """Return the rows whose length is not that of their chunk, where chunks have several."""
+    """Return the rows whose length differs from their chunk's, if chunks vary in size."""
     array = chunks.array
     rows, numbers = chunks.numbers(opened)
     if array.chunk_count > LARGEST or not array.shape:
@@ -397,7 +397,7 @@ def _shape(lengths: tuple[int, ...]) -> str:
 
 
 def _ranks(columns: Columns) -> np.ndarray:
-    """Return the place of each URL in their order, shape ``(urls,)``; as they come if many."""
+    """Return the sort rank of each URL, shape ``(urls,)``; unsorted if there are many."""
     count = len(columns.urls)
     ranks = np.arange(count)
     if count <= _SORTED_URLS:
@@ -409,7 +409,7 @@ def _ranks(columns: Columns) -> np.ndarray:
 def _lint_order(
     opened: OpenedSet, chunks: StoredChunks, ranks: np.ndarray, notes: KeyFindings
 ) -> None:
-    """Note two chunks that break the order of all others, and would not in each other's place."""
+    """Report two chunks that break the order of all others, but would not if exchanged."""
     columns = chunks.columns
     ranges = chunks.rows[columns.kinds[chunks.rows] == RANGE]
     files = ranks[columns.targets[ranges]]
@@ -438,7 +438,7 @@ def _lint_order(
 
 
 def _exchanged(files: np.ndarray, columns: Columns, rows: np.ndarray) -> tuple[int, int] | None:
-    """Return the two places that must change for everything to be in order, or None."""
+    """Return the two positions to exchange for everything to be in order, or None."""
     falls = _falls(files, columns.offsets[rows])
     if len(rows) < _FEWEST or not 1 <= len(falls) <= _EXCHANGES:
         return None
@@ -457,13 +457,13 @@ def _exchanged(files: np.ndarray, columns: Columns, rows: np.ndarray) -> tuple[i
 
 
 def _are_alike(files: np.ndarray) -> bool:
-    """Return whether each file holds as many of the chunks."""
+    """Return whether each file contains the same number of chunks."""
     counts = np.unique(files, return_counts=True)[1]
     return bool(counts.min() == counts.max())
 
 
 def _is_before(files: np.ndarray, columns: Columns, rows: np.ndarray, one: int, other: int) -> bool:
-    """Say whether the range of a row ends where that of another starts, or in a file before."""
+    """Return whether a row's range ends where another starts, or is in an earlier file."""
     if files[one] != files[other]:
         return bool(files[one] < files[other])
     end = int(columns.offsets[rows[one]]) + int(columns.lengths[rows[one]])
@@ -471,7 +471,7 @@ def _is_before(files: np.ndarray, columns: Columns, rows: np.ndarray, one: int, 
 
 
 def _falls(files: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Return the places whose range does not stand before the next one, shape ``(m,)``."""
+    """Return the positions whose range does not precede the next one, shape ``(m,)``."""
     is_later = (files[1:] == files[:-1]) & (offsets[1:] <= offsets[:-1])
     return np.flatnonzero(is_later | (files[1:] < files[:-1]))
 
@@ -480,7 +480,7 @@ _CONSOLIDATED = ".zmetadata"
 
 
 def lint_metadata(opened: OpenedSet, notes: KeyFindings) -> None:
-    """Note what no reader opens, and what readers of copies see otherwise."""
+    """Report metadata that no reader opens, and copies that differ."""
     table = opened.table
     _lint_nodes(table, notes)
     _lint_texts(table, notes)
@@ -493,7 +493,7 @@ def lint_metadata(opened: OpenedSet, notes: KeyFindings) -> None:
 
 
 def attributes_of(table: Table, array: ArrayMeta) -> Mapping[str, object]:
-    """Return all attributes of an array, those that say how to decode it among them."""
+    """Return all attributes of an array, including those that define its decoding."""
     if array.zarr_format == 3:
         return array.attributes
     return _object_at(table, array.folder + ".zattrs") or {}
@@ -557,12 +557,12 @@ _SHOWN = 5  # names in one message
 
 
 def _resolved(folder: str, name: str) -> str:
-    """Return the path of an array that a name means in a folder."""
+    """Return the path of an array for a name in a folder."""
     return posixpath.normpath(posixpath.join(f"/{folder}", name)).strip("/")
 
 
 def _lint_dimensions(opened: OpenedSet, notes: KeyFindings) -> None:
-    """Note dimensions that have more than one length in a group."""
+    """Report dimensions that have more than one length in a group."""
     lengths: dict[tuple[str, str], tuple[int, str]] = {}
     for array in opened.arrays:
         path, group = array.path, array.path.rpartition("/")[0]
@@ -581,7 +581,7 @@ def _lint_dimensions(opened: OpenedSet, notes: KeyFindings) -> None:
 
 
 def _lint_copies(table: Table, key: str, notes: KeyFindings) -> None:
-    """Note what consolidated metadata say differently from the keys they are copies of."""
+    """Report differences between consolidated metadata and the keys they copy."""
     folder, _, name = key.rpartition("/")
     if name not in (_CONSOLIDATED, "zarr.json"):
         return
@@ -612,7 +612,7 @@ def _lint_copies(table: Table, key: str, notes: KeyFindings) -> None:
 
 
 def _copies(document: Mapping[str, object], name: str, folder: str) -> Iterator[tuple[str, str]]:
-    """Yield the keys that have a copy in consolidated metadata, and what the copy says."""
+    """Yield the keys that have a copy in consolidated metadata, and the copy."""
     within = document if name == _CONSOLIDATED else document.get("consolidated_metadata")
     copies = within.get("metadata") if isinstance(within, Mapping) else None
     for path, copy in copies.items() if isinstance(copies, Mapping) else ():
@@ -621,7 +621,7 @@ def _copies(document: Mapping[str, object], name: str, folder: str) -> Iterator[
 
 
 def _is_copy(key: str, other: str) -> bool:
-    """Return whether a key holds consolidated metadata itself, or is of another Zarr version."""
+    """Return whether a key is consolidated metadata itself, or of another Zarr version."""
     name = key.rpartition("/")[2]
     return (
         name == _CONSOLIDATED
@@ -631,7 +631,7 @@ def _is_copy(key: str, other: str) -> bool:
 
 
 def _canonical(value: object) -> str:
-    """Write metadata so that what says the same is the same text; copies of copies do not count."""
+    """Write metadata so that equal metadata become equal text, without copies of copies."""
     if isinstance(value, Mapping):
         value = {name: one for name, one in value.items() if name != "consolidated_metadata"}
     return json.dumps(value, sort_keys=True)

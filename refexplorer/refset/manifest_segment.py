@@ -47,7 +47,7 @@ _LOST_HINT = "Copy the manifest from a backup, or reset the branch to an older s
 
 
 class Apart(NamedTuple):
-    """The segments of two sets, without the manifests that both have."""
+    """The segments of two sets, without shared manifests."""
 
     before: list[Segment]
     after: list[Segment]
@@ -55,7 +55,7 @@ class Apart(NamedTuple):
 
 
 def apart(before: OpenedSet, after: OpenedSet) -> Apart:
-    """Put the manifests aside that two snapshots of one repository share: they are not read."""
+    """Separate the manifests that two snapshots of one repository share: they are not read."""
     others = {one.meaning: one for one in after.segments if isinstance(one, ManifestRecords)}
     found = Apart([], [], [])
     for one in before.segments:
@@ -75,7 +75,7 @@ def apart(before: OpenedSet, after: OpenedSet) -> Apart:
 
 
 def with_manifests(opened: OpenedSet, store: ManifestStore) -> OpenedSet:
-    """Lay the arrays whose chunks are read later over what was read of a snapshot."""
+    """Overlay the arrays whose chunks are read later on the data read from a snapshot."""
     later = [ManifestRecords(store, array) for array in store.arrays]
     return OpenedSet(opened.table, [*opened.segments, *later], opened.rejected)
 
@@ -83,8 +83,8 @@ def with_manifests(opened: OpenedSet, store: ManifestStore) -> OpenedSet:
 class ManifestPart(SegmentPart):
     """A manifest, or several whose chunks alternate in the order of the grid.
 
-    One that is lost, or not as the snapshot says, is noted once. Its chunks stay counted and are
-    `FAILED`, and so is each other chunk that it may have had: none of them reads as fill value.
+    A lost manifest, or one that contradicts the snapshot, is reported once. Its chunks stay counted
+    and are `FAILED`, and so are other chunks that it may have had: none reads as the fill value.
     """
 
     def __init__(
@@ -104,12 +104,12 @@ class ManifestPart(SegmentPart):
 
     @property
     def count(self) -> int:
-        """How many chunks it holds, as the snapshot says."""
+        """The number of its chunks, according to the snapshot."""
         return sum(file.chunks or 0 for file in self._files)
 
     @cached_property
     def held(self) -> FilledRows:
-        """The chunks that it holds; those of a full box are known without reading."""
+        """Its chunks; those of a full box are known without reading."""
         if self.count == self.room:
             return FilledRows(self.count)
         return FilledRows(self.count, self._loaded.numbers - self.start)
@@ -141,7 +141,7 @@ class ManifestPart(SegmentPart):
         return one
 
     def _read(self, file: ManifestFile, taken: np.ndarray) -> Loaded:
-        """Read a manifest, which must hold what the snapshot says, none of it twice."""
+        """Read a manifest, which must contain what the snapshot says, without duplicates."""
         array = self._owner.array
         one = _joined([_loaded(array, each) for each in self._store.chunks(self._owner, file)])
         start, stop = _span(file, array)
@@ -156,7 +156,7 @@ class ManifestPart(SegmentPart):
         )
 
     def _guessed(self, file: ManifestFile, taken: np.ndarray) -> np.ndarray:
-        """Return as many chunks as a lost manifest has, of those that it may have had."""
+        """Return as many chunks as a lost manifest has, among those it may have had."""
         start, stop = _span(file, self._owner.array)
         count, free = file.chunks or 0, self._box(file)
         if free is None:
@@ -167,7 +167,7 @@ class ManifestPart(SegmentPart):
         return found
 
     def _box(self, file: ManifestFile) -> np.ndarray | None:
-        """Return all chunks that a manifest may have, ascending; None if they are too many."""
+        """Return all chunks that a manifest may have, ascending; None if too many."""
         if prod(stop - start for start, stop in file.extents) > _BOX:
             return None
         starts = np.array([start for start, _ in file.extents], np.int64)
@@ -194,7 +194,7 @@ class ManifestPart(SegmentPart):
         return None
 
     def rejected_rows(self) -> np.ndarray:
-        """Return the rows that manifests which turned out to be lost have, or may have."""
+        """Return the rows that lost manifests have, or may have."""
         if not self.lost:
             return np.empty(0, np.int64)
         loaded = self._loaded
@@ -204,7 +204,7 @@ class ManifestPart(SegmentPart):
         return np.setdiff1d(found, loaded.numbers[~failed]) - self.start
 
     def counted(self) -> TargetTally | None:
-        """Count references and keep none; None where a manifest is lost."""
+        """Count references without keeping any; None if a manifest is lost."""
         if self.is_read:
             return Tally.of(self.columns), self.columns.urls_used()
         apart = ManifestPart(
@@ -218,13 +218,13 @@ class ManifestPart(SegmentPart):
 
 
 def _span(file: ManifestFile, array: ArrayMeta) -> tuple[int, int]:
-    """Return the number of the first chunk that may be in a manifest, and that after the last."""
+    """Return the number of the first chunk that may be in a manifest, and one past the last."""
     first = array.chunk_number([start for start, _ in file.extents])
     return first, array.chunk_number([stop - 1 for _, stop in file.extents]) + 1
 
 
 def _loaded(array: ArrayMeta, chunks: ManifestChunks) -> Loaded:
-    """Return chunks of a manifest by their numbers."""
+    """Return chunks of a manifest by number."""
     if len(chunks.indices) and chunks.indices.shape[1] != len(array.grid):
         raise SourceError(f"The chunks of {array.path_text()} have other dimensions than it.")
     if not array.inside(chunks.indices).all():
@@ -233,7 +233,7 @@ def _loaded(array: ArrayMeta, chunks: ManifestChunks) -> Loaded:
 
 
 def _numbers(array: ArrayMeta, indices: np.ndarray) -> np.ndarray:
-    """Return the numbers of chunks by their indices, shape ``(…, rank)``."""
+    """Return chunk numbers by index, shape ``(…, rank)``."""
     steps = [prod(array.grid[axis + 1 :]) for axis in range(len(array.grid))]
     numbers: np.ndarray = indices.astype(np.int64) @ np.array(steps, np.int64)
     return numbers
@@ -262,7 +262,7 @@ def _columns(chunks: ManifestChunks) -> Columns:
 
 @dataclass(frozen=True)
 class ManifestRecords(Records):
-    """The references of one array of a snapshot: its manifests, and counts by the snapshot."""
+    """The references of one array of a snapshot: its manifests, with the snapshot's counts."""
 
     store: ManifestStore
     owner: ManifestArray
@@ -272,17 +272,17 @@ class ManifestRecords(Records):
 
     @property
     def is_counted(self) -> bool:
-        """Always: the snapshot tells the counts of its manifests."""
+        """Always true: the snapshot has the counts of its manifests."""
         return True
 
     @property
     def bound(self) -> int:
-        """The count itself: the snapshot tells it."""
+        """The count itself, from the snapshot."""
         return self.count
 
     @property
     def present(self) -> int:
-        """The count, less the chunks of manifests that turned out to be lost."""
+        """The count, without the chunks of lost manifests."""
         lost = (file.chunks or 0 for part in self.parts for file in part.lost)
         return self.count - sum(lost)
 
@@ -293,13 +293,13 @@ class ManifestRecords(Records):
 
     @property
     def meaning(self) -> object:
-        """What a manifest must be read with to mean the same references."""
+        """Everything besides a manifest that determines its references."""
         array = self.array
         style = array.prefix, array.separator, len(array.grid)
         return self.store.place, self.owner.node, array.path, style
 
     def among(self, names: Collection[str], is_in: bool) -> ManifestRecords:
-        """Return the same with those of its manifests alone whose id is, or is not, among some."""
+        """Return the same with only the manifests whose id is, or is not, among some."""
         files = tuple(file for file in self.owner.files if (file.id in names) == is_in)
         return replace(self, owner=replace(self.owner, files=files))
 

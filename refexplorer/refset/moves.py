@@ -1,4 +1,4 @@
-"""What became of the same keys in another set: renamed, shifted and moved references."""
+"""Changes of keys between two sets: renamed, shifted and moved references."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SAME, REMOVED, ADDED, MOVED, SHIFTED, RESIZED, INLINED, EMBEDDED, CONTENT, METAD
 
 @dataclass(frozen=True)
 class Compared:
-    """n keys that both sides have."""
+    """n keys that are on both sides."""
 
     changes: np.ndarray  # Positions in `CHANGES`, int8, shape ``(n,)``
     # Positions in `urls` before and after, -1 for text, int64, shape ``(2, n)``
@@ -67,7 +67,7 @@ def compare(before: Table, after: Table, pairs: np.ndarray) -> Compared:
 
 
 def _text_change(sides: tuple[Columns, Columns], row: int, key: str) -> int:
-    """Compare two texts by their bytes, and metadata by what JSON they are."""
+    """Compare two texts by bytes, and metadata by their parsed JSON."""
     first, second = (side.reference_at(row) for side in sides)
     assert isinstance(first, Inline | Base64)
     assert isinstance(second, Inline | Base64)
@@ -107,7 +107,7 @@ class _ArrayRows:
 def find_array_moves(
     before: Table, after: Table, arrays: tuple[Iterable[str], Iterable[str]]
 ) -> tuple[ArrayMove, ...]:
-    """Return the arrays whose references are all there, below another path."""
+    """Return the arrays whose references all exist below another path."""
     by_size: dict[int, list[_ArrayRows]] = defaultdict(list)
     for part in _parts(after, arrays[1]):
         by_size[len(part)].append(part)
@@ -130,7 +130,7 @@ def _parts(table: Table, arrays: Iterable[str]) -> Iterator[_ArrayRows]:
 
 
 def _are_equal(one: _ArrayRows, two: _ArrayRows) -> bool:
-    """Return whether two arrays have the same references, and metadata of whatever fields."""
+    """Return whether two arrays have the same references, with any metadata fields."""
     if one.path == two.path or not _first_is_equal(one, two):
         return False
     names = [pc.utf8_slice_codeunits(part.table.keys, _skipped(part)) for part in (one, two)]
@@ -174,13 +174,13 @@ class ChangeTree:
         return None if row is None else CHANGES[self._changes[row]]
 
     def counts_below(self, path: str) -> np.ndarray:
-        """Count the keys below a folder by their change, int64, in the order of `CHANGES`."""
+        """Count the keys below a folder by change, int64, in the order of `CHANGES`."""
         if (folder := self.tree.folder(path)) is None:
             return np.zeros(len(CHANGES), np.int64)
         return np.bincount(self._changes[self.tree.rows_below(folder)], minlength=len(CHANGES))
 
     def numbers(self, path: str, change: str | None = None) -> np.ndarray:
-        """Return the numbers of the keys below a folder, of one change or of all, ascending."""
+        """Return the numbers of the keys below a folder, with one change or all, ascending."""
         if (folder := self.tree.folder(path)) is None:
             return np.empty(0, np.int64)
         rows: np.ndarray = np.sort(self.tree.rows_below(folder))
@@ -189,7 +189,7 @@ class ChangeTree:
         return rows
 
     def count(self, path: str) -> int:
-        """Return how many children a folder has; 0 for what is not a folder."""
+        """Return the number of children of a folder; 0 if it is not a folder."""
         level = self.tree.level(path)
         return 0 if level is None else level.total
 
@@ -199,7 +199,7 @@ class ChangeTree:
         return () if level is None else level.page(first, last)
 
     def place(self, path: str) -> tuple[str, int]:
-        """Return the folder that a path is in, and its position there."""
+        """Return the folder that contains a path, and its position there."""
         if (found := self.tree.locate(path)) is None:
             raise KeyError(path)
         return found
@@ -229,7 +229,7 @@ class Shift(NamedTuple):
 
 
 def find_renames(moved: Iterable[tuple[str, str, int]], most: int = 3) -> tuple[Rename, ...]:
-    """Return the rules that explain most keys, each of what those before it do not explain."""
+    """Return the rules that explain most keys, each among those not explained before."""
     left = sorted(moved, key=lambda pair: -pair[2])[:MOST_PAIRS]
     found: list[Rename] = []
     while left and len(found) < most:
@@ -249,7 +249,7 @@ def renamed(url: str, old: str, new: str) -> str | None:
 
 
 def rule(before: str, after: str) -> tuple[str, str]:
-    """Return the differing starts of two URLs, down to a slash where there is one."""
+    """Return the differing prefixes of two URLs, up to a slash if there is one."""
     common = 0
     for first, second in zip(reversed(before), reversed(after), strict=False):
         if first != second:
@@ -265,7 +265,7 @@ def rule(before: str, after: str) -> tuple[str, str]:
 
 
 def find_shifts(shifts: np.ndarray, most: int = 3) -> tuple[Shift, ...]:
-    """Return the shifts that many byte ranges share, of an array of shifts in bytes."""
+    """Return the shifts shared by many byte ranges, from an array of shifts in bytes."""
     values, counts = np.unique(shifts, return_counts=True)
     least = max(2, len(shifts) // 100)
     order = np.argsort(-counts, kind="stable")[:most]

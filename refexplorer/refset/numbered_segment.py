@@ -1,4 +1,4 @@
-"""The chunks of an array, by their numbers in its grid: no keys, and parts that are read alone.
+"""The chunks of an array, by number in its grid: no keys, and parts that are read separately.
 
 A part is a record file of a parquet store, or a manifest of an Icechunk repository.
 """
@@ -35,7 +35,7 @@ _AHEAD = 2
 
 
 def made_ahead(work: Callable[[Given], Made], given: Iterable[Given]) -> Iterator[Made]:
-    """Yield the result for each thing, in their order; a few are made ahead by all processors."""
+    """Yield the result for each item, in order; a few are computed ahead on all processors."""
     waiting: deque[Future[Made]] = deque()
     from concurrent.futures import ThreadPoolExecutor  # opening would wait for it
 
@@ -69,7 +69,7 @@ FAILED = 255
 
 
 def failed_rows(count: int) -> Columns:
-    """Return rows none of which can be used."""
+    """Return unusable rows."""
     numbers = np.zeros(count, np.int64)
     codes = np.full(count, -1, np.int32)
     return Columns(np.full(count, FAILED, np.uint8), codes, UrlColumn(), numbers, numbers, [])
@@ -77,28 +77,28 @@ def failed_rows(count: int) -> Columns:
 
 @dataclass(frozen=True, slots=True)
 class FilledRows:
-    """The rows of a part that hold a reference: chunks, counted from the first one of the part."""
+    """The rows of a part with a reference: chunks, counted from the part's first one."""
 
     count: int  # How many
     # Their numbers, ascending, shape ``(count,)``; None where they are the first ones
     rows: np.ndarray | None = None
 
     def rows_at(self, positions: np.ndarray) -> np.ndarray:
-        """Return the numbers of the rows at some positions, shape ``(n,)`` int64."""
+        """Return the row numbers at some positions, shape ``(n,)`` int64."""
         return positions if self.rows is None else self.rows[positions].astype(np.int64)
 
     def row_at(self, position: int) -> int:
-        """Return the number of the row at a position among those that hold a reference."""
+        """Return the row number at a position among those with a reference."""
         return position if self.rows is None else int(self.rows[position])
 
     def position_of(self, row: int) -> int | None:
-        """Return the position of a row, None if it holds no reference."""
+        """Return the position of a row, None if it has no reference."""
         position = row if self.rows is None else int(np.searchsorted(self.rows, row))
         return position if position < self.count and self.row_at(position) == row else None
 
 
 class Tally(NamedTuple):
-    """What references come to."""
+    """Totals of references."""
 
     kinds: np.ndarray  # How many there are of each of `KINDS`, int64
     bytes: int  # Of byte ranges and inline data
@@ -106,7 +106,7 @@ class Tally(NamedTuple):
 
     @property
     def references(self) -> int:
-        """How many there are in all."""
+        """The total number of references."""
         return int(self.kinds.sum()) + self.failed
 
     @classmethod
@@ -136,37 +136,37 @@ class SegmentPart(ABC):
     @property
     @abstractmethod
     def count(self) -> int:
-        """How many rows hold a reference; as little is read as can be."""
+        """The number of rows with a reference; as little as possible is read."""
 
     @property
     @abstractmethod
     def held(self) -> FilledRows:
-        """The rows that hold a reference, inside the grid of the array."""
+        """The rows with a reference, inside the grid of the array."""
 
     @property
     @abstractmethod
     def columns(self) -> Columns:
-        """The references, `count` rows; those that cannot be used are `FAILED`."""
+        """The references, `count` rows; unusable ones are `FAILED`."""
 
     def release(self) -> None:
-        """Forget the references, less their counts; when read again, nothing is noted twice."""
+        """Drop the references but keep the counts; when read again, nothing is reported twice."""
         if self.is_read:
             self._tally = Tally.of(self.columns)
             self._forget()
 
     @abstractmethod
     def _forget(self) -> None:
-        """Forget the references that were read."""
+        """Drop the references that were read."""
 
     @abstractmethod
     def counted(self) -> TargetTally | None:
-        """Count references and keep none; None where all has to be read for it, as `tallied` does.
+        """Count references without keeping any; None if all must be read, as by `tallied`.
 
-        Nothing is noted, so any thread may call it.
+        Nothing is reported, so any thread may call it.
         """
 
     def tallied(self, counts: TargetTally | None) -> TargetTally:
-        """Return what its references come to, and their targets; without counts all is read."""
+        """Return the totals of its references, and their targets; all are read if not counted."""
         if counts is None:
             is_fresh, columns = not self.is_read, self.columns
             counts = Tally.of(columns), columns.urls_used()
@@ -182,23 +182,23 @@ class SegmentPart(ABC):
 
     @property
     def tally(self) -> Tally:
-        """What its references come to."""
+        """The totals of its references."""
         if self._tally is not None and not self.is_read:
             return self._tally
         return self.tallied(self.counted())[0]
 
     @property
     def failed(self) -> int:
-        """How many of the references failed."""
+        """The number of failed references."""
         return self.tally.failed
 
     def usable(self, positions: np.ndarray) -> np.ndarray:
-        """Return those of some positions where the reference did not fail."""
+        """Return the positions whose reference did not fail."""
         kinds = self.columns.kinds[positions]
         return positions[kinds != FAILED] if (kinds == FAILED).any() else positions
 
     def reference_at(self, position: int) -> Reference | None:
-        """Return a reference by its position among those that are held; None if it failed."""
+        """Return a reference by its position; None if it failed."""
         columns = self.columns
         return None if columns.kinds[position] == FAILED else columns.reference_at(position)
 
@@ -207,7 +207,7 @@ class SegmentPart(ABC):
         return None
 
     def rejected_rows(self) -> np.ndarray:
-        """Return the rows whose references cannot be used, ascending; all of a bad file."""
+        """Return the rows with unusable references, ascending; all for a bad file."""
         return np.empty(0, np.int64)
 
 
@@ -241,29 +241,29 @@ class Records(PickledByFields):
 
     @cached_property
     def _starts(self) -> tuple[int, ...]:
-        """How many references are before each part, and how many there are in all."""
+        """The number of references before each part, and the total."""
         return tuple(accumulate((part.count for part in self.parts), initial=0))
 
     @property
     def count(self) -> int:
-        """How many chunks have a reference."""
+        """The number of chunks with a reference."""
         return self._starts[-1]
 
     @property
     def is_counted(self) -> bool:
-        """Whether nothing is read to count its references, and its chunks by state."""
+        """Whether its references, and its chunks by state, can be counted without reading."""
         return "_starts" in self.__dict__ and self.is_tallied
 
     @property
     def bound(self) -> int:
-        """The count once it is known, before that what the parts have room for."""
+        """The count once known, before that the capacity of the parts."""
         if "_starts" in self.__dict__:
             return self.count
         return min(sum(part.room for part in self.parts), self.array.chunk_count)
 
     @property
     def is_tallied(self) -> bool:
-        """Whether its references were counted by kind, so that nothing is read for it."""
+        """Whether its references were counted by kind, so that nothing has to be read."""
         return all(part.is_tallied for part in self.parts)
 
     @property
@@ -273,14 +273,14 @@ class Records(PickledByFields):
 
     @property
     def size(self) -> int | None:
-        """Bytes of all references; None before they were counted, and of whole files."""
+        """Bytes of all references; None before they were counted, and for whole files."""
         tallies = [part.tally for part in self.parts if part.is_tallied]
         if len(tallies) < len(self.parts) or any(each.kinds[URL] for each in tallies):
             return None
         return sum(each.bytes for each in tallies)
 
     def tallied(self) -> Iterator[tuple[Tally, UrlColumn]]:
-        """Yield what the references of each record file come to, and their targets."""
+        """Yield the totals of each record file's references, and their targets."""
         if len(self.parts) == 1:
             yield self.parts[0].tallied(self.parts[0].counted())
             return
@@ -288,28 +288,28 @@ class Records(PickledByFields):
 
     @property
     def present(self) -> int:
-        """How many chunks have a reference that can be used; the record files are read."""
+        """The number of chunks with a usable reference; the record files are read."""
         if not self.is_tallied:
             deque(self.tallied(), 0)
         return self.count - sum(part.failed for part in self.parts)
 
     def read(self) -> None:
-        """Read all record files; what is wrong with them is noted."""
+        """Read all record files; their faults are reported."""
         for part in self.parts:
             part.columns  # noqa: B018  reading notes
 
     @property
     def columns(self) -> Columns:
-        """All rows, `FAILED` ones too; put together again each time."""
+        """All rows, including `FAILED` ones; concatenated again on each access."""
         return joined_columns([part.columns for part in self.parts])
 
     @property
     def loaded(self) -> Loaded:
-        """All references that can be used."""
+        """All usable references."""
         return self.between(0, self.count)
 
     def between(self, start: int, stop: int) -> Loaded:
-        """Return the references of the rows from `start` to `stop`, less those that failed."""
+        """Return the references of the rows from `start` to `stop`, without failed ones."""
         numbers, columns = [np.empty(0, np.int64)], []
         for part, positions in self._split(np.arange(start, min(stop, self.count))):
             good = part.usable(positions)
@@ -318,7 +318,7 @@ class Records(PickledByFields):
         return Loaded(np.concatenate(numbers), joined_columns(columns))
 
     def blocks(self, size: int) -> Iterator[Loaded]:
-        """Yield all references that can be used, those of `size` rows at a time."""
+        """Yield all usable references, `size` rows at a time."""
         fresh = [
             (end, part)
             for end, part in zip(self._starts[1:], self.parts, strict=True)
@@ -331,7 +331,7 @@ class Records(PickledByFields):
                 fresh.pop()[1].release()
 
     def groups(self, size: int) -> Iterator[Loaded]:
-        """Yield all references that can be used, of record files until they are `size` rows."""
+        """Yield all usable references, grouping record files up to `size` rows."""
         numbers, columns, count = list[np.ndarray](), list[Columns](), 0
         for part in self.parts:
             is_fresh = not part.is_read
@@ -350,7 +350,7 @@ class Records(PickledByFields):
                 numbers, columns, count = [], [], 0
 
     def _part_of_row(self, row: int) -> tuple[SegmentPart, int]:
-        """Return the record file that a row is in, and its position there."""
+        """Return the record file of a row, and the position in it."""
         number = bisect_right(self._starts, row) - 1
         return self.parts[number], row - self._starts[number]
 
@@ -360,7 +360,7 @@ class Records(PickledByFields):
         return part.start + part.held.row_at(position)
 
     def _split(self, rows: np.ndarray) -> Iterator[tuple[SegmentPart, np.ndarray]]:
-        """Yield the record files that ascending rows are in, with their positions there."""
+        """Yield the record files of ascending rows, with the positions in them."""
         bounds = np.searchsorted(rows, self._starts)
         for part, start, low, high in zip(
             self.parts, self._starts, bounds, bounds[1:], strict=False
@@ -376,11 +376,11 @@ class Records(PickledByFields):
         return np.concatenate([np.empty(0, np.int64), *numbers])
 
     def keys_at(self, rows: np.ndarray) -> pa.LargeStringArray:
-        """Return the keys of some rows, ascending, shape ``(n,)``."""
+        """Return the keys of ascending rows, shape ``(n,)``."""
         return chunk_keys(self.array, self.chunk_numbers(rows))
 
     def kinds_at(self, rows: np.ndarray) -> np.ndarray:
-        """Return the kinds of some rows, ascending: indices into `KINDS`, shape ``(n,)`` uint8."""
+        """Return the kinds of ascending rows: indices into `KINDS`, shape ``(n,)`` uint8."""
         kinds = [part.columns.kinds[positions] for part, positions in self._split(rows)]
         return np.concatenate([np.empty(0, np.uint8), *kinds])
 
@@ -389,12 +389,12 @@ class Records(PickledByFields):
         return self.array.key_at(self.chunk_number(row))
 
     def reference_at(self, row: int) -> Reference | None:
-        """Return a reference by its row; None if it cannot be used."""
+        """Return a reference by its row; None if unusable."""
         part, position = self._part_of_row(row)
         return part.reference_at(position)
 
     def _row(self, key: str) -> tuple[int, int] | None:
-        """Return which part has room for a key, and the row there."""
+        """Return the part and the row for a key."""
         number = self.array.number_of_key(key)
         if number is None:
             return None
@@ -403,7 +403,7 @@ class Records(PickledByFields):
         return (file, row) if 0 <= row < self.parts[file].room else None
 
     def _find(self, key: str) -> tuple[int, int] | None:
-        """Return which part has a key, and its position there."""
+        """Return the part that contains a key, and its position there."""
         found = self._row(key)
         position = None if found is None else self.parts[found[0]].held.position_of(found[1])
         return None if found is None or position is None else (found[0], position)
@@ -421,7 +421,7 @@ class Records(PickledByFields):
         return None if found is None else self._starts[found[0]] + found[1]
 
     def holds(self, key: str) -> bool:
-        """Return whether there is such a key; one record file is read."""
+        """Return whether a key exists; one record file is read."""
         return self._find(key) is not None
 
     def get(self, key: str) -> Reference | None:
@@ -430,12 +430,12 @@ class Records(PickledByFields):
         return None if found is None else self.parts[found[0]].reference_at(found[1])
 
     def rejected_numbers(self) -> np.ndarray:
-        """Return the chunks whose references cannot be used, shape ``(n,)`` int64."""
+        """Return the chunks with unusable references, shape ``(n,)`` int64."""
         found = [part.start + part.rejected_rows() for part in self.parts]
         return np.concatenate([np.empty(0, np.int64), *found])
 
     def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
-        """Yield keys and references in order; those that cannot be used are skipped."""
+        """Yield keys and references in order; unusable ones are skipped."""
         for row in range(start, self.count if stop is None else min(stop, self.count)):
             reference = self.reference_at(row)
             if reference is not None:

@@ -1,6 +1,6 @@
-"""The opened set: a table of explicit references, and segments laid over it.
+"""The opened set: a table of explicit references, and segments that overlay it.
 
-`Contents` is how it travels to other processes, `Internals` has the indexes over it.
+`Contents` is its form for other processes, `Internals` has its indexes.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ _watching: ContextVar[Progress | None] = ContextVar("watching", default=None)
 
 
 def _unwatched(done: int, of: int) -> None:
-    """Go on."""
+    """Continue."""
 
 
 @contextmanager
 def watched(progress: Progress) -> Iterator[None]:
-    """Watch questions of this thread that read every reference."""
+    """Watch queries of this thread that read every reference."""
     token = _watching.set(progress)
     try:
         yield
@@ -71,7 +71,7 @@ _KEPT = 20_000_000
 
 
 class OpenedSet:
-    """Columns and arithmetic behind a reference set; keys are numbered over all segments."""
+    """The columns and arithmetic behind a reference set; keys are numbered over all segments."""
 
     def __init__(
         self, table: Table, segments: Sequence[Segment] = (), rejected: Rejected | None = None
@@ -100,21 +100,21 @@ class OpenedSet:
 
     @property
     def count(self) -> int:
-        """How many keys there are."""
+        """The number of keys."""
         return sum(part.count for part in self.parts)
 
     @property
     def bound(self) -> int:
-        """No fewer than `count`, and known without reading anything."""
+        """An upper bound of `count`, known without reading anything."""
         return sum(part.bound for part in self.parts)
 
     @property
     def stored(self) -> int:
-        """How many references are stored one by one, at most; nothing is read to know it."""
+        """The maximum number of references stored one by one, known without reading anything."""
         return sum(part.bound for part in self.parts if not isinstance(part, Generated))
 
     def columns(self) -> Iterator[tuple[Segment, Columns]]:
-        """Yield the segments that hold their references in columns; record files are read."""
+        """Yield the segments that store their references in columns; record files are read."""
         yield self.table, self.table.columns
         is_kept, progress = self.stored <= _KEPT, _watching.get() or _unwatched
         read, of = 0, sum(len(part.parts) for part in self.segments if isinstance(part, Records))
@@ -134,7 +134,7 @@ class OpenedSet:
                 del columns
 
     def note_strays(self) -> None:
-        """Note the files of parquet stores that no array asks for."""
+        """Report the files of parquet stores that belong to no array."""
         from refexplorer.refset.parquet_segment import ParquetRecords
 
         parts = (part for part in self.segments if isinstance(part, ParquetRecords))
@@ -142,7 +142,7 @@ class OpenedSet:
             store.note_strays()
 
     def find(self, key: str) -> tuple[Segment, int] | None:
-        """Return the segment that holds a key and its number there, or None."""
+        """Return the segment that contains a key and its number there, or None."""
         for part in self.parts:
             if key.startswith(part.folder):
                 row = part.find(key)
@@ -151,7 +151,7 @@ class OpenedSet:
         return None
 
     def holds(self, key: str) -> bool:
-        """Return whether there is such a key, also one whose template fails."""
+        """Return whether a key exists, including one whose template fails."""
         return any(key.startswith(part.folder) and part.holds(key) for part in self.parts)
 
     def lookup(self, key: str) -> tuple[Segment, Reference] | None:
@@ -164,29 +164,29 @@ class OpenedSet:
         return None
 
     def missing(self, key: str) -> KeyError:
-        """Return the error for a key that is not there; it says why if the source has it."""
+        """Return the error for a missing key; it says why if the source has it."""
         error = self._error_of(key)
         return KeyError(key if error is None else f"{key}: {error.message}")
 
     def rejection(self, key: str) -> Finding | None:
-        """Return why a key of the source cannot be used; None if it can, or is not there."""
+        """Return why a key of the source cannot be used; None if it can, or does not exist."""
         return self._error_of(key) if self.lookup(key) is None else None
 
     def _error_of(self, key: str) -> Finding | None:
-        """Return the error of a key that is known not to be there."""
+        """Return the error for a key known to be missing."""
         parts = (part for part in self.segments if isinstance(part, Generated | Records))
         errors = (part.rejection(key) for part in parts if key.startswith(part.folder))
         return next(filter(None, errors), None) or self.rejected.find(key)
 
     def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
-        """Yield keys and references in order; generated ones that fail are skipped."""
+        """Yield keys and references in order; failing generated ones are skipped."""
         for part, low, high in self.intervals(start, stop):
             yield from part.iterate(low, high)
 
     def intervals(
         self, start: int = 0, stop: int | None = None
     ) -> Iterator[tuple[Segment, int, int]]:
-        """Yield the segments that hold the keys numbered `start` to `stop`, and the rows there."""
+        """Yield the segments with the keys numbered `start` to `stop`, and the rows there."""
         before = 0
         for part in self.parts:
             low = max(start - before, 0)
@@ -196,7 +196,7 @@ class OpenedSet:
             before += part.count
 
     def v0(self) -> Iterator[tuple[str, V0Value]]:
-        """Yield keys and their values in a V0 document; of equal keys the last counts."""
+        """Yield keys and their values in a V0 document; the last of duplicate keys wins."""
         for part in self.parts:
             if isinstance(part, Generated):
                 made = 0
@@ -219,7 +219,7 @@ class OpenedSet:
         return Page(level.page(start, stop), level.total, start)
 
     def node(self, path: str) -> Node:
-        """Return the row of the tree for a path."""
+        """Return the tree row of a path."""
         found = self.lookup(path)
         reference = None if found is None else found[1]
         origin = None if found is None else found[0].origin
@@ -243,7 +243,7 @@ class OpenedSet:
 def open_document(
     document: Document, entries: Entries | None = None, effort: OverrideLimits | None = None
 ) -> OpenedSet:
-    """Lay out a document; its findings gain what only shows in the whole set."""
+    """Open a document; add findings that appear only in the whole set."""
     if entries is None:
         table = build_table(document.entries())
         rejected = NONE_REJECTED
@@ -260,7 +260,7 @@ def open_document(
 
 
 def open_store(store: ParquetStore) -> OpenedSet:
-    """Lay out a parquet store: its metadata as a table, each array as a segment."""
+    """Open a parquet store: its metadata as a table, each array as a segment."""
     from refexplorer.refset.parquet_segment import ParquetRecords
 
     table = build_table(store.metadata.items(), "parquet")
@@ -277,7 +277,7 @@ def number_of(opened: OpenedSet, key: str) -> int:
 
 
 def numbers_from(opened: OpenedSet, origin: str) -> range:
-    """Return the numbers of the keys of one origin, such as ``gen[0]``; empty if it made none."""
+    """Return the numbers of the keys from one origin, such as ``gen[0]``; empty if none."""
     for part in opened.parts:
         if part.origin == origin:
             first = _first(opened, part)
@@ -300,14 +300,14 @@ _trusted: WeakSet[OpenedSet] = WeakSet()
 
 
 def require_lookup(opened: OpenedSet) -> None:
-    """Do as `check_lookup`, once for a set in a process."""
+    """Do the same as `check_lookup`, once per set in a process."""
     if opened not in _trusted:
         check_lookup(opened)
         _trusted.add(opened)
 
 
 def check_lookup(opened: OpenedSet) -> None:
-    """Compare look-up with the keys that are listed; record files that were not read stay so."""
+    """Compare look-up with the listed keys; record files that were not read stay unread."""
     if not opened.table.index.is_sound:
         raise _broken(f"the index of its {opened.table.count:,} explicit keys")
     for part in opened.parts:
@@ -325,7 +325,7 @@ def _broken(what: str) -> InternalError:
 
 
 def _sample(part: Segment) -> Iterator[str]:
-    """Yield keys from the whole of a segment that have a reference."""
+    """Yield keys with a reference, sampled from the whole segment."""
     if isinstance(part, Records) and not part.is_read:
         return
     step = max(part.count // _SAMPLED, 1)
@@ -335,7 +335,7 @@ def _sample(part: Segment) -> Iterator[str]:
 
 
 def _key_found_by_look_up(part: Segment, key: str) -> str | None:
-    """Return the key that look-up leads to, ``""`` if to none; None if it cannot be asked."""
+    """Return the key that look-up finds, ``""`` if none; None if look-up is impossible."""
     try:
         row = part.find(key)
     except LimitError:  # told to whoever asks, so nothing passes for missing
@@ -347,9 +347,9 @@ def _key_found_by_look_up(part: Segment, key: str) -> str | None:
 class Contents:
     """The columns of a set, its findings, its templates and what its columns have lost.
 
-    Dask sends a set with each task of some schedulers. The pickle therefore holds the contents as
-    bytes beside a name, and a process that has met the name does not read the bytes: it has the
-    tree and the index of the set already.
+    Dask sends a set with each task of some schedulers. The pickle therefore contains the contents
+    as bytes with a name, and a process that knows the name does not read the bytes: it already has
+    the tree and the index of the set.
     """
 
     opened: OpenedSet
@@ -383,7 +383,7 @@ def _contents_again(name: str, written: bytes) -> Contents:
 
 
 class Internals:
-    """The contents of a set, and the indexes over them, which are built when first asked for."""
+    """The contents of a set, and the indexes over them, which are built on demand."""
 
     def __init__(self, contents: Contents) -> None:
         self.contents = contents
@@ -394,7 +394,7 @@ class Internals:
     def counts(
         self, path: str = "", within: float = math.inf, progress: Progress | None = None
     ) -> Summary:
-        """Count what is below a path; what would take more than about some seconds is left out."""
+        """Count what is below a path; counts that would take more than seconds are omitted."""
         from refexplorer.refset.summary import outline, seconds, summarize
 
         if path not in self._summaries:
@@ -405,7 +405,7 @@ class Internals:
 
     @property
     def generated(self) -> tuple[GenItem, ...]:
-        """The gen items that make keys, in the order of the document."""
+        """The gen items that generate keys, in document order."""
         parts = self.opened.segments
         return tuple(part.item for part in parts if isinstance(part, Generated))
 
@@ -418,19 +418,19 @@ class Internals:
 
     @property
     def is_counted(self) -> bool:
-        """Whether the chunks were counted, so that `array_states` takes no time."""
+        """Whether the chunks were counted, so that `array_states` is immediate."""
         return "array_states" in vars(self)
 
     @cached_property
     def target_index(self) -> TargetIndex:
-        """All references by their targets; of very large gen items only the first ones."""
+        """All references by target; for very large gen items only the first ones."""
         from refexplorer.refset.targets import TargetIndex
 
         return TargetIndex(self.opened, progress=_watching.get())
 
     @cached_property
     def example_urls(self) -> tuple[str | None, ...]:
-        """One target for each protocol, host and kind of path; None for those without a name."""
+        """One target for each protocol, host and kind of path; None for unnamed ones."""
         from refexplorer.refset.targets import example_urls
 
         return example_urls(self.opened)
@@ -448,18 +448,18 @@ class Internals:
 
 
 class SetLike(Protocol):
-    """What rooms on the left of `ReferenceSet` ask of an opened set, which has it all."""
+    """The interface of an opened set that lower layers use; `ReferenceSet` implements it."""
 
     @property
     def _internals(self) -> Internals: ...
 
     @property
     def source(self) -> Source:
-        """Where the set came from."""
+        """The source of the set."""
 
     @property
     def limits(self) -> Limits:
-        """The limits of reading it."""
+        """The limits for reading it."""
 
     @property
     def diagnostics(self) -> tuple[Finding, ...]:
@@ -472,13 +472,13 @@ class SetLike(Protocol):
         """Return the reference of a key; None if there is none, or if a template fails for it."""
 
     def rejection(self, key: str) -> Finding | None:
-        """Return the error because of which a key of the source was rejected, or None."""
+        """Return the error for which a key of the source was rejected, or None."""
 
     def __iter__(self) -> Iterator[str]:
         """Yield the keys."""
 
     def __contains__(self, key: object, /) -> bool:
-        """Whether there is such a key."""
+        """Whether a key exists."""
 
     def children(self, path: str = "", start: int = 0, stop: int | None = None) -> Page:
         """Return a page of one level of the tree; KeyError if there is no such path."""
@@ -490,7 +490,7 @@ class SetLike(Protocol):
         """Return the paths of all arrays."""
 
     def array_of(self, key: str) -> tuple[str, tuple[int, ...]] | None:
-        """Return the array that a key is a chunk of, and the chunk's index."""
+        """Return the array and the chunk index of a key."""
 
     def array(self, path: str) -> ArrayMeta:
         """Return the metadata of an array; KeyError if there is no such array."""

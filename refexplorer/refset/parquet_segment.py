@@ -1,4 +1,4 @@
-"""The chunks of an array in a parquet store: numbers of chunks beside columns, no keys."""
+"""The chunks of an array in a parquet store: chunk numbers and columns, no keys."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _WHOLE = "has an offset but size 0, which means the whole file"
 def read_rows(
     read: RecordColumns, rows: np.ndarray | None, count: int, file: str, findings: Findings
 ) -> Columns:
-    """Return the references of some rows; those that cannot be used are `FAILED`."""
+    """Return the references of some rows; unusable ones are `FAILED`."""
     chosen = slice(count) if rows is None else rows
     codes, offsets, sizes = read.codes[chosen], read.offsets[chosen], read.sizes[chosen]
     kinds = np.where(sizes == 0, np.uint8(URL), np.uint8(RANGE))
@@ -70,7 +70,7 @@ def read_rows(
 def note_bad_numbers(
     read: RecordColumns, stop: int, file: str, findings: Findings
 ) -> dict[str, np.ndarray]:
-    """Note offsets and sizes of byte ranges that are not whole numbers of bytes, or floats."""
+    """Report offsets and sizes of byte ranges that are not integers, or are floats."""
     ranged = ((read.codes >= 0) & (read.raw_codes < 0))[:stop]
     bad: dict[str, np.ndarray] = {}
     for name, numbers in (("offset", read.offsets), ("size", read.sizes)):
@@ -92,7 +92,7 @@ def note_bad_numbers(
 
 
 def _note(findings: Findings, code: str, file: str, odd: np.ndarray, what: str) -> None:
-    """Note that some rows of a file are odd."""
+    """Report odd rows of a file."""
     count = int(np.count_nonzero(odd))
     if count:
         findings.add(code, file, f"A row of `{file}` {what}.", count=count)
@@ -101,9 +101,9 @@ def _note(findings: Findings, code: str, file: str, odd: np.ndarray, what: str) 
 def _read_raw(
     values: pa.LargeBinaryArray, codes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Return the kinds, the sizes in bytes and the texts of inline data, by indices into `values`.
+    """Return the kinds, sizes in bytes and texts of inline data, by indices into `values`.
 
-    Rows of equal data share one text.
+    Rows with equal data share one text.
     """
     used, positions = np.unique(codes, return_inverse=True)
     found = [read_inline(value) for value in values.take(number_column(used)).to_pylist()]
@@ -119,7 +119,7 @@ _T = TypeVar("_T")
 class RecordPart(SegmentPart):
     """One record file: its footer, which rows hold a reference, then the references.
 
-    What cannot be read is noted once. What had been counted by then stays counted and is
+    An unreadable file is reported once. References counted until then stay counted and are
     `FAILED`, so that the numbers of keys never change.
     """
 
@@ -156,20 +156,20 @@ class RecordPart(SegmentPart):
 
     @cached_property
     def _known_count(self) -> int | None:
-        """How many rows hold a reference by the footer, where it tells."""
+        """The number of rows with a reference, if the footer has it."""
         is_plain = self._footer.rows <= self._rows and not len(self._overridden)
         return self._footer.held if is_plain else None
 
     @cached_property
     def count(self) -> int:
-        """How many rows hold a reference; columns are read where the footer does not tell."""
+        """The number of rows with a reference; columns are read if the footer lacks it."""
         if self._known_count is not None:
             return self._known_count
         return self.held.count if self._tally is None else self._tally.references
 
     @cached_property
     def held(self) -> FilledRows:
-        """The rows that hold a reference, inside the grid of the array."""
+        """The rows with a reference, inside the grid of the array."""
         if self._known_count in (0, self._footer.rows):
             return FilledRows(self._known_count)
         try:
@@ -178,14 +178,14 @@ class RecordPart(SegmentPart):
             return self._note(bad, FilledRows(self._known_count or 0))
 
     def _rows_in_metadata(self, store: ParquetStore, array: ArrayMeta) -> np.ndarray:
-        """Return the rows for chunks that ``.zmetadata`` holds itself, ascending."""
+        """Return the rows for chunks stored in ``.zmetadata``, ascending."""
         numbers = store.metadata_chunks(array)
         low = bisect_left(numbers, self.start)
         high = bisect_left(numbers, self.start + store.record_size)
         return np.array(numbers[low:high], np.int64) - self.start
 
     def _without_overridden(self, flags: np.ndarray) -> np.ndarray:
-        """Take away the rows that no reader looks at, and note them."""
+        """Drop the rows that no reader uses, and report them."""
         overridden = self._overridden[self._overridden < len(flags)]
         twice = overridden[flags[overridden]]
         if not len(twice):
@@ -223,7 +223,7 @@ class RecordPart(SegmentPart):
 
     @cached_property
     def columns(self) -> Columns:
-        """The references, `count` rows; those that cannot be used are `FAILED`."""
+        """The references, `count` rows; unusable ones are `FAILED`."""
         if self._footer.rows == 0:
             return failed_rows(0)
         try:
@@ -241,11 +241,11 @@ class RecordPart(SegmentPart):
 
     @property
     def is_full(self) -> bool:
-        """Whether each chunk that it has room for has a reference."""
+        """Whether every chunk in its range has a reference."""
         return self.count + len(self._overridden) >= min(self._rows, self.room)
 
     def tallied(self, counts: TargetTally | None) -> TargetTally:
-        """Return what its references come to, and their targets; without counts all is read."""
+        """Return the totals of its references, and their targets; all are read if not counted."""
         if counts is not None and "count" in vars(self) and counts[0].references != self.count:
             self._note(self._changed(), None)  # what is read now is not what was counted before
             counts = None
@@ -254,7 +254,7 @@ class RecordPart(SegmentPart):
         return super().tallied(counts)
 
     def counted(self) -> TargetTally | None:
-        """Count references and keep none; None where all has to be read."""
+        """Count references without keeping any; None if all must be read."""
         if self.is_read or self._overridden.size or self.bad is not None:
             return None
         try:
@@ -280,7 +280,7 @@ class RecordPart(SegmentPart):
         return None
 
     def rejected_rows(self) -> np.ndarray:
-        """Return the rows whose references cannot be used, ascending; all of a bad file."""
+        """Return the rows with unusable references, ascending; all for a bad file."""
         self.tally  # noqa: B018  reading tells
         if self.bad is not None:
             return np.arange(min(self._rows, self.room))
@@ -307,7 +307,7 @@ class RecordPart(SegmentPart):
 
 @dataclass(frozen=True)
 class ParquetRecords(Records):
-    """The references of one array of a parquet store: its record files, and counts by footers."""
+    """The references of one array of a parquet store: its record files, with footer counts."""
 
     store: ParquetStore
     array: ArrayMeta
@@ -317,15 +317,15 @@ class ParquetRecords(Records):
 
     @cached_property
     def parts(self) -> tuple[RecordPart, ...]:  # type: ignore[override]
-        """The record files that are there, in order."""
+        """The existing record files, in order."""
         numbers = self.store.record_numbers(self.array)
         return tuple(RecordPart(self.store, self.array, number) for number in numbers)
 
     def missing_files(self) -> Iterator[tuple[int, int, bool]]:
-        """Yield the first and the last of record files that are missing side by side.
+        """Yield the first and the last of consecutive missing record files.
 
-        And whether they were probably lost: the files before and after refer to each chunk, and
-        kerchunk leaves out only files without any reference.
+        And whether they were probably lost: the files before and after have references to each
+        chunk, and kerchunk omits only files without any reference.
         """
         end = self.store.record_count(self.array)
         before: RecordPart | None = None

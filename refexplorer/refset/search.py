@@ -1,4 +1,4 @@
-"""Search in keys, a block at a time: 10⁷ keys of a parquet store take 0.5 to 0.8 s of CPU."""
+"""Search in keys, one block at a time: 10⁷ keys of a parquet store take 0.5 to 0.8 s of CPU."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Matcher:
         return flags_of(pc.match_substring_regex(keys, self._pattern))
 
     def urls_of(self, columns: Columns) -> np.ndarray:
-        """Return the positions of the URLs of some references that match, ascending."""
+        """Return the positions of matching URLs of some references, ascending."""
         positions = columns.urls.matching(self._pattern)
         urls = [url or "" for url in columns.urls.at(positions)]
         return positions[self.matches(text_column(urls))]
@@ -88,7 +88,7 @@ def _why_not(text: str, message: str) -> str:
 
 
 def _regex_of_glob(text: str) -> str:
-    """Translate a glob to what RE2 reads, which `fnmatch.translate` is not."""
+    """Translate a glob to a regular expression for RE2, unlike `fnmatch.translate`."""
     parts = GLOB_MARKS.split(text)
     return "^" + "".join(_GLOB_MARKS.get(part) or _glob_part(part) for part in parts) + "$"
 
@@ -111,7 +111,7 @@ _AT_ONCE = 10_000  # keys that are made at a time, so that a search can be stopp
 def find_keys(
     opened: OpenedSet, text: str, mode: str, kinds: Collection[Kind] = (), targets: bool = False
 ) -> Iterator[str]:
-    """Yield the keys that match, in the order of the set; then those whose target does."""
+    """Yield the matching keys, in the order of the set; then those whose target matches."""
     matcher = Matcher(text, mode)
     codes = [KINDS.index(kind) for kind in kinds]
     unfinished = []
@@ -134,7 +134,7 @@ def find_keys(
 
 
 def _search_targets(opened: OpenedSet, matcher: Matcher, kinds: list[int]) -> Iterator[str]:
-    """Yield the keys that do not match, but whose target does."""
+    """Yield the keys whose target matches, but not the key itself."""
     for part in opened.parts:
         if not isinstance(part, Table | Records):
             continue
@@ -150,7 +150,7 @@ def _search_targets(opened: OpenedSet, matcher: Matcher, kinds: list[int]) -> It
 
 
 def _search(part: Table | Records, matcher: Matcher | None, kinds: list[int]) -> Iterator[str]:
-    """Yield the keys of a part that match, a block at a time."""
+    """Yield the matching keys of a part, one block at a time."""
     if matcher is not None and not matcher.may_be_in(part.folder):
         return
     for start in range(0, part.count, _BLOCK):

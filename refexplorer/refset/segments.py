@@ -1,7 +1,7 @@
 """The segments of a set: explicit references, gen items, parquet arrays; later ones override.
 
-And the keys of its document that are rejected. `tables` writes out all of them, and of equal keys
-that could not be compared the last.
+Rejected keys of the document are here, too. `tables` writes out all segments, and the last of
+duplicate keys that could not be compared.
 """
 
 from __future__ import annotations
@@ -83,11 +83,11 @@ class Rejected(PickledByFields):
         return reason.finding(self.base + pointer(key), key)
 
     def touches(self, path: str) -> bool:
-        """Return whether keys below a path may be among them."""
+        """Return whether keys below a path may have been rejected."""
         return path in self._folders or any(_may_make(item, path) for item in self.items)
 
     def is_uncounted(self, path: str) -> bool:
-        """Say whether a refused gen item has so many keys, maybe of a path, that none is listed."""
+        """Return whether a rejected gen item has too many keys, maybe below a path, to list."""
         large = (item for item in self.items if item.varying.count > _WRITTEN_KEYS)
         return any(_may_make(item, path) for item in large)
 
@@ -97,7 +97,7 @@ class Rejected(PickledByFields):
         return frozenset(folder for key in self.keys.to_pylist() for folder in folders_above(key))
 
     def indices(self, array: ArrayMeta) -> np.ndarray:
-        """Return the chunks of an array among them, shape ``(n, rank)`` int64, any order."""
+        """Return the rejected chunks of an array, shape ``(n, rank)`` int64, in any order."""
         if not array.shape:
             return np.empty((int(self.find(array.chunk_key(())) is not None), 0), np.int64)
         keys = pa.chunked_array([self.keys, *map(_keys_of, self.items)]).combine_chunks()
@@ -109,7 +109,7 @@ NONE_REJECTED = Rejected()
 
 
 def _may_make(item: GenItem, path: str) -> bool:
-    """Return whether a gen item may make keys below a path."""
+    """Return whether a gen item may generate keys below a path."""
     folder = f"{path}/" if path else ""
     return item.folder.startswith(folder) or folder.startswith(item.folder)
 
@@ -135,7 +135,7 @@ def _refusal(item: GenItem, key: str) -> Finding | None:
 
 
 def _keys_of(item: GenItem) -> pa.LargeStringArray:
-    """Write out the keys of an item, if they are not too many; those that fail are skipped."""
+    """Write out the keys of an item, if there are not too many; failing ones are skipped."""
     keys: list[str] = []
     count = item.varying.count
     for block in blocks(item.varying, 0, count if count <= _WRITTEN_KEYS else 0):
@@ -149,7 +149,7 @@ def _keys_of(item: GenItem) -> pa.LargeStringArray:
 
 
 def rejected_of(base: str, reasons: Mapping[str, Reason]) -> Rejected:
-    """Put keys and what is wrong with them into columns."""
+    """Collect keys and their faults in columns."""
     return Rejected(
         base, text_column(list(reasons)), np.arange(len(reasons)), tuple(reasons.values())
     )
@@ -160,7 +160,7 @@ _REJECTED = -2  # in the column of targets, of a row whose reference has an erro
 
 @dataclass
 class _Errors:
-    """The reasons for rejecting values, by their rows, and URLs, by their positions."""
+    """The reasons for rejecting values, by row, and URLs, by position."""
 
     rows: dict[int, Reason] = field(default_factory=dict)
     urls: dict[int, Reason] = field(default_factory=dict)
@@ -177,7 +177,7 @@ class _Errors:
 
 
 def table_of_entries(entries: Entries, document: Document) -> tuple[Table, Rejected]:
-    """Put entries into a table; bad ones are noted in the document and rejected."""
+    """Collect entries in a table; bad ones are reported in the document and rejected."""
     keys, urls, errors = entries.keys, UrlReader(document), _Errors()
     _refuse_long(entries, document, errors)
     rows, values = _values(entries, document, urls, errors)
@@ -195,7 +195,7 @@ def table_of_entries(entries: Entries, document: Document) -> tuple[Table, Rejec
 
 
 def _refuse_long(entries: Entries, document: Document, errors: _Errors) -> None:
-    """Refuse the keys that are longer than the limits allow."""
+    """Reject the keys that are longer than the limits allow."""
     sizes = spans_of(entries.keys).sizes
     for row in np.flatnonzero(sizes > document.limits.key_bytes).tolist():
         key = entries.keys[row].as_py()
@@ -206,7 +206,7 @@ def _refuse_long(entries: Entries, document: Document, errors: _Errors) -> None:
 
 
 def _ranges(entries: Entries, document: Document, urls: UrlReader, errors: _Errors) -> Columns:
-    """Return the columns with byte ranges and whole files in their rows, nothing in the others."""
+    """Return the columns with byte ranges and whole files in their rows, the others empty."""
     texts, codes = entries.urls, np.arange(len(entries.urls) + 1, dtype=np.int32)
     if document.version and _is_any_rendered(texts):
         texts, codes[:-1] = _rendered(entries, document, urls, errors)
@@ -225,7 +225,7 @@ def _is_any_rendered(texts: pa.LargeStringArray) -> bool:
 def _rendered(
     entries: Entries, document: Document, urls: UrlReader, errors: _Errors
 ) -> tuple[pa.Array, np.ndarray]:
-    """Render each distinct URL; return the distinct results, and for each URL its index there."""
+    """Render each distinct URL; return the distinct results, and the index for each URL."""
     found: dict[str, int] = {}
     codes = np.full(len(entries.urls), _REJECTED, np.int32)
     for position, text in enumerate(entries.urls.to_pylist()):
@@ -238,7 +238,7 @@ def _rendered(
 
 
 def _note_arguments(entries: Entries, document: Document) -> None:
-    """Note arguments that no template uses, at the first key of each URL."""
+    """Report arguments that no template uses, at the first key of each URL."""
     if not document.templates:
         return
     notes = ArgumentNotes(document)
@@ -250,7 +250,7 @@ def _note_arguments(entries: Entries, document: Document) -> None:
 
 
 def _note_bad_url(bad: BadReference, position: int, entries: Entries, document: Document) -> None:
-    """Note a URL that cannot be rendered, at the first keys that have it."""
+    """Report a URL that cannot be rendered, at its first keys."""
     for row in np.flatnonzero(entries.codes == position).tolist():
         EntryNotes(document, entries.keys[row].as_py()).refuse(bad)
 
@@ -258,7 +258,7 @@ def _note_bad_url(bad: BadReference, position: int, entries: Entries, document: 
 def _values(
     entries: Entries, document: Document, urls: UrlReader, errors: _Errors
 ) -> tuple[np.ndarray, Columns]:
-    """Read the values that are not plain byte range; return their rows and references."""
+    """Read the values that are not plain byte ranges; return their rows and references."""
     builder = ColumnsBuilder()
     rows: list[int] = []
     for row, value in entries.values.items():
@@ -275,7 +275,7 @@ def _values(
 
 
 def _last(keys: pa.Array, document: Document) -> np.ndarray:
-    """Return the rows that count: of equal keys the last one, at the position of the first."""
+    """Return the effective rows: the last of duplicate keys, at the position of the first."""
     codes = numbers_of(keys.dictionary_encode().indices)
     counts = np.bincount(codes)
     rows = np.zeros(len(counts), np.int64)
@@ -288,27 +288,27 @@ def _last(keys: pa.Array, document: Document) -> np.ndarray:
 
 
 class Segment(Protocol):
-    """References that are numbered, and found by arithmetic or in columns."""
+    """Numbered references, found by arithmetic or in columns."""
 
     @property
     def origin(self) -> str:
-        """Where the keys come from: ``refs``, ``gen[0]`` or ``parquet``."""
+        """The origin of the keys: ``refs``, ``gen[0]`` or ``parquet``."""
 
     @property
     def folder(self) -> str:
-        """The folder that all keys are in; ``""`` is the root."""
+        """The folder of all keys; ``""`` is the root."""
 
     @property
     def count(self) -> int:
-        """How many keys there are."""
+        """The number of keys."""
 
     @property
     def bound(self) -> int:
-        """No fewer than `count`, and known without reading anything."""
+        """An upper bound of `count`, known without reading anything."""
 
     @property
     def size(self) -> int | None:
-        """Bytes of all references; None if they are not known without reading."""
+        """Bytes of all references; None if unknown without reading."""
 
     def key_at(self, row: int) -> str:
         """Return a key by its number."""
@@ -320,7 +320,7 @@ class Segment(Protocol):
         """Return the number of a key, or None."""
 
     def holds(self, key: str) -> bool:
-        """Return whether there is such a key; cheaper than its number where that is counted."""
+        """Return whether a key exists; cheaper than finding its number."""
 
     def get(self, key: str) -> Reference | None:
         """Return the reference of a key; None if there is none, or if it fails."""
@@ -330,7 +330,7 @@ class Segment(Protocol):
 
 
 def warn_of_failing(part: Segment, count: int) -> None:
-    """Warn that that many keys were not written, which nobody was told of when the set opened."""
+    """Warn how many keys were not written, if this was not reported when the set was opened."""
     if count:
         warn(
             f"{count:,} of the {part.count:,} keys of {part.origin} are rejected and not "
@@ -340,7 +340,7 @@ def warn_of_failing(part: Segment, count: int) -> None:
 
 
 def code_targets(columns: Columns, codes: dict[str | None, int]) -> np.ndarray:
-    """Return the target of each reference as a number, shape ``(n,)`` int64, -1 without one."""
+    """Return the target of each reference as a number, shape ``(n,)`` int64, -1 if none."""
     table = np.full(len(columns.urls) + 1, -1, np.int64)
     is_used = np.zeros(len(table), np.bool_)
     is_used[columns.targets] = True  # the last place is that of -1
@@ -354,7 +354,7 @@ BLOCK = 100_000
 
 
 def tables(parts: Iterable[Segment]) -> Iterator[Table]:
-    """Yield all references of segments, in order; generated ones that fail are skipped."""
+    """Yield all references of segments, in order; failing generated ones are skipped."""
     parts = list(parts)
     if _may_repeat(parts):
         parts = [_distinct(concatenated(list(_blocks(parts))))]
@@ -376,7 +376,7 @@ def _blocks(parts: Iterable[Segment]) -> Iterator[Table]:
 
 
 def _may_repeat(parts: Iterable[Segment]) -> bool:
-    """Say whether there are gen items whose keys were not all compared when they were opened."""
+    """Return whether any gen items have keys that were not all compared on opening."""
     made = [part for part in parts if isinstance(part, Generated)]
     large = [part.folder for part in made if part.count > COMPARED_KEYS]
     return not all(part.item.certain for part in made) or any(

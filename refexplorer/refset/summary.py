@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ArrayStates:
-    """The counts of all arrays of a set, in its order: one entry of each column for each array."""
+    """The counts of all arrays of a set, in its order: each column has one entry per array."""
 
     arrays: tuple[ArrayMeta, ...]  # Their metadata
     counts: tuple[StateCounts, ...]  # Their chunks
@@ -43,7 +43,7 @@ class ArrayStates:
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """The place of each array, by its path."""
+        """The index of each array, by path."""
         return {array.path: place for place, array in enumerate(self.arrays)}
 
     @cached_property
@@ -67,7 +67,7 @@ def array_states(opened: OpenedSet) -> ArrayStates:
 
 
 def summed(counts: Sequence[StateCounts]) -> StateCounts:
-    """Add counts up; what is not known of one is not known of all."""
+    """Add counts; the sum is unknown if one of them is."""
     columns = list(zip(*counts, strict=True)) or [()] * len(StateCounts._fields)
     chunks, *states = (None if None in column else sum(column) for column in columns)
     return StateCounts(chunks or 0, *states)
@@ -102,7 +102,7 @@ def derive(
 
 
 def _json_value_at(source: Source, at: str) -> object:
-    """Return the JSON value at a pointer of the source, None if it is not known."""
+    """Return the JSON value at a pointer of the source, None if unknown."""
     from refexplorer.formats.json.positions import find_in_stream, locate
 
     if source.is_large and source.content is not None:
@@ -119,7 +119,7 @@ def _json_value_at(source: Source, at: str) -> object:
 
 
 def _first_value(text: str) -> object:
-    """Return the JSON value that a text begins with; None if it is cut."""
+    """Return the JSON value at the start of a text; None if truncated."""
     try:
         return json.JSONDecoder().raw_decode(text)[0]
     except ValueError:
@@ -137,19 +137,19 @@ class Summary:
     Attributes
     ----------
     keys, arrays, groups
-        Counts; of an outline that does not know ``missing``, no fewer keys than there are.
+        Counts; in an outline without ``missing``, keys are an upper bound.
     kinds
         Keys of each kind; empty in an outline, which does not count them.
     bytes
-        Of inline data and byte ranges; None in an outline, and where too many generated lengths
+        Of inline data and byte ranges; None in an outline, and if too many generated lengths
         would have to be computed. Whole files, counted in ``kinds``, add nothing: their sizes are
-        not known.
+        unknown.
     targets
         Distinct URLs; None in an outline.
     missing
-        Chunks of arrays that have no reference and read as the fill value.
+        Chunks of arrays without a reference, which read as the fill value.
     left_out
-        Chunks of arrays whose reference was rejected: reading them fails. Both are None where too
+        Chunks of arrays whose reference was rejected: reading them fails. Both are None if too
         many generated keys would have to be evaluated.
     """
 
@@ -165,7 +165,7 @@ class Summary:
 
     @property
     def size(self) -> int | None:
-        """Bytes of all keys; None where not all sizes are known, as those of whole files."""
+        """Bytes of all keys; None if not all sizes are known, as for whole files."""
         return None if self.kinds.get(Kind.URL) else self.bytes
 
     def __str__(self) -> str:
@@ -204,20 +204,20 @@ def facts_text(summary: Summary) -> str:
 
 
 def bytes_text(summary: Summary) -> str:
-    """Return how many bytes are referenced, as far as that is known."""
+    """Return how many bytes are referenced, as far as known."""
     if summary.bytes is None:
         return "size not known"
     return f"{size_text(summary.bytes)} referenced{beside_text(summary)}"
 
 
 def beside_text(summary: Summary) -> str:
-    """Return the whole files, which ``Summary.bytes`` does not count; empty without any."""
+    """Return the whole files, which ``Summary.bytes`` excludes, as text; empty if none."""
     n_files = summary.kinds.get(Kind.URL, 0)
     return f" plus {counted(n_files, 'whole file')} (size unknown)" if n_files else ""
 
 
 def kinds_text(summary: Summary) -> str:
-    """Return how many references there are of each kind."""
+    """Return the number of references of each kind as text."""
     if summary.targets is None:
         return "kinds not counted yet"
     counts = [f"{n:,} {kind}" for kind in Kind if (n := summary.kinds.get(kind, 0))]
@@ -249,7 +249,7 @@ class _Totals:
             self.urls.update(columns.urls.at(named))
 
     def take(self, found: Tally, urls: UrlColumn) -> None:
-        """Count what was counted in a record file."""
+        """Add the counts of a record file."""
         for kind, count in zip(KINDS, found.kinds.tolist(), strict=True):
             self.kinds[kind] += count
         if self.bytes is not None:
@@ -258,10 +258,10 @@ class _Totals:
 
 
 def outline(opened: OpenedSet, path: str) -> Summary:
-    """Return what is known of what is below a path without reading its references.
+    """Return what is known about the keys below a path without reading references.
 
-    Keys are no fewer than there are. Where record files or manifests need not be read to count
-    them, they and the chunks without a reference are exact.
+    The key count is an upper bound. If record files or manifests need not be read to count keys,
+    it and the number of chunks without a reference are exact.
     """
     folder = _folder(opened, path)
     segments = opened.tree.segments_below(folder)
@@ -276,7 +276,7 @@ def outline(opened: OpenedSet, path: str) -> Summary:
 
 
 def seconds(opened: OpenedSet, path: str) -> float:
-    """Return about how many seconds it takes to count what is below a path."""
+    """Return roughly how many seconds counting below a path takes."""
     parts = opened.tree.segments_below(_folder(opened, path))
     fresh = (part for part in parts if isinstance(part, Records) and not part.is_tallied)
     return sum(part.bound / part.counted_in_a_second for part in fresh)
@@ -295,7 +295,7 @@ def _groups(opened: OpenedSet, folder: Folder) -> int:
 
 
 def summarize(opened: OpenedSet, path: str, progress: Progress | None = None) -> Summary:
-    """Count what is below a path; `progress` is called with parts that were read, and all."""
+    """Count what is below a path; `progress` is called with the finished and total parts."""
     folder = _folder(opened, path)
     segments = opened.tree.segments_below(folder)
     tally = _Totals(dict.fromkeys(KINDS, 0), 0, set())
@@ -336,7 +336,7 @@ def _tally_generated(segment: Generated, tally: _Totals) -> None:
 
 
 def _tally_by_shape(segment: Generated, tally: _Totals) -> None:
-    """Count a gen item of very many keys by its templates alone."""
+    """Count a gen item with very many keys from its templates only."""
     item = segment.item
     tally.kinds[Kind.URL if item.offset is None else Kind.RANGE] += segment.count
     used = [dimension for dimension in item.dimensions if dimension.name in item.url.names]

@@ -29,7 +29,7 @@ class Intervals(NamedTuple):
         return int((self.ends - self.starts).sum())
 
     def within(self, edges: np.ndarray) -> np.ndarray:
-        """Return how many bytes between neighbouring edges they cover, shape ``(m - 1,)``."""
+        """Return how many bytes between neighbouring edges are covered, shape ``(m - 1,)``."""
         before = np.concatenate([[0], np.cumsum(self.ends - self.starts)])
         position = np.searchsorted(self.starts, edges, side="right")
         last = np.maximum(position - 1, 0)
@@ -40,7 +40,7 @@ class Intervals(NamedTuple):
 
 
 def merge(starts: np.ndarray, ends: np.ndarray) -> Intervals:
-    """Merge ranges, ordered by their starts, that overlap or touch; empty ones vanish."""
+    """Merge overlapping or adjacent ranges, sorted by start; empty ones are dropped."""
     full = ends > starts
     starts, ends = starts[full], ends[full]
     if not len(starts):
@@ -67,18 +67,18 @@ class TargetSummary:
     Attributes
     ----------
     url
-        As in the references; None is the target that the reader names.
+        As in the references; None is the target chosen by the reader.
     ranges, whole
-        How many keys refer to a byte range of it, and how many to all of it.
+        How many keys refer to a byte range of it, and how many to the whole file.
     bytes
-        Bytes that ranges cover, each counted once.
+        Bytes covered by ranges, each counted once.
     end
-        Where the last range ends.
+        The end of the last range.
     arrays
-        Paths of the arrays that use it, in the order of the tree; None stands for other keys.
+        Paths of the arrays that use it, in tree order; None stands for other keys.
     kind
-        ``"native"`` for a file of the Icechunk repository itself, ``"virtual"`` for one that the
-        repository refers to; None for sets of all other forms.
+        ``"native"`` for a file of the Icechunk repository itself, ``"virtual"`` for an external
+        file; None for sets in other formats.
     """
 
     url: str | None
@@ -102,7 +102,7 @@ class TargetRange:
 
 @dataclass(frozen=True)
 class Bins:
-    """A window of a target in n intervals of about the same length."""
+    """A window of a target in n intervals of about equal length."""
 
     # Where they begin and end, shape ``(n + 1,)`` int64, or whole numbers of Python
     edges: np.ndarray
@@ -116,7 +116,7 @@ class Bins:
 
 
 class Rows(NamedTuple):
-    """References of one segment that have a target, shape ``(n,)`` each."""
+    """References of one segment with a target, shape ``(n,)`` each."""
 
     codes: np.ndarray
     kinds: np.ndarray
@@ -132,7 +132,7 @@ class Rows(NamedTuple):
 
 
 class TargetLayout:
-    """The references to one target, ranges in the order of their offsets.
+    """The references to one target, ranges sorted by offset.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ class TargetLayout:
     arrays
         Paths of the arrays that use it; None stands for keys outside arrays.
     numbers
-        The position of each of them among all arrays of the set, -1 for None.
+        The index of each of them among all arrays of the set, -1 for None.
     offsets, lengths
         Bytes, shape ``(n,)`` int64.
     codes
@@ -173,22 +173,22 @@ class TargetLayout:
 
     @cached_property
     def end(self) -> int:
-        """Where the last range ends: the target has at least that many bytes."""
+        """The end of the last range: the target has at least that many bytes."""
         return int(self.ends.max(initial=0))
 
     @cached_property
     def covered(self) -> Intervals:
-        """The intervals that ranges cover."""
+        """The intervals covered by ranges."""
         return merge(self.offsets, self.ends)
 
     @cached_property
     def gaps(self) -> Intervals:
-        """The intervals before `end` that no range covers."""
+        """The intervals before `end` without any range."""
         return uncovered(self.covered, self.end)
 
     @cached_property
     def shared(self) -> Intervals:
-        """The intervals that more than one range covers."""
+        """The intervals covered by more than one range."""
         before = np.maximum.accumulate(self.ends)[:-1]
         return merge(self.offsets[1:], np.minimum(self.ends[1:], before))
 
@@ -198,7 +198,7 @@ class TargetLayout:
         return self._index.keys(parts[start:stop], rows[start:stop])
 
     def whole_keys(self, most: int = 100) -> list[str]:
-        """Return keys that refer to the whole target, at most so many."""
+        """Return keys that refer to the whole target, up to a limit."""
         parts, rows = self._whole
         return self._index.keys(parts[:most], rows[:most])
 
@@ -210,7 +210,7 @@ class TargetLayout:
         return None
 
     def ranges(self, start: int, stop: int, most: int) -> list[TargetRange] | None:
-        """Return the ranges that touch a window, or None if there are more than `most`."""
+        """Return the ranges that intersect a window, or None if there are more than `most`."""
         touching = np.flatnonzero((self.offsets < stop) & (self.ends > start))
         if len(touching) > most:
             return None
@@ -222,7 +222,7 @@ class TargetLayout:
         return TargetRange(key, array, int(self.offsets[number]), int(self.lengths[number]))
 
     def bins(self, start: int, stop: int, most: int) -> Bins:
-        """Divide a window into at most so many bins."""
+        """Divide a window into a limited number of bins."""
         count = max(1, min(most, stop - start))
         edges = np.array(
             [start + (stop - start) * n // count for n in range(count + 1)],
@@ -241,13 +241,13 @@ class TargetLayout:
 
     @cached_property
     def _by_array(self) -> list[np.ndarray]:
-        """The ranges of each array, in the order of their offsets."""
+        """The ranges of each array, sorted by offset."""
         order = np.argsort(self.codes, kind="stable")
         return np.split(order, np.searchsorted(self.codes[order], np.arange(1, len(self.arrays))))
 
 
 def overlapping(rows: Rows) -> np.ndarray:
-    """Return which references share bytes with another range, ascending places, shape ``(n,)``."""
+    """Return which references share bytes with another range, ascending, shape ``(n,)``."""
     is_usual = (rows.kinds == RANGE) & (rows.lengths > 0)
     places = np.flatnonzero(is_usual)
     codes, offsets, lengths = (each[places] for each in (rows.codes, rows.offsets, rows.lengths))

@@ -51,10 +51,10 @@ NONE = np.datetime64("NaT", "s")
 
 
 def dates_of(urls: Sequence[str | None]) -> np.ndarray:
-    """Return the date that each name holds, datetime64[s]; NaT where it holds none.
+    """Return the date in each name, datetime64[s]; NaT if there is none.
 
-    All names are read in one way: the most exact one in which nine of ten are written. If all of
-    them hold the same date, or there is only one name, it tells nothing, and there are none.
+    All names are parsed with one pattern: the most precise one that matches nine of ten. If all
+    have the same date, or there is only one name, dates mean nothing, and none are returned.
     """
     found = np.full(len(urls), NONE)
     pattern = _pattern([url for url in urls[:LOOKED_AT] if url is not None])
@@ -75,7 +75,7 @@ def _pattern(names: Sequence[str]) -> re.Pattern[str] | None:
 
 
 def _date(pattern: re.Pattern[str], name: str) -> np.datetime64:
-    """Return the first date of the file's own name, else the last one of its folders."""
+    """Return the first date in the file name, else the last one in its folders."""
     date: np.datetime64 = NONE
     own = [*pattern.finditer(name, name.rfind("/") + 1)][:1]
     for match in own or pattern.finditer(name):
@@ -93,7 +93,7 @@ def _date(pattern: re.Pattern[str], name: str) -> np.datetime64:
 
 
 def folders_of(urls: Sequence[str | None], whole_host: bool) -> list[str]:
-    """Return the folder of each URL, or the protocol with the host; empty where it has none."""
+    """Return the folder of each URL, or the protocol with the host; empty if there is none."""
     return [_host(url or "") if whole_host else _folder(url or "") for url in urls]
 
 
@@ -116,7 +116,7 @@ _START = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/*[^/]*|/|", re.ASCII)
 
 
 def example_urls(opened: OpenedSet) -> tuple[str | None, ...]:
-    """Return the first URL with each start: a protocol with its host, a slash, or neither."""
+    """Return the first URL with each prefix: a protocol with its host, a slash, or neither."""
     found: dict[str | None, str | None] = {}
     for url in _urls(opened):
         match = None if url is None else _START.match(url)
@@ -150,7 +150,7 @@ class FurtherTargets:
 def further_targets(
     parts: Iterable[Generated], known: Collection[str | None], most: int
 ) -> FurtherTargets:
-    """Evaluate the URLs of gen items once for each combination of the dimensions that they use."""
+    """Evaluate the URLs of gen items once per combination of the dimensions they use."""
     found: dict[str, int] = {}
     left, unlisted = most, 0
     for part in parts:
@@ -169,7 +169,7 @@ def further_targets(
 
 
 def _urls_of_further_targets(item: GenItem, grid: DimensionProduct, count: int) -> Iterator[str]:
-    """Yield the URLs of the first combinations; those that fail are skipped."""
+    """Yield the URLs of the first combinations; failing ones are skipped."""
     for block in blocks(grid, 0, count, _BLOCK) if count else ():
         scopes = item.scopes(block.values(grid))
         try:
@@ -186,7 +186,7 @@ _PENDING = 1_000_000
 
 
 class _Covered:
-    """The bytes of targets that ranges cover, as intervals that neither overlap nor touch."""
+    """The bytes of targets covered by ranges, as disjoint, non-adjacent intervals."""
 
     def __init__(self) -> None:
         self._merged = _Stretches(*(np.empty(0, np.int64),) * 3)
@@ -215,7 +215,7 @@ class _Covered:
 
 
 class _Stretches(NamedTuple):
-    """n intervals of targets, in the order of these, shape ``(n,)`` each."""
+    """n intervals of targets, in target order, shape ``(n,)`` each."""
 
     codes: np.ndarray
     starts: np.ndarray
@@ -223,7 +223,7 @@ class _Stretches(NamedTuple):
 
 
 def _merged(codes: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> _Stretches:
-    """Put ranges in order and merge those that overlap or touch; empty ones vanish."""
+    """Sort ranges and merge overlapping or adjacent ones; empty ones are dropped."""
     full = ends > starts
     if not full.all():
         codes, starts, ends = codes[full], starts[full], ends[full]
@@ -249,7 +249,7 @@ def _merged(codes: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> _Stretch
 
 @dataclass(frozen=True)
 class TargetColumns:
-    """n targets, in the order in which the set first names them, shape ``(n,)`` each."""
+    """n targets, in the order of first use in the set, shape ``(n,)`` each."""
 
     # ranges, whole: How many keys refer to a byte range, and how many to all of it
     ranges: np.ndarray
@@ -260,14 +260,14 @@ class TargetColumns:
 
 
 class _Sums:
-    """Adds the references to each target up, as many targets as there are by now."""
+    """Sums the references to each target; the number of targets may grow."""
 
     def __init__(self) -> None:
         self._sums = np.zeros((4, 0), np.int64)
         self._covered = _Covered()
 
     def add(self, rows: Rows, count: int) -> None:
-        """Add references; there are `count` targets by now."""
+        """Add references; there are now `count` targets."""
         if count > self._sums.shape[1]:
             room = np.zeros((4, count + count // 2 - self._sums.shape[1]), np.int64)
             self._sums = np.concatenate([self._sums, room], axis=1)
@@ -291,7 +291,7 @@ class _Sums:
 
 
 class DateSpan(NamedTuple):
-    """The dates in the names of the targets of an array."""
+    """The range of dates in the names of an array's targets."""
 
     # first, last: NaT where no name holds one
     first: np.datetime64
@@ -302,7 +302,7 @@ class DateSpan(NamedTuple):
 
 
 class _ReadTogether(NamedTuple):
-    """References that are read together: a segment, or a record file or manifest of one."""
+    """References that are read together: a segment, or one of its record files or manifests."""
 
     number: int  # Its own, in order
     segment: Segment
@@ -317,7 +317,7 @@ class _ReadTogether(NamedTuple):
         return array.chunk_key(array.index_at(number))
 
     def row_of(self, key: str) -> int | None:
-        """Return the row of a key; None if it is of another piece."""
+        """Return the row of a key; None if it is in another piece."""
         row = self.segment.find(key) if key.startswith(self.segment.folder) else None
         if row is None or self.part is None or not isinstance(self.segment, Records):
             return row
@@ -325,7 +325,7 @@ class _ReadTogether(NamedTuple):
 
 
 class TargetIndex:
-    """All targets of a set, and which references each has; these are read again when asked for."""
+    """All targets of a set, and the references to each, which are read again on demand."""
 
     def __init__(
         self,
@@ -360,17 +360,17 @@ class TargetIndex:
 
     @property
     def count(self) -> int:
-        """How many targets there are."""
+        """The number of targets."""
         return len(self._urls)
 
     @property
     def urls(self) -> tuple[str | None, ...]:
-        """The targets, in the order in which the set first names them."""
+        """The targets, in the order of first use in the set."""
         return self._urls
 
     @cached_property
     def names(self) -> tuple[str | None, ...]:
-        """The targets as people see them; those that look alike have a number each."""
+        """The targets as displayed; those that look alike are numbered."""
         seen = [None if url is None else masked_url(url) for url in self._urls]
         alike = {name for name, count in Counter(seen).items() if count > 1}
         numbers = Counter[str | None]()
@@ -381,11 +381,11 @@ class TargetIndex:
         return tuple(seen)
 
     def name_of(self, url: str | None) -> str | None:
-        """Return a target as people see it."""
+        """Return the display name of a target."""
         return self.names[self._codes[url]]
 
     def named(self, name: str | None) -> str | None:
-        """Return the target that people see under a name."""
+        """Return the target for a display name."""
         if name in self._codes:
             return name
         if f"{name} (1)" in self._named:
@@ -401,7 +401,7 @@ class TargetIndex:
 
     @cached_property
     def dates(self) -> np.ndarray:
-        """The date that the name of each target holds, datetime64[s]; NaT where it holds none."""
+        """The date in the name of each target, datetime64[s]; NaT if there is none."""
         return dates_of(self._urls)
 
     @cached_property
@@ -426,7 +426,7 @@ class TargetIndex:
 
     @cached_property
     def shared_counts(self) -> dict[str, int]:
-        """How many references of each array share bytes with another range, if any do."""
+        """The number of references of each array that share bytes with another range, if any."""
         arrays, counts = np.unique(self._shared.arrays, return_counts=True)
         found = zip(arrays.tolist(), counts.tolist(), strict=True)
         return {self._paths[array]: count for array, count in found if array >= 0}
@@ -437,30 +437,30 @@ class TargetIndex:
         return self.keys(rows.parts, rows.rows)
 
     def arrays_of(self, code: int) -> tuple[str | None, ...]:
-        """Return the paths of the arrays that use a target, by its place among all of them."""
+        """Return the paths of the arrays that use a target, given by its index."""
         low, high = np.searchsorted(self._users[0], [code, code + 1])
         return tuple(map(self.array_path, self._users[1, low:high].tolist()))
 
     def codes_named(self, urls: Sequence[str | None]) -> np.ndarray:
-        """Return the places of targets, ascending; those that no reference names are left out."""
+        """Return the indices of targets, ascending; unreferenced ones are omitted."""
         found = {self._codes[url] for url in urls if url in self._codes}
         return np.array(sorted(found), np.int64)
 
     def number(self, url: str | None) -> int | None:
-        """Return the place of a target among all of them; None if no reference names it."""
+        """Return the index of a target; None if no reference names it."""
         return self._codes.get(url)
 
     @cached_property
     def further(self) -> FurtherTargets:
-        """The targets that only generated keys name whose templates were not evaluated."""
+        """The targets that occur only in generated keys whose templates were not evaluated."""
         return further_targets(self._cut, self._codes, self._evaluated_keys)
 
     def targets(self, start: int = 0, stop: int | None = None) -> list[TargetSummary]:
-        """Return some targets, in the order in which the set first names them."""
+        """Return some targets, in the order of first use in the set."""
         return [self.summary(code) for code in range(self.count)[start:stop]]
 
     def summary(self, code: int) -> TargetSummary:
-        """Return the row of a target in a table, by its place among all of them."""
+        """Return the table row of a target, given by its index."""
         found = self.columns
         return TargetSummary(
             self._urls[code],
@@ -472,11 +472,11 @@ class TargetIndex:
         )
 
     def codes_of(self, array: str) -> np.ndarray:
-        """Return the places of the targets of an array, ascending."""
+        """Return the indices of the targets of an array, ascending."""
         return self._users[0, self._users[1] == self._places[array]]
 
     def located(self, url: str | None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the references to a target as `keys` takes them, by offset."""
+        """Return the references to a target, as accepted by `keys`, sorted by offset."""
         rows = self._gathered(np.array([self._codes[url]]))
         return rows.parts, rows.rows
 
@@ -485,7 +485,7 @@ class TargetIndex:
         return TargetLayout(self, url, self._gathered(np.array([self._codes[url]])))
 
     def _gathered(self, codes: np.ndarray) -> Rows:
-        """Read the references to some targets, ascending, in the order of these and of offsets."""
+        """Read the references to some targets, ascending, sorted by target and offset."""
         found = [Rows(*(np.empty(0, np.int64),) * len(Rows._fields))]
         for piece, present in zip(self._pieces, self._codes_in, strict=True):
             if np.isin(codes, present, assume_unique=True).any():
@@ -503,7 +503,7 @@ class TargetIndex:
         return [self._pieces[part].key_at(row) for part, row in positions]
 
     def is_key(self, key: str, parts: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return which rows of pieces are the one of a key, shape ``(n,)`` bool."""
+        """Return which rows of pieces belong to a key, shape ``(n,)`` bool."""
         places = {part: self._pieces[part].row_of(key) for part in distinct(parts).tolist()}
         positions = zip(parts.tolist(), rows.tolist(), strict=True)
         return np.array([places[part] == row for part, row in positions], np.bool_)
@@ -523,7 +523,7 @@ class TargetIndex:
             yield _ReadTogether(next(numbers), segment, None, evaluated)
 
     def _rows_of(self, piece: _ReadTogether) -> Iterator[Rows]:
-        """Read the references of a piece that have a target; none are kept that were not before."""
+        """Read the references of a piece with a target; unread ones are not kept."""
         segment, part = piece.segment, piece.part
         if isinstance(segment, Generated):
             for run in segment.runs(0, piece.evaluated):

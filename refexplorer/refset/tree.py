@@ -1,7 +1,7 @@
 """The keys as a tree of folders.
 
-Folders are numbered in the order of a walk, so that all that is below a folder is one run of
-rows: sums and searches below a path are slices.
+Folders are numbered in depth-first order, so that everything below a folder is one run of rows:
+sums and searches below a path are slices.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Node:
     path, name
         The full path, and the name below its parent.
     kind, target, origin
-        Of its reference; None if the path is not a key.
+        Those of its reference; None if the path is not a key.
     size
         Bytes, for a folder of everything below; None if not all are known, as for
         whole files.
@@ -67,7 +67,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some rows of one level, and how many there are in all."""
+    """Some rows of one level, and their total number."""
 
     rows: tuple[Node, ...]
     total: int
@@ -75,7 +75,7 @@ class Page:
 
 
 def target_of(reference: Reference | None) -> str | None:
-    """Return the URL that a reference leads to."""
+    """Return the URL of a reference."""
     return reference.url if isinstance(reference, Url | Range) else None
 
 
@@ -87,7 +87,7 @@ def leaf(path: str, name: str, reference: Reference | None, origin: str | None) 
 
 @dataclass
 class Folder:
-    """A folder: its position in the walk, and what is directly in it."""
+    """A folder: its number, and its direct contents."""
 
     path: str
     parent: Folder | None
@@ -133,7 +133,7 @@ class Tree:
         return folder
 
     def _number(self) -> list[Folder]:
-        """Walk the folders and number them; return them in that order."""
+        """Return the folders in depth-first order, and number them."""
         walked: list[Folder] = []
         waiting = [self.root]
         while waiting:
@@ -152,14 +152,14 @@ class Tree:
         return self._by_path.get(path)
 
     def level(self, path: str) -> Level | None:
-        """Return the children of a folder, which are kept in order from then on, or None."""
+        """Return the children of a folder, sorted from then on, or None."""
         folder = self.folder(path)
         if folder is not None and path not in self._levels:
             self._levels[path] = Level(self, folder)
         return self._levels.get(path)
 
     def locate(self, path: str) -> tuple[str, int] | None:
-        """Return the folder under which a path is shown, and its position there from 0, or None."""
+        """Return the folder that shows a path, and its position there from 0, or None."""
         for parent in folders_above(path):
             level = self.level(parent)
             position = None if level is None else level.position(path)
@@ -168,15 +168,15 @@ class Tree:
         return None
 
     def rows_in(self, folder: Folder) -> np.ndarray:
-        """Return the rows of the table that are directly in a folder, in order."""
+        """Return the table rows directly in a folder, in order."""
         return self._order[self._starts[folder.number] : self._starts[folder.number + 1]]
 
     def is_exact(self, folder: Folder) -> bool:
-        """Return whether `rows_in` has nothing of folders so deep that they were not made."""
+        """Return whether `rows_in` contains nothing from folders too deep to be created."""
         return folder.path.count("/") < MAX_DEPTH - 1
 
     def rows_below(self, folder: Folder) -> np.ndarray:
-        """Return the rows of the table that are in a folder or in one below it."""
+        """Return the table rows in or below a folder."""
         return self._order[self._starts[folder.number] : self._starts[folder.end]]
 
     def segments_below(self, folder: Folder) -> list[Segment]:
@@ -189,7 +189,7 @@ class Tree:
 
     @cached_property
     def _bytes_before(self) -> np.ndarray:
-        """Bytes of the rows before each folder, in the order of the walk."""
+        """Bytes of the rows before each folder, in depth-first order."""
         columns = self.table.columns
         # a cumulative sum in int64 wraps around silently; objects are exact, but slow
         if columns.total() <= LARGEST:
@@ -198,14 +198,14 @@ class Tree:
 
     @cached_property
     def _whole_before(self) -> np.ndarray | None:
-        """Keys that refer to whole files before each folder; None if the table has none at all."""
+        """Keys of whole files before each folder; None if the table has none at all."""
         is_whole = self.table.columns.kinds == URL
         return self._summed(is_whole.__getitem__, np.int64) if is_whole.any() else None
 
     def _summed(
         self, numbers: Callable[[np.ndarray], np.ndarray], kind: type[np.int64] | type[object]
     ) -> np.ndarray:
-        """Return the sum of numbers of the rows before each folder."""
+        """Return the cumulative sum of the rows before each folder."""
         before = np.zeros(len(self._starts), kind)
         total = 0
         for start in range(0, len(self._order), BLOCK):
@@ -267,13 +267,13 @@ class Tree:
         )
 
     def _children(self, folder: Folder) -> int:
-        """Count the rows below a folder without putting them in order."""
+        """Count the rows below a folder without sorting them."""
         listed = len(self.rows_in(folder)) + len(folder.folders)
         return listed + sum(segment.bound for segment in folder.segments)
 
 
 def _parents(keys: pa.LargeStringArray) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Return the distinct folders of the keys, and the runs of keys that are in the same one."""
+    """Return the distinct folders of the keys, and the runs of keys in the same folder."""
     positions: dict[str, int] = {"": 0}
     firsts, codes = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
     for start in range(0, len(keys), BLOCK):
@@ -288,7 +288,7 @@ def _parents(keys: pa.LargeStringArray) -> tuple[list[str], np.ndarray, np.ndarr
 
 
 def _firsts(texts: Spans) -> np.ndarray:
-    """Return the rows whose text is another than the one before, and maybe some others."""
+    """Return the rows whose text differs from the one before, and possibly others."""
     sizes = texts.sizes
     if int(sizes.max(initial=0)) > _LONG:
         return np.arange(len(sizes))
@@ -302,14 +302,14 @@ def _firsts(texts: Spans) -> np.ndarray:
 def _grouped(
     numbers: np.ndarray, firsts: np.ndarray, count: int, groups: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows in the order of their groups, and where each group begins in it."""
+    """Return the rows sorted by group, and where each group starts."""
     groups_of = np.repeat(numbers, np.diff(firsts, append=count))
     order = np.argsort(groups_of, kind="stable").astype(np.int32)
     return order, np.append(0, np.cumsum(np.bincount(groups_of, minlength=groups)))
 
 
 def _narrow(count: int) -> type[np.unsignedinteger[Any]]:
-    """Return a type for numbers below a count; two bytes are sorted much faster than four."""
+    """Return a data type for numbers below a count; two bytes sort much faster than four."""
     return np.uint16 if count <= 2**16 else np.uint32
 
 
@@ -342,7 +342,7 @@ class Level:
         return rows[metadata], in_natural_order(keys, kept, len(start.encode()))
 
     def _places(self, keys: list[str], rows: np.ndarray) -> np.ndarray:
-        """Return where some keys stand among the rows of this level."""
+        """Return the positions of some keys among the rows of this level."""
         found = self._tree.table.index.find_many(text_column(keys))
         return np.searchsorted(rows, found[found >= 0])
 

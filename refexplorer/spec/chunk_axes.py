@@ -1,4 +1,4 @@
-"""The chunks along one dimension of an array, by arithmetic: all of one length, or in runs.
+"""The chunks along one dimension of an array, by arithmetic: equal lengths, or runs.
 
 Sources: the chunk grids ``regular`` of Zarr v3 and ``rectilinear`` of zarr-extensions.
 """
@@ -19,10 +19,10 @@ _LONGEST = 2**53
 
 @dataclass(frozen=True)
 class ChunkAxis:
-    """The chunks along one dimension, as runs of chunks of one length.
+    """The chunks along one dimension, as runs of equal chunks.
 
-    The run that covers the edge of the array goes on without end. Runs and not chunks are kept,
-    since a few characters of metadata may stand for any number of chunks.
+    The run that covers the edge of the array is unbounded. Runs are stored instead of chunks, since
+    a few characters of metadata may represent any number of chunks.
     """
 
     extent: int  # Elements of the array along the dimension
@@ -33,7 +33,7 @@ class ChunkAxis:
 
     @property
     def is_regular(self) -> bool:
-        """Whether all chunks have one length."""
+        """Whether all chunks have the same length."""
         return len(self.lengths) == 1
 
     @property
@@ -49,31 +49,31 @@ class ChunkAxis:
 
     @property
     def written_form(self) -> list[int | list[int]]:
-        """The lengths as a list of a rectilinear grid; Icechunk 2.3 reads no bare integer there."""
+        """The lengths as a list of a rectilinear grid; Icechunk 2.3 reads no bare integers."""
         return [length if count < 2 else [length, count] for length, count in self.runs]
 
     @cached_property
     def count(self) -> int:
-        """How many chunks the array has along the dimension."""
+        """The number of chunks of the array along the dimension."""
         return self.number_at(self.extent - 1) + 1 if self.extent else 0
 
     def number_at(self, place: int) -> int:
-        """Return the number of the chunk that has an element."""
+        """Return the number of the chunk that contains an element."""
         run = bisect_right(self.begins, place) - 1
         return self.firsts[run] + (place - self.begins[run]) // self.lengths[run]
 
     def length_at(self, number: int) -> int:
-        """Return the elements of a chunk as it is stored, which may reach past the array."""
+        """Return the stored length of a chunk, which may extend past the array."""
         return self.lengths[bisect_right(self.firsts, number) - 1]
 
     def part(self, number: int) -> slice:
-        """Return the elements of the array that a chunk has."""
+        """Return the elements of the array that are in a chunk."""
         run = bisect_right(self.firsts, number) - 1
         start = self.begins[run] + (number - self.firsts[run]) * self.lengths[run]
         return slice(start, min(start + self.lengths[run], self.extent))
 
     def touched(self, places: range) -> tuple[int, Iterable[int]]:
-        """Return how many chunks have some elements, and their numbers, ascending."""
+        """Return how many chunks contain some elements, and their numbers, ascending."""
         if places.step < 0:
             places = places[::-1]
         if not places:
@@ -93,7 +93,7 @@ class ChunkAxis:
                 yield _touched(inside, first, begin, length)
 
     def numbers_at(self, places: np.ndarray) -> np.ndarray:
-        """Return the numbers of the chunks that have some elements, int64."""
+        """Return the numbers of the chunks that contain some elements, int64."""
         if self.is_regular:
             return places // self.lengths[0]
         runs = np.searchsorted(self.begins, places, "right") - 1
@@ -109,7 +109,7 @@ class ChunkAxis:
         return begins[runs] + (numbers - firsts[runs]) * lengths[runs]
 
     def lengths_of(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the elements of some chunks as they are stored, int64."""
+        """Return the stored lengths of some chunks, int64."""
         if self.is_regular:
             return np.full(np.shape(numbers), self.lengths[0], np.int64)
         runs = np.searchsorted(self.firsts, numbers, "right") - 1
@@ -133,7 +133,7 @@ def _touched(places: range, first: int, begin: int, length: int) -> tuple[int, I
 
 
 def joined_axis(runs: Sequence[tuple[int, int]], extent: int) -> ChunkAxis:
-    """Return the axis of chunks that follow each other: lengths, and how many chunks have each."""
+    """Return the axis of concatenated chunks, given lengths and counts."""
     lengths: list[int] = []
     firsts: list[int] = []
     begins: list[int] = []
@@ -151,7 +151,7 @@ def joined_axis(runs: Sequence[tuple[int, int]], extent: int) -> ChunkAxis:
 
 
 def read_axis(written: object, extent: int, axis: int) -> ChunkAxis | str:
-    """Read the chunk lengths of one dimension of a rectilinear grid, or say what is wrong."""
+    """Parse the chunk lengths of one dimension of a rectilinear grid, or return what is wrong."""
     if type(written) is int and written >= 1:
         return ChunkAxis(extent, (written,))
     if not isinstance(written, list) or not written:

@@ -1,7 +1,7 @@
-"""What the specification says, as data: codes of findings, its rules, and its JSON Schemas.
+"""The specification as data: codes of findings, its rules, and its JSON Schemas.
 
-``codes.toml`` says of every code how severe it is, what it means and what to do; ``rules.toml``
-has the rules of the reference specification, which exercises and its page cite.
+``codes.toml`` has the severity, meaning and remedy of every code; ``rules.toml`` has the rules of
+the reference specification, cited by exercises and its page.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Severity(StrEnum):
 
 
 class FindingCode(NamedTuple):
-    """What there is to know about a code, in whole sentences; ``codes.toml`` says which is what."""
+    """The explanation of a code, in whole sentences; ``codes.toml`` explains the fields."""
 
     severity: Severity
     meaning: str
@@ -48,7 +48,7 @@ class FindingCode(NamedTuple):
 
 
 class SpecRule(NamedTuple):
-    """One rule; `example` is a set that follows it, empty where JSON cannot show it."""
+    """One rule; `example` is a set that follows it, empty if JSON cannot show it."""
 
     section: str
     sentence: str
@@ -56,7 +56,7 @@ class SpecRule(NamedTuple):
 
     @property
     def link(self) -> str:
-        """The place in the specification."""
+        """The link to the specification."""
         return f"{SPECIFICATION}#{self.section.lower().replace(' ', '-')}"
 
 
@@ -64,7 +64,7 @@ T = TypeVar("T")
 
 
 class LazyTables(Mapping[str, T]):
-    """Tables of a file, read when one is asked for: a set without a finding needs none."""
+    """Tables of a file, read on demand: a set without findings needs none."""
 
     def __init__(self, read: Callable[[], dict[str, T]]) -> None:
         self._read = cache(read)

@@ -1,4 +1,4 @@
-"""The derivation of a key, step by step: from the text of the document to the V0 reference."""
+"""The derivation of a key, step by step: from the document's text to the V0 reference."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHOWN = 400  # characters of a name or text: a file may hold any
 @masks_repr
 @dataclass(frozen=True, slots=True)
 class Substitution:
-    """One ``{{ … }}`` of a template: where it is in its text, and what came of it."""
+    """One ``{{ … }}`` of a template: its position in the text, and its result."""
 
     start: int
     end: int
@@ -58,7 +58,7 @@ class TraceStep:
     substitutions
         Each expression of a template, in order.
     reference
-        The file and the byte range that are read from here on; None before they are known.
+        The file and the byte range that are read from this step on; None before they are known.
     size
         Bytes of the result.
     seconds
@@ -83,7 +83,7 @@ class TraceStep:
     message: str | None = None
 
     def seen(self, secrets: Collection[str]) -> TraceStep:
-        """Return the step without secrets; substitutions then have no position in the source."""
+        """Return the step without secrets; substitutions then have no source position."""
         if not self.pointer:
             return replace(self, result=without(self.result, secrets))
         values = {name: masked(value, secrets=secrets) for name, value in self.variables.items()}
@@ -134,7 +134,7 @@ class TraceStep:
 
 
 class _TracingScope(Scope):
-    """A scope that keeps the calls of templates."""
+    """A scope that records the calls of templates."""
 
     def __init__(
         self,
@@ -198,7 +198,7 @@ def derive_generated(item: GenItem, number: int, reference: Reference) -> Iterat
 
 
 def derive_record(key: str, file: str, row: int, reference: Reference) -> Iterator[TraceStep]:
-    """Yield the steps of a chunk of a parquet store, by its record file and row, from 0."""
+    """Yield the steps of a chunk of a parquet store, by record file and row, from 0."""
     chunk = f"chunk {key.rpartition('/')[2]}"
     yield TraceStep("record", key, f"row {row:,} of {file}", file, chunk, {"row": row})
     yield _reference_step(key, reference, file)
@@ -212,7 +212,7 @@ def _reference_step(key: str, reference: Reference, at: str) -> TraceStep:
 def _template_steps(
     name: str, template: Template, at: str, scope: _TracingScope
 ) -> Iterator[TraceStep]:
-    """Yield the templates that a jinja-str calls, then the jinja-str itself."""
+    """Yield the templates called by a jinja-str, then the jinja-str itself."""
     result = template.render(scope)
     called = {step.name: step for step in scope.called}
     yield from called.values()
@@ -222,7 +222,7 @@ def _template_steps(
 
 
 def _substitutions(template: Template, scope: Scope) -> tuple[Substitution, ...]:
-    """Return what each expression gave; nothing where a statement stands between them."""
+    """Return the result of each expression; nothing if there is a statement between them."""
     expressions = [part for part in template.parts if isinstance(part, Expression)]
     spans = list(_spans(template.text))
     if len(spans) != len(expressions):
@@ -238,7 +238,7 @@ def _substitutions(template: Template, scope: Scope) -> tuple[Substitution, ...]
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where each ``{{ … }}`` begins and ends; the blanks that ``-}}`` eats are outside."""
+    """Yield the span of each ``{{ … }}``, without the whitespace that ``-}}`` strips."""
     read = text.replace("\r\n", "\n").replace("\r", "\n")  # as the tokens of the lexer have it
     eaten = [match.start() - n for n, match in enumerate(re.finditer("\r\n", text))]
     position = start = 0

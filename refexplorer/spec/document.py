@@ -1,4 +1,4 @@
-"""The document model: what a reference set says, kept as it is written.
+"""The document model: the contents of a reference set as written.
 
 Source: reference specification, "Version 0" and "Version 1".
 """
@@ -46,7 +46,7 @@ SECTIONS = ("version", "templates", "gen", "refs")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A V0 or V1 document, read but not expanded."""
+    """A V0 or V1 document, parsed but not expanded."""
 
     version: int  # 0 or 1
     # The explicit references as JSON values: all of V0, or the ``refs`` of V1
@@ -68,11 +68,11 @@ class Document:
         return "/refs" if self.version else ""
 
     def as_written(self) -> Iterator[tuple[str, object, int]]:
-        """Yield the explicit references as they are, for `written_forms`."""
+        """Yield the explicit references as written, for `written_forms`."""
         yield from ((key, value, 1) for key, value in self.refs.items())
 
     def entries(self) -> Iterator[tuple[str, Reference]]:
-        """Yield the explicit references in order; bad ones are noted and rejected."""
+        """Yield the explicit references in order; bad ones are reported and rejected."""
         urls = UrlReader(self)
         for key, value in self.refs.items():
             notes = EntryNotes(self, key)
@@ -90,18 +90,18 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class EntryNotes:
-    """The findings of one entry; its pointer is written only when there is one."""
+    """The findings of one entry; its pointer is only created if there is one."""
 
     document: Document
     key: str
 
     def add(self, code: str, message: str, hint: Hint = "") -> None:
-        """Note one finding of this entry."""
+        """Add one finding of this entry."""
         where = self.document.base + pointer(self.key)
         self.document.findings.add(code, where, message, hint, key=self.key)
 
     def refuse(self, bad: BadReference) -> Reason:
-        """Note why this entry is rejected, and return it."""
+        """Record why this entry is rejected, and return it."""
         reason = Reason.of(bad)
         self.add(reason.code, reason.message, reason.hint)
         return reason
@@ -114,14 +114,14 @@ def _check_key(key: object) -> None:
 
 
 class UrlReader:
-    """A reader of the URLs of one document that renders each distinct template once."""
+    """Renders the URLs of one document, each distinct template once."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
         self._rendered: dict[str, str | BadReference] = {}
 
     def read(self, text: str) -> str:
-        """Return the URL that a ``url(jinja-str)`` stands for."""
+        """Return the URL for a ``url(jinja-str)``."""
         if not self._document.version:
             return text
         if not is_template(text):
@@ -227,9 +227,9 @@ def read_gen(
     findings: Findings,
     rejected: list[GenItem] | None = None,
 ) -> tuple[GenItem, ...]:
-    """Read the ``gen`` section; items that are rejected are left out and noted.
+    """Read the ``gen`` section; rejected items are omitted and reported.
 
-    Those whose templates can be read, but fail, are added to `rejected`.
+    Items whose templates can be parsed, but fail, are added to `rejected`.
     """
     if not isinstance(source, Sequence) or isinstance(source, str):
         findings.add("bad-section", "/gen", "`gen` must be a list of objects.")
@@ -242,7 +242,7 @@ def read_gen(
 def _known_item(
     number: int, source: object, context: GenContext, findings: Findings
 ) -> GenItem | None:
-    """Return the item as it was read before, if nothing that it depends on has changed."""
+    """Return the item as parsed before, if nothing that it depends on has changed."""
     try:
         text = json.dumps(source, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
@@ -315,14 +315,14 @@ def _read_template(name: str, value: object, findings: Findings) -> Template | N
 
 
 def _unusable(name: object) -> str:
-    """Return why nothing can be called so; a dict may hold names that are not text."""
+    """Return why a name is unusable; a dict may have keys that are not text."""
     if not isinstance(name, str):
         return f"A template name must be a string, not {_json_type(name)}."
     return f"jinja2 reserves the name `{name}`." if name in RESERVED else ""
 
 
 def _broken(name: str) -> Template:
-    """Stand in for a template that could not be read: whoever uses it is told so."""
+    """Stand in for a template that could not be parsed: its users get an error."""
 
     def evaluate(scope: Scope) -> Value:
         raise TemplateProblem("bad-template", f"The template `{name}` is not valid.")
@@ -339,7 +339,7 @@ class ArgumentNotes:
         self._seen: set[str] = set()
 
     def add(self, key: str, value: object) -> None:
-        """Look at the URL of one entry."""
+        """Check the URL of one entry."""
         url = value[0] if isinstance(value, list) and value else None
         if not isinstance(url, str) or "=" not in url or not is_template(url) or url in self._seen:
             return
@@ -363,7 +363,7 @@ _ARITHMETIC = re.compile(r"(?!.*//)[A-Za-z0-9_ +\-*/()]+", re.ASCII)
 
 
 def written_forms(document: Document, entries: Iterable[tuple[str, object, int]]) -> Forms:
-    """Return the forms of references before templates are rendered: keys, values, how many."""
+    """Return the reference forms before rendering: keys, values, counts."""
     bare = frozenset(n for n, each in document.templates.items() if not is_template(each.text))
     found: Forms = {}
     for key, value, count in entries:
@@ -393,7 +393,7 @@ def text_forms(text: str, bare: frozenset[str], has_templates: bool = True) -> t
 
 
 def _tags(text: str) -> Iterator[str]:
-    """Yield what is in braces; a pattern would take the square of a text that closes none."""
+    """Yield the text in braces; a regex would take quadratic time on unclosed ones."""
     start = text.find("{{")
     while start >= 0 and (end := text.find("}}", start + 2)) >= 0:
         yield text[start + 2 : end]
@@ -404,7 +404,7 @@ def _tags(text: str) -> Iterator[str]:
 def _forms(
     tags: tuple[str, ...], marks: tuple[bool, ...], is_odd: bool, bare: frozenset[str], known: bool
 ) -> tuple[str, ...]:
-    """Return the forms of all texts with these tags: many URLs differ in what is around them."""
+    """Return the forms of all texts with these tags: many URLs differ only around them."""
     is_rendered = marks[0]
     found = {"line-end" if is_rendered else "line-end-only": None} if any(marks[3:]) else {}
     if any(marks[1:3]):
@@ -418,7 +418,7 @@ def _forms(
 
 
 def _form_of_tag(inner: str, bare: frozenset[str]) -> str:
-    """Return the form of what is between braces; none for the bare name of a text."""
+    """Return the form of the text between braces; none for a bare name."""
     name = inner.strip()
     if name in bare:
         return "spaced-name" if name != inner else ""

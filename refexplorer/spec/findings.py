@@ -31,7 +31,7 @@ Locator = Callable[[str], tuple[int, int] | None]
 
 
 class Problem(PickledError):
-    """The error that keeps one value from being read; it becomes a finding."""
+    """An error that prevents one value from being read; it becomes a finding."""
 
     def __init__(self, code: str, message: str, hint: Hint = "") -> None:
         super().__init__(message)
@@ -40,18 +40,18 @@ class Problem(PickledError):
 
     @property
     def hint(self) -> str:
-        """One sentence that says what to do; may be empty."""
+        """One sentence with the remedy; may be empty."""
         return self.late_hint if isinstance(self.late_hint, str) else self.late_hint()
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding: what, where, and what to do.
+    """One finding: what, where, and the remedy.
 
     Attributes
     ----------
     code
-        Stable name, of `refexplorer.spec.codes`.
+        Stable name, from `refexplorer.spec.codes`.
     severity
         See `Severity`.
     pointer
@@ -63,13 +63,13 @@ class Finding:
     count
         The number of findings of this code that this one represents; `pointer` is the first.
     key
-        The key, if it is about one.
+        The key, if the finding is about one.
     is_spread
         Whether the others may be in other arrays; if not, all are in one folder.
     array
         The path of the array, if known; always given for comparisons with files.
     keys, reference_count
-        The keys of the first affected chunks, and how many there are; None if not known.
+        The keys of the first affected chunks, and how many there are; None if unknown.
     files, file_count
         The URLs of the first affected files, and how many there are.
     ours, theirs
@@ -148,7 +148,7 @@ class Reason:
 
     @classmethod
     def of(cls, problem: Problem) -> Reason:
-        """Keep what a problem says, without what its traceback holds."""
+        """Keep the text of a problem, without the objects in its traceback."""
         return cls(problem.code, str(problem), problem.late_hint)
 
     def finding(self, pointer: str, key: str) -> Finding:
@@ -160,7 +160,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class DiagnosticGroup:
-    """The diagnostics of one code, as they are shown to people."""
+    """The diagnostics of one code, as displayed."""
 
     # code, severity: Of all of them
     code: str
@@ -169,23 +169,23 @@ class DiagnosticGroup:
 
     @property
     def count(self) -> int:
-        """How many findings stand behind the group."""
+        """The number of findings in the group."""
         return sum(diagnostic.count for diagnostic in self.diagnostics)
 
     @property
     def is_long(self) -> bool:
-        """Whether what they have in common is said once, instead of each of them."""
+        """Whether what they have in common is stated once, instead of for each of them."""
         return len(self.diagnostics) >= TOGETHER
 
     @property
     def title(self) -> str:
-        """What they have in common, and how many there are."""
+        """What they have in common, and their number."""
         meaning = CODES[self.code].meaning
         return f"{self.severity} {self.code}, {self.count:,} times: {meaning}"
 
 
 def grouped(diagnostics: Iterable[Finding]) -> list[DiagnosticGroup]:
-    """Put diagnostics of one code and severity together, in the order of the first of each."""
+    """Group diagnostics by code and severity, in order of first occurrence."""
     found: dict[tuple[str, Severity], list[Finding]] = {}
     for diagnostic in diagnostics:
         found.setdefault((diagnostic.code, diagnostic.severity), []).append(diagnostic)
@@ -193,7 +193,7 @@ def grouped(diagnostics: Iterable[Finding]) -> list[DiagnosticGroup]:
 
 
 class Findings:
-    """Gathers diagnostics: of a code and an array some are kept one by one, the rest counted."""
+    """Collects diagnostics: for each code and array some are kept, the others counted."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], Finding] = {}
@@ -214,11 +214,11 @@ class Findings:
         is_error: bool = False,
         together: bool = False,
     ) -> None:
-        """Note one finding; `code` must be in the catalogue, which gives its severity.
+        """Add a finding; `code` must be in the catalogue, which gives its severity.
 
-        A hint that must be found out first is asked for only of the first that are kept.
-        Findings of one code at one place are counted; with `together`, those that say the same
-        are, wherever they are.
+        A hint that has to be computed is only computed for the findings kept. Findings with the
+        same code in the same array are counted; with `together`, those with the same message,
+        wherever they are.
         """
         identity = (code, message if together else pointer)
         group = (code, "" if together else _folder_of(pointer, key))
@@ -243,7 +243,7 @@ class Findings:
         self._found[identity] = Finding(code, severity, pointer, message, hint, **known)
 
     def extend(self, others: Findings) -> None:
-        """Take over what others found."""
+        """Add the findings of another collection."""
         for found in others:
             is_error, known = found.severity is Severity.ERROR, (found.pointer, found.message)
             self.add(
@@ -256,13 +256,13 @@ class Findings:
         return iter(self._found.values())
 
     def freeze(self, locate: Locator | None = None) -> tuple[Finding, ...]:
-        """Return the findings, errors first, with line and column where they can be told."""
+        """Return the findings, errors first, with line and column if known."""
         found = in_order(self)
         return found if locate is None else tuple(placed(each, locate) for each in found)
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Return findings, errors first, else as they were."""
+    """Return findings, errors first, otherwise in the same order."""
     order = list(Severity)
     return tuple(sorted(findings, key=lambda found: order.index(found.severity)))
 
@@ -272,24 +272,24 @@ _OTHERS = "\n"
 
 
 def _folder_of(pointer: str, key: str | None) -> str:
-    """Return the folder of what a finding is about: the array, for chunks and its metadata."""
+    """Return the folder of a finding: the array, for chunks and its metadata."""
     place = pointer.replace("~1", "/") if key is None else key
     return place.rpartition("/")[0]
 
 
 def placed(diagnostic: Finding, locate: Locator) -> Finding:
-    """Return a finding with line and column, where they can be told."""
+    """Return a finding with line and column, if known."""
     line, column = locate(diagnostic.pointer) or (None, None)
     return diagnostic if line is None else replace(diagnostic, line=line, column=column)
 
 
 def pointer(*parts: str | int) -> str:
-    """Write a JSON pointer (RFC 6901): ``pointer("refs", "x/0") == "/refs/x~10"``."""
+    """Format a JSON pointer (RFC 6901): ``pointer("refs", "x/0") == "/refs/x~10"``."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
 
 
 def parts_of(pointer: str) -> list[str]:
-    """Return the names and places that a JSON pointer leads along."""
+    """Return the names and indices in a JSON pointer."""
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
 
@@ -299,7 +299,7 @@ _LONGEST = 40  # characters; a longer name is not a slip of the pen, and costs t
 
 
 def suggest(name: str, known: Iterable[str], most: int = COMPARED) -> str:
-    """Return a hint that names the nearest of the first known names; ``""`` if none is near."""
+    """Return a hint with the nearest of the first known names; ``""`` if none is near."""
     if len(name) > _LONGEST:
         return ""
     compared = [other for other in islice(known, most) if len(other) <= _LONGEST]

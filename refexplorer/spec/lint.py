@@ -1,7 +1,7 @@
-"""Lint rules for one key, one URL or one array: what the specification allows and people regret.
+"""Lint rules for one key, URL or array: things that are allowed, but usually mistakes.
 
-Of a set, a rule sees only the keys and URLs that `ODD_KEY` and `ODD_URL` match: a new rule may
-have to extend them.
+Rules see only the keys and URLs of a set that match `ODD_KEY` and `ODD_URL`: a new rule may have
+to extend these.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ class LintFinding(NamedTuple):
 
 
 class KeyFindings(NamedTuple):
-    """Findings about keys, whose pointers begin alike."""
+    """Findings about keys, whose pointers share a prefix."""
 
     base: str
     findings: Findings
 
     def add(self, code: str, key: str, message: str, hint: str = "", **options: Any) -> None:
-        """Note one finding at a key, with options of `Findings.add`."""
+        """Add a finding about a key, with options of `Findings.add`."""
         options["together"] = options.get("together", False) or code in ALIKE
         self.findings.add(code, self.base + pointer(key), message, hint, key=key, **options)
 
     def add_all(self, key: str, found: Iterable[LintFinding], **options: Any) -> None:
-        """Note what rules found at a key."""
+        """Add the findings of rules about a key."""
         for code, message, hint in found:
             self.add(code, key, message, hint, **options)
 
@@ -62,7 +62,7 @@ ELSEWHERE = (
     "VirtualiZarr do not read it."
 )
 ALIKE = frozenset({"unportable-key", "odd-metadata-json", "metadata-elsewhere"})
-"""What one finding says of all places."""
+"""The message of one finding for all positions."""
 
 _SEGMENT = re.compile(r"^$|^/|/$|//|(?:^|/)\.\.?(?:/|$)")
 _HIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
@@ -71,9 +71,9 @@ _PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
 
 def lint_key(key: str, version: int | None) -> Iterator[LintFinding]:
-    """Yield remarks on a key; `ODD_KEY` has to match each key that there is a remark on.
+    """Yield remarks on a key; `ODD_KEY` must match every key with a remark.
 
-    `version` is None where the references are not written in a reference set.
+    `version` is None if the references are not written in a reference set.
     """
     if _SEGMENT.search(key):
         yield LintFinding(
@@ -94,9 +94,9 @@ def lint_key(key: str, version: int | None) -> Iterator[LintFinding]:
 
 
 def lint_url(url: str | None, version: int | None) -> Iterator[LintFinding]:
-    """Return what is odd about a URL, after its template was rendered; `ODD_URL` has to match it.
+    """Return what is odd about a rendered URL; `ODD_URL` must match it.
 
-    `version` as in `lint_key`.
+    `version` is the same as in `lint_key`.
     """
     is_written = version is not None
     if url is None:
@@ -146,7 +146,7 @@ def lint_url(url: str | None, version: int | None) -> Iterator[LintFinding]:
 
 
 def lint_protocols(urls: Iterable[str | None]) -> LintFinding | None:
-    """Return whether the targets of a set need more than one filesystem."""
+    """Return whether the targets of a set need more than one file system."""
     found = sorted({_protocol(url) for url in urls if url})
     if len(found) < 2:
         return None
@@ -181,7 +181,7 @@ def lint_chunk(array: ArrayMeta, key: str, index: tuple[int, ...]) -> LintFindin
 
 
 def lint_nodes(keys: Iterable[str]) -> Iterator[tuple[str, LintFinding]]:
-    """Yield the metadata keys that readers of Zarr choose between in different ways, and why."""
+    """Yield metadata keys between which Zarr readers choose differently, and why."""
     nodes: dict[str, set[str]] = {}
     for key in keys:
         path, _, name = key.rpartition("/")
@@ -202,7 +202,7 @@ SOFT = "_SOFT_LINK"
 
 
 def lint_links(path: str, attributes: Mapping[str, object]) -> Iterator[LintFinding]:
-    """Yield what LINDI's links lead to: a place in the set, or an array of another file."""
+    """Yield the targets of LINDI's links: a node in the set, or an array of another file."""
     soft = attributes.get(SOFT)
     target = soft.get("path") if isinstance(soft, Mapping) else None
     if isinstance(target, str):

@@ -1,4 +1,4 @@
-"""Lint rules for metadata keys: what no reader opens.
+"""Lint rules for metadata keys: metadata that no reader can open.
 
 Sources: Zarr v2 and Zarr v3 storage specifications, "Array metadata" and "Data types".
 """
@@ -45,7 +45,7 @@ _Rules = Callable[[Mapping[str, object]], Iterator[LintFinding]]
 
 
 def lint_metadata_text(key: str, text: str) -> Iterator[LintFinding]:
-    """Return what is wrong with the text of a metadata key, one remark for each code."""
+    """Return what is wrong with the text of a metadata key, one remark per code."""
     found: dict[str, LintFinding] = {}
     for remark in _remarks(key, text):
         before = found.get(remark.code)
@@ -93,7 +93,7 @@ def _array(path: str, metadata: Mapping[str, object], rules: _Rules) -> Iterator
 
 
 def _written_chunks(metadata: Mapping[str, object]) -> list[object]:
-    """Return the lengths of a chunk as written; none where they are not list."""
+    """Return the chunk lengths as written; none if they are not a list."""
     grid = metadata.get("chunk_grid")
     settings = grid.get("configuration") if isinstance(grid, Mapping) else None
     within = metadata if metadata.get("zarr_format") != 3 else settings
@@ -145,7 +145,7 @@ def _dtype_v2(metadata: Mapping[str, object]) -> Iterator[LintFinding]:
 
 
 def _numpy_dtype(written: object) -> np.dtype[np.generic] | None:
-    """Return the data type that Zarr v2 writes so, None if there is none."""
+    """Return the data type for its Zarr v2 notation, None if invalid."""
     if isinstance(written, str):
         if not _DTYPE_V2.fullmatch(written):
             return None
@@ -238,9 +238,9 @@ _CALENDARS = frozenset(
 
 
 def lint_attributes(array: ArrayMeta, attributes: Mapping[str, object]) -> Iterator[LintFinding]:
-    """Return why xarray would not open an array because of its attributes, as they are written.
+    """Return why xarray would not open an array because of its attributes, as written.
 
-    It opens no array at the root, whatever its attributes are.
+    xarray cannot open an array at the root, whatever its attributes.
     """
     if not array.path:
         return
@@ -299,7 +299,7 @@ def _names(array: ArrayMeta, attributes: Mapping[str, object]) -> Iterator[LintF
 
 
 def named_arrays(attributes: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """Yield the names of arrays in the attributes that have some, as CF writes them.
+    """Yield the array names in the attributes that contain any, as CF writes them.
 
     In ``crs: x y`` the name with the colon is that of the mapping, and the others are coordinates.
     """
@@ -329,11 +329,10 @@ def lint_ignored_fill_value(
 
 
 def may_be_a_value(array: ArrayMeta, attributes: Mapping[str, object]) -> bool:
-    """Return whether the fill value of an array of Zarr v2 looks like one of its values.
+    """Return whether the fill value of a Zarr v2 array looks like one of its values.
 
-    xarray reads it as missing, also where no attribute says that it stands for missing values.
-    Not where it is the usual sign of a missing value, unless the array is a coordinate: those
-    have none.
+    xarray reads it as missing, even if no attribute marks it as missing. False for the usual
+    markers of missing values, unless the array is a coordinate: those have none.
     """
     value = array.fill_value
     if array.zarr_format != 2 or isinstance(value, bool) or not isinstance(value, int | float):
@@ -356,7 +355,7 @@ _DEFAULTS = {
 
 
 def _is_declared(array: ArrayMeta, value: float, attributes: Mapping[str, object]) -> bool:
-    """Return whether a file says that a value is missing, other than by `_FillValue`."""
+    """Return whether a file declares a value as missing, other than by `_FillValue`."""
     if value == _DEFAULTS.get(array.dtype[1:]):
         return True
     if any(_is_same(array, value, each) for each in _numbers(attributes.get("missing_value"))):
@@ -368,7 +367,7 @@ def _is_declared(array: ArrayMeta, value: float, attributes: Mapping[str, object
 
 
 def _is_outside(array: ArrayMeta, value: float, attributes: Mapping[str, object]) -> bool:
-    """Return whether a value as it is stored is beyond the range that an array says to have."""
+    """Return whether a stored value is outside the range declared by an array."""
     span = _numbers(attributes.get("valid_range"))
     least = _numbers(attributes.get("valid_min")) or span[:1]
     most = _numbers(attributes.get("valid_max")) or span[1:]
@@ -386,14 +385,14 @@ def _is_outside(array: ArrayMeta, value: float, attributes: Mapping[str, object]
 
 
 def _numbers(value: object) -> list[int | float]:
-    """Return the numbers of an attribute; none where it has others than numbers."""
+    """Return the numbers of an attribute; none if it contains anything else."""
     values: list[Any] = value if isinstance(value, list) else [value]
     is_number = all(isinstance(each, int | float) and not isinstance(each, bool) for each in values)
     return values if is_number else []
 
 
 def _is_same(array: ArrayMeta, one: float, other: float) -> bool:
-    """Return whether two numbers are one in the data type of an array."""
+    """Return whether two numbers are equal in the data type of an array."""
     if one == other or not re.fullmatch("[<>]f[248]", array.dtype):
         return one == other
     with np.errstate(over="ignore"):
@@ -402,7 +401,7 @@ def _is_same(array: ArrayMeta, one: float, other: float) -> bool:
 
 
 def _is_usual(array: ArrayMeta) -> bool:
-    """Return whether a fill value is one that people choose since no value is like it."""
+    """Return whether a fill value is a common choice, unlike any real value."""
     dtype, value = np.dtype(array.dtype), array.fill_value
     assert isinstance(value, int | float)
     if dtype.kind != "f":

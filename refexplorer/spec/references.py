@@ -1,4 +1,4 @@
-"""Keys and references: which keys readers treat differently; the four kinds of reference.
+"""Keys and references: keys that readers treat differently; the four kinds of reference.
 
 Source: kerchunk's reference specification, "Version 0".
 """
@@ -40,7 +40,7 @@ class NodeType(StrEnum):
 
 
 def is_speakable(name: str) -> bool:
-    """Return whether a name can be written in an expression."""
+    """Return whether a name can be used in an expression."""
     return name.isidentifier() and name not in _KEYWORDS
 
 
@@ -54,9 +54,9 @@ def prefix(path: str) -> str:
 
 
 def folders_above(path: str) -> Iterator[str]:
-    """Yield the folders that a tree may have above a path, the nearest first, the root last.
+    """Yield the folders above a path, the nearest first, the root last.
 
-    There are few of them, however many slashes the path has.
+    Their number is limited, however many slashes the path has.
     """
     parts = path.split("/", MAX_DEPTH)
     for depth in range(len(parts) - 1, 0, -1):
@@ -86,7 +86,7 @@ _BLANK_ENDS = re.compile(r"(?:^|/) | (?:/|$)|[^/.]\.(?:/|$)")
 
 
 def unportable_key(key: str) -> str:
-    """Return why not every store takes a key; an empty text if each does."""
+    """Return why some stores reject a key; an empty text if none do."""
     if not key.isascii():
         return "The key is not ASCII: Zarr v2 allows no such key, and stores differ in its form."
     if len(key) > _LONGEST_KEY:
@@ -105,7 +105,7 @@ def unportable_key(key: str) -> str:
 
 
 def unportable_url(url: str) -> str:
-    """Return what readers do not all make alike of a URL; an empty text if there is nothing."""
+    """Return how readers interpret a URL differently; an empty text if they do not."""
     match = _PROTOCOL.match(url)
     written = match[1] if match else ""
     protocol = written.lower()
@@ -151,7 +151,7 @@ def _odd_on_the_web(url: str) -> str:
 
 
 def odd_json(text: str) -> str:
-    """Say why other parsers refuse or change a JSON text that Python reads; empty if none does."""
+    """Return why other parsers reject or change JSON that Python reads; empty if none do."""
     found: list[str] = []
 
     def pairs(members: list[tuple[str, object]]) -> dict[str, object]:
@@ -216,7 +216,7 @@ class Inline:
 
 @dataclass(frozen=True, slots=True)
 class Base64:
-    """Binary data written into the set: ``"base64:"`` and RFC 4648 section 4 text."""
+    """Binary data in the set: ``"base64:"`` and RFC 4648 section 4 text."""
 
     text: str
     """As written, with its prefix."""
@@ -244,7 +244,7 @@ class Base64:
 
     @property
     def _payload(self) -> str:
-        """The text without prefix and blanks, which are rare, and soon seen to be none."""
+        """The text without prefix and whitespace, which is rare and quickly excluded."""
         payload = self.text[len(BASE64_PREFIX) :]
         for space in _BASE64_SPACES:
             if space in payload:
@@ -266,7 +266,7 @@ class Url:
 
     @property
     def size(self) -> None:
-        """Unknown until the target is asked."""
+        """Unknown until the target is requested."""
         return None
 
     def to_v0(self) -> list[str | int | None]:
@@ -310,7 +310,7 @@ class BadReference(Problem):
 
 
 def read_reference(value: object, url_of: Callable[[str], str], note: TakeNote) -> Reference:
-    """Read the value of one key."""
+    """Parse the value of one key."""
     if isinstance(value, list | tuple):
         return _read_list(value, url_of, note)
     if isinstance(value, str):
@@ -331,7 +331,7 @@ def read_reference(value: object, url_of: Callable[[str], str], note: TakeNote) 
 
 
 def _bytes_of(value: object) -> bytes | None:
-    """Return bytes in memory, of kerchunk or in a buffer of Zarr, as fsspec tells them."""
+    """Return in-memory bytes, of kerchunk or in a Zarr buffer, as interpreted by fsspec."""
     if isinstance(value, bytes):
         return value
     if isinstance(value, int) or not hasattr(value, "to_bytes"):  # of a number it is another thing
@@ -399,20 +399,20 @@ def _read_text(value: str, note: TakeNote) -> Reference:
 
 
 def is_encoded(value: bytes) -> bool:
-    """Return whether bytes in a set would be taken for base64 text."""
+    """Return whether bytes in a set would be interpreted as base64 text."""
     return value.startswith(BASE64_PREFIX.encode())
 
 
 def read_inline(value: bytes) -> Inline | Base64:
-    """Read bytes that parquet and kerchunk's dicts in memory hold, and JSON cannot.
+    """Read bytes in parquet and kerchunk's in-memory dicts, which JSON cannot contain.
 
-    Those that begin with ``base64:`` are such text, as for fsspec; it is not decoded here.
+    Bytes that begin with ``base64:`` are base64 text, as for fsspec; it is not decoded here.
     """
     return Base64(value.decode("ascii", "replace")) if is_encoded(value) else read_bytes(value)
 
 
 def read_bytes(value: bytes) -> Inline | Base64:
-    """Read bytes that are the data themselves, whatever they begin with."""
+    """Read bytes that are the data themselves, whatever their prefix."""
     if value.isascii() and not is_encoded(value):
         text = value.decode()
         if all(letter.isprintable() or letter.isspace() for letter in text):
@@ -436,7 +436,7 @@ def _read_base64(value: str, note: TakeNote) -> Base64:
 
 
 def check_text(value: str, code: str, what: str) -> None:
-    """Refuse a text that no file can hold."""
+    """Reject a text that no file can contain."""
     if value.isascii():
         return
     try:
@@ -448,7 +448,7 @@ def check_text(value: str, code: str, what: str) -> None:
 
 
 def check_key_length(key: str, limits: Limits) -> None:
-    """Refuse a key of more bytes than the limits allow."""
+    """Reject a key of more bytes than the limits allow."""
     if len(key) * _BYTES <= limits.key_bytes:
         return
     size = len(key.encode("utf-8", "surrogatepass"))
@@ -463,7 +463,7 @@ def check_key_length(key: str, limits: Limits) -> None:
 
 
 def _json_text(value: Mapping[str, object]) -> str:
-    """Write an object as JSON text, escaping only what UTF-8 cannot hold."""
+    """Write an object as JSON text, escaping only what UTF-8 cannot represent."""
     try:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         text.encode()

@@ -34,7 +34,7 @@ _UNITS = {"fixed_length_utf32": _CODE_POINT, "null_terminated_bytes": 1, "raw_by
 
 
 def itemsize(dtype: object) -> int | None:
-    """Return the bytes of an element, None where they vary or the data type is not known."""
+    """Return the bytes of an element, None if variable or the data type is unknown."""
     if isinstance(dtype, Mapping):
         return _of_object(dtype)
     if isinstance(dtype, list):
@@ -49,7 +49,7 @@ def itemsize(dtype: object) -> int | None:
 
 
 def type_name(dtype: str | np.dtype[np.generic]) -> str:
-    """Return a data type as people write it: ``int16`` for ``<i2``; texts and others as it is."""
+    """Return a readable data type: ``int16`` for ``<i2``; strings and others unchanged."""
     try:
         found = np.dtype(dtype)
     except (TypeError, ValueError):
@@ -58,7 +58,7 @@ def type_name(dtype: str | np.dtype[np.generic]) -> str:
 
 
 def _of_object(dtype: Mapping[str, object]) -> int | None:
-    """Add up the fields, however deep they lie, of a data type of Zarr v3."""
+    """Sum the fields of a Zarr v3 data type, however deeply nested."""
     waiting: list[object] = [dtype]
     total = 0
     for each in waiting:
@@ -75,7 +75,7 @@ def _of_object(dtype: Mapping[str, object]) -> int | None:
 
 
 def _type_of_field(field: object) -> object:
-    """Return the data type of a field: a pair, or in `struct` of Zarr 3.2 and newer an object."""
+    """Return the data type of a field: a pair, or an object in `struct` since Zarr 3.2."""
     if isinstance(field, Mapping):
         return field.get("data_type")
     return field[1] if isinstance(field, list) and len(field) == 2 else None
@@ -98,7 +98,7 @@ _HEX = re.compile(r"0x[0-9a-fA-F]+")
 
 
 def wrong_fill_value(dtype: np.dtype[np.generic], value: object, zarr_format: int) -> str:
-    """Return what a fill value must be instead, as the end of a sentence; ``""`` if it is one."""
+    """Return what a fill value must be instead, to end a sentence; ``""`` if it is valid."""
     if value is None:
         return ""
     kind, is_number = dtype.kind, isinstance(value, int) and not isinstance(value, bool)
@@ -148,7 +148,7 @@ METADATA_NAMES = frozenset({".zarray", ".zgroup", ".zattrs", ".zmetadata", "zarr
 
 
 def is_metadata(key: str) -> bool:
-    """Return whether a key holds Zarr metadata, which is JSON."""
+    """Return whether a key contains Zarr metadata, which is JSON."""
     return key.rpartition("/")[2] in METADATA_NAMES
 
 
@@ -195,12 +195,12 @@ class ArrayMeta(PickledByFields):
     path
         The path of the array; ``""`` is the root.
     shape, chunks
-        Lengths of the array and of a chunk, in elements, one for each dimension; where chunks have
+        Lengths of the array and of a chunk, in elements, one for each dimension; if chunks have
         different lengths, those of the longest.
     dtype
         The data type as written.
     itemsize
-        Bytes of an element, None where it varies or is not known.
+        Bytes of an element, None if variable or unknown.
     codecs
         From values to bytes, in the order of encoding, such as ``"shuffle(elementsize=2)"``.
     dimensions
@@ -225,7 +225,7 @@ class ArrayMeta(PickledByFields):
     varying: tuple[ChunkAxis, ...] | None = None
 
     def path_text(self, is_start: bool = False) -> str:
-        """Return its path as part of a sentence, or as its start."""
+        """Return its path as a part of a sentence, or as its start."""
         return f"`{self.path}`" if self.path else f"{'T' if is_start else 't'}he root array"
 
     @cached_property
@@ -236,11 +236,11 @@ class ArrayMeta(PickledByFields):
 
     @cached_property
     def grid(self) -> tuple[int, ...]:
-        """Chunks along each dimension; edge chunks count as whole."""
+        """Chunks along each dimension, including partial edge chunks."""
         return tuple(axis.count for axis in self.axes)
 
     def chunk_at(self, place: Sequence[int]) -> tuple[int, ...]:
-        """Return the index of the chunk that has an element."""
+        """Return the index of the chunk that contains an element."""
         return tuple(axis.number_at(at) for axis, at in zip(self.axes, place, strict=True))
 
     def starts_of(self, indices: np.ndarray) -> np.ndarray:
@@ -250,18 +250,18 @@ class ArrayMeta(PickledByFields):
         return np.stack(starts, axis=1) if starts else indices
 
     def element_counts(self, indices: np.ndarray) -> np.ndarray:
-        """Return the elements of chunks as they are stored, int64, of int64 ``(n, rank)``."""
+        """Return the stored element counts of chunks, int64, of int64 ``(n, rank)``."""
         found = np.ones(len(indices), np.int64)
         for at, axis in enumerate(self.axes):
             found *= axis.lengths_of(indices[:, at])
         return found
 
     def chunk_shape(self, index: Sequence[int]) -> tuple[int, ...]:
-        """Return the shape in which a chunk is stored."""
+        """Return the stored shape of a chunk."""
         return tuple(axis.length_at(at) for axis, at in zip(self.axes, index, strict=True))
 
     def chunk_array(self, index: Sequence[int]) -> ArrayMeta:
-        """Return metadata with which a chunk is decoded: that of an array of regular chunks."""
+        """Return metadata for decoding a chunk: those of an array with regular chunks."""
         if self.varying is None:
             return self
         shape = self.chunk_shape(index)
@@ -270,7 +270,7 @@ class ArrayMeta(PickledByFields):
 
     @cached_property
     def narrow_grid(self) -> tuple[int, ...]:
-        """The grid in 64 bits, beyond which columns of chunks have no numbers and no indices."""
+        """The grid in 64 bits; beyond these, columns of chunks have no numbers and no indices."""
         return tuple(min(size, INT64_MAX) for size in self.grid)
 
     @cached_property
@@ -280,20 +280,20 @@ class ArrayMeta(PickledByFields):
 
     @property
     def encoded_size(self) -> int | None:
-        """Bytes of every chunk as stored; None where they vary, as those of compressed chunks."""
+        """Stored bytes of every chunk; None if they vary, as for compressed chunks."""
         if self.varying or self._added is None:
             return None
         return prod(self.chunks) * (self.itemsize or 0) + self._added
 
     def encoded_sizes(self, indices: np.ndarray) -> np.ndarray | None:
-        """Return the bytes of chunks as stored, int64, of int64 ``(n, rank)``; None as above."""
+        """Return the stored bytes of chunks, int64, of int64 ``(n, rank)``; None as above."""
         if self._added is None:
             return None
         return self.element_counts(indices) * (self.itemsize or 0) + self._added
 
     @cached_property
     def _added(self) -> int | None:
-        """The bytes that codecs add to those of the values; None where the size varies."""
+        """The bytes that codecs add to the values; None if the size varies."""
         names = (codec.partition("(")[0].removeprefix("numcodecs.") for codec in self.codecs)
         added = [_ADDED.get(name) for name in names]
         if self.itemsize is None or self.dtype == "|O" or None in added:
@@ -302,7 +302,7 @@ class ArrayMeta(PickledByFields):
 
     @property
     def form_text(self) -> str:
-        """Shape and data type in a few characters."""
+        """Shape and data type as a short text."""
         lengths = " \N{MULTIPLICATION SIGN} ".join(f"{length:,}" for length in self.shape)
         return f"{lengths} {type_name(self.dtype)}".strip()
 
@@ -325,7 +325,7 @@ class ArrayMeta(PickledByFields):
     def chunk_index(self, key: str) -> tuple[int, ...] | None:
         """Return the chunk index of a key, or None if the key is not a chunk.
 
-        The index may have a different number of dimensions than the array, or be outside its grid.
+        The index may have a different number of dimensions from the array, or be outside its grid.
         """
         if not key.startswith(self.folder):
             return None
@@ -344,7 +344,7 @@ class ArrayMeta(PickledByFields):
         return re.compile(rf"{re.escape(self.prefix)}({number}(?:{separator}{number})*)", re.ASCII)
 
     def number_of_key(self, key: str) -> int | None:
-        """Return the number of the chunk that has a key; None if that names none of the grid."""
+        """Return the number of the chunk for a key; None if it is not in the grid."""
         if len(key) > len(self.folder) + _KEY_CHARS:
             return None
         index = self.chunk_index(key)
@@ -388,7 +388,7 @@ class ArrayMeta(PickledByFields):
 def read_array(
     path: str, metadata: Mapping[str, object], attributes: Mapping[str, object] | None = None
 ) -> ArrayMeta:
-    """Read array metadata of Zarr v2 or v3."""
+    """Parse array metadata of Zarr v2 or v3."""
     if metadata.get("zarr_format", 2) == 3:
         return _read_v3(path, metadata)
     return _read_v2(path, metadata, attributes or {})
@@ -454,12 +454,12 @@ def _read_v3(path: str, metadata: Mapping[str, object]) -> ArrayMeta:
 
 
 def regular_grid(chunks: Sequence[int]) -> dict[str, object]:
-    """Return a chunk grid as Zarr v3 writes it."""
+    """Return a chunk grid in the notation of Zarr v3."""
     return {"name": "regular", "configuration": {"chunk_shape": list(chunks)}}
 
 
 def written_grid(axes: Sequence[ChunkAxis]) -> dict[str, object]:
-    """Return the chunk grid of some axes as Zarr v3 writes it."""
+    """Return the chunk grid of some axes in the notation of Zarr v3."""
     if all(axis.is_regular for axis in axes):
         return regular_grid([axis.longest for axis in axes])
     shapes = [axis.written_form for axis in axes]
@@ -467,7 +467,7 @@ def written_grid(axes: Sequence[ChunkAxis]) -> dict[str, object]:
 
 
 def _varying(grid: Mapping[str, object], shape: tuple[int, ...]) -> tuple[ChunkAxis, ...] | None:
-    """Read a rectilinear chunk grid; None of a regular one, and of one that is as good as that."""
+    """Parse a rectilinear chunk grid; None for a regular or equivalent one."""
     name, settings = grid.get("name"), _mapping(grid.get("configuration"))
     if name == "regular":
         return None

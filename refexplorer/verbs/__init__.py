@@ -1,5 +1,6 @@
-"""What people call: the class `ReferenceSet`, and the functions that take or make a set.
+"""The public API: the class `ReferenceSet`, and the functions that accept or create a set.
 
-`opening` opens one as a `referenceset`; `converting`, `inferring`, `joining`, `migrating` and
-`repair` write another, which is read back before it gets its name. Begin with `referenceset`.
+`opening` opens a set as a `referenceset`; `converting`, `inferring`, `joining`, `migrating` and
+`repair` write a new one, which is read back before it gets its final name. Begin with
+`referenceset`.
 """

@@ -1,4 +1,4 @@
-"""`explain_code`: what there is to know about a diagnostic code."""
+"""`explain_code`: the explanation of a diagnostic code."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class CodeExplanation:
     Attributes
     ----------
     code, severity, meaning
-        Of the diagnostics.
+        Those of the diagnostics.
     readers
-        How readers handle it, a sentence for each; for most codes, how they read the example.
+        How readers handle it, one sentence each; for most codes, how they read the example.
     cause
         The usual cause.
     mend
-        What to do.
+        The remedy.
     example
-        The smallest set that shows it: JSON, or the files of a parquet store by name.
+        The smallest set that produces it: JSON, or the files of a parquet store by name.
     rule
         The rule of the specification; None if there is none.
     """
@@ -94,7 +94,7 @@ def explain_code(code: str) -> CodeExplanation:
 
 
 def _reader_texts(example: str) -> list[str]:
-    """Say what readers make of an example; those of whom the same is said, together."""
+    """Describe how readers handle an example; those with the same result are grouped."""
     names_by_text: dict[str, list[str]] = {}
     for verdict in [*dialects(example, readers=WHOLE)][1:]:
         if verdict.outcome == "not run":

@@ -1,4 +1,4 @@
-"""`convert`: a set in another form, other targets or chunks, checked before it gets its name."""
+"""`convert`: a set in another format, with other targets or chunks, verified before renaming."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def coordinates_of(refs: ReferenceSet) -> list[str]:
 def values_of(
     refs: ReferenceSet, paths: Sequence[str], allow: Collection[str]
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield arrays with the bytes that their values have in memory, read from their targets."""
+    """Yield arrays with the in-memory bytes of their values, read from their targets."""
     for path in paths:
         array = refs.array(path)
         if not can_hold(array):
@@ -95,9 +95,9 @@ def check_values(
 ) -> None:
     """Read arrays in their new chunks with Zarr, and compare the values.
 
-    Those that are held are compared with what was read from targets. Those that are divided refer
-    to the same bytes as before; that these mean the same is seen on stand-ins for the first and the
-    last chunk, so that no target is read.
+    Inlined arrays are compared with the values read from targets. Divided chunks refer to the same
+    bytes as before; that these have the same meaning is tested with stand-ins for the first and
+    the last chunk, so that no target is read.
     """
     table = internals(refs).opened.table
     metadata = table.select(np.array(list(table.metadata.values()), np.int64))
@@ -140,7 +140,7 @@ def _opened(table: Table, refs: ReferenceSet) -> ReferenceSet:
 
 
 def _read(refs: ReferenceSet, path: str, allow: Collection[str], region: Any = Ellipsis) -> bytes:
-    """Return the bytes of values, in the byte order that the array has when it is one chunk."""
+    """Return the bytes of values, in the byte order of the array when it is one chunk."""
     import zarr
 
     root: Any = refs.allowing(*allowed_names(allow)).to_zarr()
@@ -179,24 +179,24 @@ class Conversion:
     Attributes
     ----------
     form
-        One of `FORMS`; None chooses by the name of the output: ``.parq`` and ``.parquet`` are
+        One of `FORMS`; None chooses from the name of the output: ``.parq`` and ``.parquet`` are
         stores, ``.icechunk`` is a repository, anything else is V0.
     renames
-        Pairs of old and new starts of URLs; the first match is applied.
+        Pairs of old and new URL prefixes; the first match is applied.
     absolute
-        Resolve relative URLs against the place of the source.
+        Resolve relative URLs against the location of the source.
     relative
         Write URLs inside the folder of the output relative to it.
     inline
-        Bytes up to which byte ranges are read and written into the set; 0 reads nothing.
+        Byte ranges up to this size are read and written into the set; 0 reads nothing.
     allow
-        Places that may be read, in addition to the folder of the source.
+        Locations that may be read, in addition to the folder of the source.
     outline
-        A file to move the inline data of chunks to.
+        A file to which the inline data of chunks are moved.
     objects
         Write metadata as JSON objects, not as strings.
     record_size
-        Rows of a record file of a parquet store; None chooses the best size for reading one index
+        Rows per record file of a parquet store; None chooses the best size for reading one index
         of the first dimension, or all of it at one point.
     inline_coordinates
         Read the coordinates that opening with xarray reads, and write each into the set as one
@@ -205,8 +205,8 @@ class Conversion:
         Arrays whose chunks are not compressed, and how many chunks each of them becomes; None
         divides them all along their first dimension.
     overwrite
-        Replace an existing output; in an Icechunk repository, the content of the branch ``main``,
-        and the history stays.
+        Replace an existing output; in an Icechunk repository, the content of the branch ``main``
+        is replaced, and the history is kept.
     message
         Message of the commit to an Icechunk repository.
     storage_options
@@ -231,7 +231,7 @@ class Conversion:
 
 
 def form_of(output: Path, form: str | None) -> str:
-    """Return the form that an output is to have."""
+    """Return the format for an output."""
     if form is None:
         if output.suffix == _ICECHUNK:
             return "Icechunk"
@@ -245,7 +245,7 @@ def form_of(output: Path, form: str | None) -> str:
 
 
 def check_output(refs: ReferenceSet, target: Path, url: str | None, how: Conversion) -> None:
-    """Refuse what cannot be written, before anything is read for it."""
+    """Reject impossible conversions before anything is read."""
     is_icechunk = form_of(target, how.form) == "Icechunk"
     if url is not None:
         if not is_icechunk:
@@ -280,13 +280,13 @@ def url_changes(
 
 
 def _absolute(url: str, location: str | None) -> str:
-    """Return a URL with a protocol, also of a file of this machine."""
+    """Return a URL with a protocol, also for a local file."""
     resolved = resolve(url, location)
     return resolved if "://" in resolved else f"file://{resolved}"
 
 
 def folder_beside(target: Path) -> str:
-    """Return the folder of an output, with a slash at its end."""
+    """Return the folder of an output, with a trailing slash."""
     return f"{target.resolve().parent}/"
 
 
@@ -304,26 +304,26 @@ WrittenCheck = Callable[[object], object]
 
 
 def convert(source: object, output: str | os.PathLike[str], how: Conversion | None = None) -> int:
-    """Write a set in another form or with other targets; return how many keys were written.
+    """Write a set in another format or with other targets; return the number of keys written.
 
-    The output is read back and compared with the source before it gets its name, so an incomplete
-    output never exists. References are processed a block at a time, except for V1, which needs all
-    references of a group at once.
+    The output is read back and compared with the source before it gets its final name, so an
+    incomplete output never exists. References are processed one block at a time, except for V1,
+    which needs all references of a group at once.
 
     Parameters
     ----------
     source
-        A `ReferenceSet`, or a source as `open_references` takes it.
+        A `ReferenceSet`, or any source accepted by `open_references`.
     output
         The file, compressed if its name ends in ``.gz`` or ``.zst``, or the folder of a store. An
         Icechunk repository may be written to a bucket, by its URL (``s3://``, ``gs://``).
     how
-        Options; None changes the form only.
+        Options; None only changes the format.
 
     Raises
     ------
     RefexplorerError
-        If the output exists or is the source, the form cannot contain a key, a rename matches no
+        If the output exists or is the source, the format cannot contain a key, a rename matches no
         URL, or a target may not be read.
 
     Warns
@@ -339,7 +339,7 @@ def convert(source: object, output: str | os.PathLike[str], how: Conversion | No
 def convert_checked(
     refs: ReferenceSet, output: str | os.PathLike[str], how: Conversion, check: WrittenCheck
 ) -> int:
-    """Do as `convert`, and let `check` look at what was written before it gets its name."""
+    """Do the same as `convert`, and let `check` inspect the output before it is renamed."""
     text = os.fspath(output).removeprefix("file://")
     target, url = Path(text), text if "://" in text else None
     check_expandable(refs.count, refs.limits)
@@ -354,7 +354,7 @@ def convert_checked(
 
 
 def _check_arrays(before: Mapping[str, ArrayMeta], after: Mapping[str, ArrayMeta]) -> None:
-    """Refuse to lose an array, or a part of one; what becomes of its chunks is compared later."""
+    """Reject a conversion that loses an array, or part of one; chunks are compared later."""
     for path, array in before.items():
         new = after.get(path)
         if new is None or new.shape != array.shape:
@@ -397,7 +397,7 @@ class _Converter:
         self._keys = 0
 
     def _reshape(self) -> Reshaping:
-        """Return the change of arrays to other chunks, when their values are seen to stay."""
+        """Return the change of arrays to other chunks, once their values are known to be kept."""
         refs, how = self._refs, self._how
         divided = {path: factors_of(refs.array(path), n) for path, n in how.subchunk.items()}
         paths = coordinates_of(refs) if how.inline_coordinates else []
@@ -412,7 +412,7 @@ class _Converter:
         return reshaping
 
     def run(self) -> int:
-        """Write, and say how many keys."""
+        """Write the output, and return the number of keys."""
         how, target, limits = self._how, self._target, self._refs.limits
         if self._form != "Icechunk":
             for prefix, url in self._refs.source.endpoints.items():
@@ -464,7 +464,7 @@ class _Converter:
         return self._keys
 
     def _options(self) -> Mapping[str, Any]:
-        """Return what the storage of the output is opened with."""
+        """Return the options for opening the storage of the output."""
         if self._url is None:
             return {}
         options = self._how.storage_options
@@ -473,7 +473,7 @@ class _Converter:
 
     @contextmanager
     def _report_blocks(self, count: int, step: str) -> Iterator[Progress]:
-        """Show how far a work on so many references is, as blocks that pass."""
+        """Report the progress of processing many references, as blocks pass."""
         total = -(-count // BLOCK)
         nothing = repeat(concatenated([]), total)
         with closing(block for block in self._watch_blocks(count, step)(nothing)) as blocks:
@@ -489,11 +489,11 @@ class _Converter:
                 pass
 
     def _watch_blocks(self, count: int, step: str) -> WatchBlocks:
-        """Return what shows how many blocks of so many references went through a step."""
+        """Return the progress reporter for a step of processing blocks."""
         return lambda blocks: self._how.watch(blocks, -(-count // BLOCK), step)
 
     def _changed_blocks(self, step: str) -> Iterator[Table]:
-        """Yield the references as they are to be written."""
+        """Yield the references as they will be written."""
         changes = [] if self._inlining is None else [self._inlining.apply]
         put = None if self._outline is None else self._outline.write
         return self._blocks(step, changes, put)
@@ -503,13 +503,13 @@ class _Converter:
         return bool(self._inlining or self._outline or self._reshaping)
 
     def _full_table(self) -> Table:
-        """Return the same as one table; that of a document is not copied."""
+        """Return the same as one table; a document's table is not copied."""
         if len(self._columns.parts) == 1 and not self._changes_rows:
             return retargeted(self._columns.table, self._urls)
         return concatenated(list(self._changed_blocks("Reading")))
 
     def _same_blocks(self) -> Iterator[Table]:
-        """Yield the same again; what was read is not read again."""
+        """Yield the same blocks again; data that were read are not read again."""
         changes = [] if self._inlining is None else [self._inlining.again]
         if self._outline is None:
             return self._blocks("Checking", changes, None)
@@ -540,7 +540,7 @@ class _Converter:
             yield block
 
     def _make_check(self, count: Callable[[Path], int] | None) -> Callable[[Any], None]:
-        """Return what holds the output against the source, and notes how many keys there are."""
+        """Return a function that compares the output with the source and counts keys."""
 
         def check(written: Any) -> None:
             if self._renames.unused:

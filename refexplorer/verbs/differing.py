@@ -1,4 +1,4 @@
-"""`diff`: what differs between two reference sets."""
+"""`diff`: the differences between two reference sets."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ MARKS = {
     "metadata": "F",
     "rejected": "X",
 }
-"""A letter for each change, so that none is told by colour alone."""
+"""A letter for each change, so that none is shown by colour alone."""
 SHOWN = 20  # changes in the text; `changes` has all
 _CHARS = 100  # characters of a cell: a file may hold any text
 
@@ -64,7 +64,7 @@ class Difference:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """Numbers of keys by change: ``same``, ``added``, ``moved`` and so on."""
+        """The number of keys by change: ``same``, ``added``, ``moved`` and so on."""
         return self._found.counts
 
     @property
@@ -87,12 +87,12 @@ class Difference:
 
     @property
     def renames(self) -> tuple[Rename, ...]:
-        """Renames of URLs that explain most of the moved targets."""
+        """URL renames that explain most of the moved targets."""
         return self._found.renames
 
     @cached_property
     def arrays_moved(self) -> tuple[ArrayMove, ...]:
-        """The arrays whose references are all there, under another name."""
+        """The arrays whose references all exist under another name."""
         return self._found.arrays_moved(self.before.arrays(), self.after.arrays())
 
     @property
@@ -102,25 +102,25 @@ class Difference:
 
     @property
     def fields(self) -> tuple[FieldChange, ...]:
-        """The fields of metadata that changed."""
+        """The changed metadata fields."""
         return self._found.fields
 
     @property
     def tree(self) -> ChangeTree:
-        """The keys that differ, by folder."""
+        """The differing keys, by folder."""
         return self._found.tree
 
     def rows(
         self, start: int = 0, stop: int | None = None, *, change: str | None = None
     ) -> list[KeyChange]:
-        """Return a page of the keys that differ, those of `before` first, then those added.
+        """Return a page of the differing keys, those of `before` first, then those added.
 
         Parameters
         ----------
         start, stop
-            Numbers of the keys among those that differ.
+            Indices of the keys among those that differ.
         change
-            Only keys of this change.
+            Only keys with this change.
 
         Raises
         ------
@@ -130,29 +130,29 @@ class Difference:
         return list(self.iterate(start, stop, change=change))
 
     def rows_at(self, numbers: np.ndarray) -> list[KeyChange]:
-        """Return keys that differ by their numbers among these."""
+        """Return differing keys by their numbers among these."""
         return list(self._found.rows(numbers))
 
     def iterate(
         self, start: int = 0, stop: int | None = None, *, change: str | None = None
     ) -> Iterator[KeyChange]:
-        """Yield the keys that differ, as `rows`."""
+        """Yield the differing keys, as for `rows`."""
         if change is not None and change not in CHANGES[1:]:
             names = ", ".join(CHANGES[1:])
             raise RefexplorerError(f"{change!r} is not a kind of change; use one of {names}.")
         return self._found.rows(self._found.of_change(change)[start:stop])
 
     def arrays(self) -> tuple[str, ...]:
-        """Return the paths of the arrays of either set."""
+        """Return the paths of the arrays in either set."""
         return tuple(dict.fromkeys([*self.before.arrays(), *self.after.arrays()]))
 
     def grid(self, path: str) -> np.ndarray:
-        """Return the change of each chunk of the array at a path.
+        """Return how each chunk of the array at a path has changed.
 
         Returns
         -------
         numpy.ndarray
-            int8, of the shape of the grid of chunks after the change: places in
+            int8, in the shape of the chunk grid after the change: indices into
             `refexplorer.refset.moves.CHANGES`, -1 where neither set has a chunk.
 
         Raises
@@ -189,20 +189,20 @@ class Difference:
 def diff(
     before: object, after: object, *, read: bool = False, allow: Collection[str] = ()
 ) -> Difference:
-    """Compare two sets of any form, key by key.
+    """Compare two sets of any format, key by key.
 
-    If one set is Zarr v2 and the other v3, the first is compared as v3, where its metadata can be
-    written so: chunks of one place are then one key.
+    If one set is Zarr v2 and the other v3, the first is compared as v3, if its metadata can be
+    converted: chunks at the same position then have the same key.
 
     Parameters
     ----------
     before, after
-        A `ReferenceSet` each, or a source as `open_references` takes it.
+        A `ReferenceSet` each, or any source accepted by `open_references`.
     read
         Read byte ranges that are inline in the other set, to compare the bytes; if False, no target
         is read.
     allow
-        Places that may be read, in addition to the folders of the reference files, such as
+        Locations that may be read, in addition to the folders of the reference files, such as
         ``"s3://bucket"``.
 
     Raises
@@ -226,7 +226,7 @@ def diff(
 def _decided(
     differences: Differences, sides: Sequence[ReferenceSet], allow: Collection[str]
 ) -> Differences:
-    """Read what is text on one side only, and say where the bytes are equal."""
+    """Read references that are text on one side only, and compare their bytes."""
     texts: tuple[dict[str, tuple[int, bytes]], ...] = ({}, {})
     for place, change in differences.inlined():
         for side, reference in enumerate((change.after, change.before)):
@@ -250,7 +250,7 @@ def _decided(
 
 
 def title(result: Difference) -> str:
-    """Return one sentence."""
+    """Return the result as one sentence."""
     names = (
         f"{escape(result.before.source.name, _CHARS)} → {escape(result.after.source.name, _CHARS)}"
     )
@@ -260,7 +260,7 @@ def title(result: Difference) -> str:
 
 
 def share(result: Difference) -> float:
-    """Return how many percent of the keys are equal, to a tenth; 100 if no key differs."""
+    """Return the percentage of equal keys, to one decimal; 100 if no key differs."""
     return math.floor(1000 * result.equal / result.keys) / 10 if result.total else 100.0
 
 
@@ -283,7 +283,7 @@ def sentences(result: Difference) -> Iterator[str]:
 
 
 def reference_text(reference: Reference | None) -> str:
-    """Return a reference in a few words."""
+    """Return a reference as a short text."""
     if reference is None:
         return "nothing"
     if isinstance(reference, Inline | Base64):
@@ -295,7 +295,7 @@ def reference_text(reference: Reference | None) -> str:
 
 
 def side_texts(row: KeyChange) -> tuple[str, str]:
-    """Return both references of a key in a few words."""
+    """Return both references of a key as short texts."""
     if row.change != CHANGES[REJECTED]:
         return reference_text(row.before), reference_text(row.after)
     before, after = (

@@ -1,4 +1,4 @@
-"""A set as text for a terminal, and as HTML that reads well without style or script."""
+"""A set as text for a terminal, and as HTML that is readable without style or script."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TEXT_CHILDREN, TEXT_LEVELS = 20, 3
 
 
 def known_diagnostics(refs: SetLike) -> tuple[Finding, ...] | None:
-    """Return the diagnostics of a set; None where looking for them would hold up the first look."""
+    """Return the diagnostics of a set; None if computing them would delay the first display."""
     is_soon = "diagnostics" in vars(refs) or internals(refs).opened.stored <= _SOON
     return refs.diagnostics if is_soon else None
 
@@ -57,7 +57,7 @@ def summary_text(refs: SetLike) -> str:
 
 
 def left_out_text(source: Source) -> str:
-    """Return how many objects of data files opening left out; empty if none."""
+    """Return how many objects of data files were omitted on opening; empty if none."""
     count = len(source.left_out)
     return f"{counted(count, 'object')} of the file left out" if count else ""
 
@@ -116,7 +116,7 @@ _VIRIDIS = np.array(
 def picture_html(
     values: np.ndarray, low: float, high: float, words: str, upward: bool = False
 ) -> str:
-    """Return values of one or two dimensions as an ``img`` element that has its own bytes."""
+    """Return values of one or two dimensions as an ``img`` element with inline data."""
     is_line = values.ndim == 1
     picture = line(values, low, high) if is_line else heatmap(values, low, high, upward)
     out = io.BytesIO()
@@ -164,7 +164,7 @@ def line(values: np.ndarray, low: float, high: float) -> Image.Image:
 
 
 def _share(values: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Return where values are between limits; of halves, since float64 has no larger span."""
+    """Return the relative position between limits; computed with halves to avoid overflow."""
     return (values / 2 - low / 2) / ((high / 2 - low / 2) or 1)
 
 
@@ -173,7 +173,7 @@ _NAMES: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 
 def name_of(references: object) -> str | None:
-    """Return the name by which `set_named` finds a set while it lives; None without a kernel."""
+    """Return the name for `set_named` while the set exists; None without a kernel."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     if getattr(shell, "kernel", None) is None:
@@ -182,7 +182,7 @@ def name_of(references: object) -> str | None:
 
 
 def set_named(name: str) -> Any:
-    """Return the set that was shown under a name."""
+    """Return the set that was displayed under a name."""
     for references, each in [*_NAMES.items()]:
         if each == name:
             return references
@@ -219,7 +219,7 @@ def _left_out(refs: SetLike) -> str:
 
 
 def health_text(diagnostics: tuple[Finding, ...] | None) -> str:
-    """Return how many errors and warnings there are, and what nobody looked at yet."""
+    """Return the numbers of errors and warnings, and what was not checked yet."""
     if diagnostics is None:
         return "not checked for errors yet"
     counts = Counter(each.severity for each in diagnostics)
@@ -230,7 +230,7 @@ def health_text(diagnostics: tuple[Finding, ...] | None) -> str:
 
 
 def notes_html(diagnostics: tuple[Finding, ...] | None) -> str:
-    """Return the first diagnostics as a list; nothing where there are none."""
+    """Return the first diagnostics as a list; nothing if there are none."""
     if not diagnostics:
         return ""
     items: list[str] = []
@@ -248,7 +248,7 @@ def notes_html(diagnostics: tuple[Finding, ...] | None) -> str:
 
 
 def tree_html(refs: SetLike, path: str = "", levels: int = LEVELS_SHOWN) -> str:
-    """Return a level of the tree as a list, with the levels below it folded."""
+    """Return a level of the tree as a list, with lower levels collapsed."""
     page = refs.children(path, 0, CHILDREN_SHOWN)
     items = [f"<li>{_node(refs, node, levels)}</li>" for node in page.rows]
     if page.total > len(page.rows):

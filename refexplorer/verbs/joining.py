@@ -1,7 +1,7 @@
-"""Several sets joined along a dimension: chunks by their keys, coordinates as values.
+"""Sets concatenated along a dimension: chunks by key, coordinates as values.
 
-What would be joined silently elsewhere is compared here first: arrays that are packed or
-compressed differently, units that differ.
+Differences that other tools ignore are checked first: arrays that are packed or compressed
+differently, differing units.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def join_metadata(
     attributes: Mapping[str, Any],
     dimension: str,
 ) -> Iterator[tuple[str, str]]:
-    """Yield the metadata of a joined array by key."""
+    """Yield the metadata of a concatenated array by key."""
     document = dict(first.metadata) | {"shape": [each.extent for each in axes]}
     names = [*(first.dimensions or ())]
     if axis is None:
@@ -52,7 +52,7 @@ def join_metadata(
 
 
 def moved_key(first: ArrayMeta, index: Sequence[int], axis: int | None, start: int) -> str:
-    """Return the key of a chunk in the joined array, in which its own array begins at a chunk."""
+    """Return the key of a chunk in the concatenated array, given the start of its own array."""
     if axis is not None:
         return first.chunk_key([*index[:axis], index[axis] + start, *index[axis + 1 :]])
     parts = [str(number) for number in (start, *index)]
@@ -60,7 +60,7 @@ def moved_key(first: ArrayMeta, index: Sequence[int], axis: int | None, start: i
 
 
 def _with_new_dimension(codec: Any) -> Any:
-    """Return a codec of Zarr v3 for chunks that have one more dimension, of length 1, before."""
+    """Return a Zarr v3 codec for chunks with an additional first dimension of length 1."""
     if not isinstance(codec, Mapping):
         return codec
     settings = dict(codec.get("configuration") or {})
@@ -85,7 +85,7 @@ def join_values(
     dimension: str,
     version: int,
 ) -> Iterator[tuple[str, str]]:
-    """Yield the keys of joined values in a group; coordinates that are not equal are refused."""
+    """Yield the keys of concatenated values in a group; unequal coordinates are rejected."""
     import xarray as xr
 
     parts = [_read(refs, group, names) for refs in sets]
@@ -105,7 +105,7 @@ def join_values(
 
 
 def _read(refs: ReferenceSet, group: str, names: Sequence[str]) -> Any:
-    """Read arrays of a group as xarray reads them."""
+    """Read arrays of a group as xarray does."""
     import xarray as xr
 
     with refs.to_xarray(group=group, coordinates=False, decode_times=True) as decoded:
@@ -157,7 +157,7 @@ _SHOWN = 10  # names that a message lists
 
 
 def join_sets(sets: Sequence[ReferenceSet], dimension: str, pattern: str | None = None) -> Source:
-    """Join sets along a dimension, one after the other."""
+    """Concatenate sets along a dimension."""
     parts = [_JoinedPart(each) for each in sets]
     _check_names(parts)
     joining = _Joining(parts, dimension)
@@ -190,7 +190,7 @@ def join_sets(sets: Sequence[ReferenceSet], dimension: str, pattern: str | None 
 
 
 class _JoinedPart:
-    """One of the sets: its arrays, and their references by chunk with their absolute places."""
+    """One of the sets: its arrays, and their references by chunk with absolute URLs."""
 
     def __init__(self, refs: ReferenceSet) -> None:
         self.refs = refs
@@ -211,18 +211,18 @@ class _JoinedPart:
         return value
 
     def dimensions(self, path: str) -> tuple[str, ...]:
-        """Return the names of the dimensions of an array; a scalar has none."""
+        """Return the dimension names of an array; a scalar has none."""
         array = self.arrays[path]
         if array.dimensions is None and array.shape:
             raise SourceError(f"{escape(path)} of {self.name} has no names of dimensions.")
         return array.dimensions or ()
 
     def is_coordinate(self, path: str) -> bool:
-        """Return whether an array has the values of the dimension of its name."""
+        """Return whether an array is the coordinate of the dimension with its name."""
         return self.dimensions(path) == (path.rpartition("/")[2],)
 
     def is_written_in(self, path: str) -> bool:
-        """Return whether the set itself holds all values of an array."""
+        """Return whether all values of an array are inline in the set."""
         chunks = self.chunks[path]
         return len(chunks) == self.arrays[path].chunk_count > 0 and not any(
             isinstance(value, list) for value in chunks.values()
@@ -236,7 +236,7 @@ class _JoinedPart:
 
 
 class _Joining:
-    """Sets of the same arrays, and which of these are joined."""
+    """Sets with the same arrays, and which of these are concatenated."""
 
     def __init__(self, parts: Sequence[_JoinedPart], dimension: str) -> None:
         self._parts, self._first, self._dimension = parts, parts[0], dimension
@@ -250,7 +250,7 @@ class _Joining:
         )
 
     def check_alike(self) -> None:
-        """Refuse to join arrays whose stored values mean different things."""
+        """Reject arrays whose stored values have different meanings."""
         for part in self._parts[1:]:
             for path in filter(self._is_joined, self._first.arrays):
                 if self._first.is_coordinate(path):
@@ -263,7 +263,7 @@ class _Joining:
                     )
 
     def references(self) -> Iterator[tuple[str, Any]]:
-        """Yield the keys of the joined set with their references."""
+        """Yield the keys of the combined set with their references."""
         yield from self._taken_metadata()
         valued: dict[str, list[str]] = {}
         for path, array in self._first.arrays.items():
@@ -283,7 +283,7 @@ class _Joining:
             yield from join_values(sets, group, names, wanted, self._dimension, version)
 
     def needs_v3(self) -> bool:
-        """Return whether chunks of several lengths follow each other, which Zarr v2 cannot say."""
+        """Return whether chunks of several lengths are concatenated, which v2 cannot express."""
         return any(
             array.zarr_format == 2
             and self._is_joined(path)
@@ -293,7 +293,7 @@ class _Joining:
         )
 
     def in_v3(self) -> _Joining:
-        """Return the same of sets whose metadata are of Zarr v3."""
+        """Return the same with sets converted to Zarr v3 metadata."""
         from refexplorer.verbs.migrating import set_as_v3
 
         parts = []
@@ -306,7 +306,7 @@ class _Joining:
         return _Joining(parts, self._dimension)
 
     def beyond(self) -> tuple[tuple[str, int], ...]:
-        """Return the byte ranges that end after their files, as `Source.beyond`."""
+        """Return the byte ranges past the end of their files, as in `Source.beyond`."""
         ranges: dict[str, tuple[str, int]] = {}
         for number, part in enumerate(self._parts):
             for key, count in part.refs.source.beyond:
@@ -324,7 +324,7 @@ class _Joining:
         return tuple(ranges.values())
 
     def _is_valued(self, path: str) -> bool:
-        """Say whether the values of an array are read: a coordinate's, and where keys do not do."""
+        """Return whether array values are read: for coordinates, or if keys do not suffice."""
         if self._first.is_coordinate(path) or not self._is_joined(path):
             return self._first.is_coordinate(path)
         if not all(part.is_written_in(path) for part in self._parts):
@@ -335,7 +335,7 @@ class _Joining:
             return True
 
     def _taken_metadata(self) -> Iterator[tuple[str, Any]]:
-        """Yield the metadata of groups, and of the arrays that are not joined."""
+        """Yield the metadata of groups, and of the arrays that are not concatenated."""
         for key, value in self._first.metadata.items():
             folder, _, name = key.rpartition("/")
             if name == ZMETADATA:
@@ -346,7 +346,7 @@ class _Joining:
                 yield key, value
 
     def _of_group(self, folder: str, name: str, value: Any) -> Any:
-        """Return metadata of a group, of whose attributes those are left that all agree on."""
+        """Return metadata of a group with only the attributes on which all agree."""
         if name not in (_ATTRIBUTES, _NODE):
             return value
         agreed = _agreed([part.attributes(folder) for part in self._parts])
@@ -357,7 +357,7 @@ class _Joining:
         return json.dumps(document)
 
     def _joined_array(self, path: str) -> Iterator[tuple[str, Any]]:
-        """Yield the keys of an array whose chunks lie one after the other."""
+        """Yield the keys of an array whose chunks are concatenated."""
         first, axis = self._first.arrays[path], self._axis(path)
         attributes = _agreed([part.attributes(path) for part in self._parts])
         axes, starts = self._grid(path)
@@ -367,11 +367,11 @@ class _Joining:
                 yield moved_key(first, index, axis, start), value
 
     def _axis(self, path: str) -> int | None:
-        """Return the place of the dimension in an array that is joined; None for a new one."""
+        """Return the index of the dimension in a concatenated array; None for a new one."""
         return self._first.dimensions(path).index(self._dimension) if self._exists else None
 
     def _grid(self, path: str) -> tuple[tuple[ChunkAxis, ...], list[int]]:
-        """Return the chunks of the joined array, and the chunk at which each part begins."""
+        """Return the chunks of the concatenated array, and the first chunk of each part."""
         axis, arrays = self._axis(path), [part.arrays[path] for part in self._parts]
         first = arrays[0]
         for part, array in zip(self._parts, arrays, strict=True):
@@ -410,14 +410,14 @@ class _Joining:
         )
 
     def unjoined(self, why: str) -> SourceError:
-        """Return the error that says why the sets cannot be joined."""
+        """Return the error that explains why the sets cannot be combined."""
         count = f"{len(self._parts):,} sets"
         return SourceError(
             f"The {count} cannot be joined along {escape(self._dimension)!r}: {why}."
         )
 
     def warn_of_first(self) -> None:
-        """Return which arrays were taken from the first set and compared with no other."""
+        """Return which arrays were taken from the first set without comparing others."""
         paths = [
             path
             for path, array in self._first.arrays.items()
@@ -433,7 +433,7 @@ class _Joining:
 
 
 def _check_names(parts: Sequence[_JoinedPart]) -> None:
-    """Refuse sets of different arrays, and of different versions of Zarr."""
+    """Reject sets with different arrays or Zarr versions."""
     first = parts[0]
     versions = {array.zarr_format: part.name for part in parts for array in part.arrays.values()}
     if len(versions) > 1:
@@ -459,13 +459,13 @@ def _differences(
 
 
 def joined_terms(array: ArrayMeta) -> Iterator[tuple[str, Any]]:
-    """Yield what says how values are stored, and what they mean: the same in all joined files."""
+    """Yield the storage and meaning of values that must agree in all combined files."""
     for names, values in ((_ENCODING, array.metadata), (_MEANING, array.attributes)):
         yield from ((what, values.get(what)) for what in names)
 
 
 def _agreed(attributes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the attributes of several, without those that have different values."""
+    """Return the common attributes with equal values."""
     return {
         name: value
         for each in attributes

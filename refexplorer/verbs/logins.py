@@ -1,4 +1,4 @@
-"""Which login the places of targets need: each is asked for one file, without credentials first."""
+"""Which login the targets need: each location is asked for one file, first anonymously."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from refexplorer.io.fetch.targets import Targets
 PLACES = 20
 """Places that are asked; sets with more are rare, and each costs some requests."""
 _TARGETS = 100_000
-"""Targets whose places are looked up."""
+"""Targets whose locations are looked up."""
 _ICECHUNK = "icechunk.containers_credentials({{{folder!r}: icechunk.CREDENTIALS()}})"
 _CODE = {
     ("s3", True): (
@@ -59,7 +59,7 @@ _PAYING = {"fsspec": ", requester_pays=True)", "obstore": ", request_payer=True)
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """The credentials that a place needs.
+    """The credentials that a location needs.
 
     Attributes
     ----------
@@ -68,11 +68,11 @@ class Login:
     answers
         ``"without credentials"``, ``"with the options given"``, ``"not"``, ``"not asked"``.
     region
-        The region of an S3 bucket; None if it is not known.
+        The region of an S3 bucket; None if unknown.
     requester_pays
-        Whether the requester pays; None if that is not known.
+        Whether the requester pays; None if unknown.
     message
-        Why it does not answer.
+        Why it does not respond.
     code
         Code for fsspec, obstore and Icechunk, by these names.
     """
@@ -102,7 +102,7 @@ def logins(
     options: StorageOptions,
     limits: Limits,
 ) -> Iterator[Login]:
-    """Yield what each place needs, by one file of it; only what is allowed is asked."""
+    """Yield what each location needs, tested with one file; only allowed ones are asked."""
     policy = AccessPolicy(location, allow)
     first: dict[str, tuple[str, Place]] = {}
     for _, url in zip(range(_TARGETS), urls, strict=False):
@@ -149,7 +149,7 @@ def _login(
 
 
 def _region(place: Place, options: dict[str, Any]) -> str | None:
-    """Return the region of a bucket, which S3 says also where it denies access."""
+    """Return the region of a bucket, which S3 reports even when denying access."""
     try:
         import s3fs
 
@@ -162,7 +162,7 @@ def _region(place: Place, options: dict[str, Any]) -> str | None:
 
 
 def _code(place: Place, is_public: bool, region: str | None, pays: bool | None) -> dict[str, str]:
-    """Return the lines of code, by what they are for."""
+    """Return the lines of code, by package."""
     kind = "http" if place.protocol in ("http", "https") else place.protocol
     templates = _CODE.get((kind, is_public or kind == "http"), ())
     facts = {"bucket": place.authority, "region": region or "…", "protocol": place.protocol}

@@ -1,7 +1,7 @@
-"""Sets of Zarr v2 as sets of Zarr v3, where that is exact: Icechunk holds no other.
+"""Converts sets from Zarr v2 to v3, if that is exact: Icechunk stores only v3.
 
-Keys of chunks get other names, metadata are written again, and bytes of chunks stay as they are.
-That the codecs of v3 read them is tried for each kind of array, with zarr, on values made for it.
+Chunk keys are renamed, metadata are rewritten, and chunk bytes stay unchanged. Whether v3 codecs
+can read them is tested with zarr on generated values, for each kind of array.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def is_older(refs: ReferenceSet) -> bool:
 
 
 def set_as_v3(refs: ReferenceSet) -> ReferenceSet:
-    """Return a set with metadata of Zarr v3, from which the same may be read."""
+    """Return a set with Zarr v3 metadata that reads the same."""
     from refexplorer.verbs.opening import set_of
 
     newer = set_of(as_v3(refs), refs.limits, storage_options=refs.storage_options)
@@ -49,7 +49,7 @@ def set_as_v3(refs: ReferenceSet) -> ReferenceSet:
 
 
 def in_one_format(before: ReferenceSet, after: ReferenceSet) -> tuple[ReferenceSet, ReferenceSet]:
-    """Return two sets with metadata of Zarr v3 if one of them has such, where that is exact."""
+    """Return two sets with Zarr v3 metadata if one of them has such, if that is exact."""
     sides = [before, after]
     formats = [{refs.array(path).zarr_format for path in refs.arrays()} for refs in sides]
     for place, refs in enumerate(sides):
@@ -61,7 +61,7 @@ def in_one_format(before: ReferenceSet, after: ReferenceSet) -> tuple[ReferenceS
 
 
 def as_v3(refs: ReferenceSet) -> Source:
-    """Return the references of a set with metadata of Zarr v3."""
+    """Return the references of a set with Zarr v3 metadata."""
     v0 = refs.to_v0()
     references: dict[str, Any] = {}
     arrays = {path: refs.array(path) for path in refs.arrays()}
@@ -87,7 +87,7 @@ def as_v3(refs: ReferenceSet) -> Source:
 
 
 def _renamed(refs: ReferenceSet, key: str, arrays: Mapping[str, ArrayMeta]) -> str:
-    """Return the key of a chunk in v3; all else is refused or kept when it is written."""
+    """Return the v3 key of a chunk; other keys are rejected or kept on writing."""
     owner = refs.array_of(key)
     if owner is None or arrays[owner[0]].zarr_format != 2:
         return key
@@ -121,7 +121,7 @@ def _document(array: ArrayMeta) -> dict[str, Any]:
 
 
 def _fill(array: ArrayMeta, fill: object, dtype: np.dtype[Any]) -> Any:
-    """Return the fill value; where v2 leaves it open, zarr reads zeros."""
+    """Return the fill value; if undefined in v2, zarr reads zeros."""
     if fill is None:
         return False if dtype.kind == "b" else [0.0, 0.0] if dtype.kind == "c" else 0
     if dtype.kind == "f" and fill in ("NaN", "Infinity", "-Infinity"):
@@ -153,7 +153,7 @@ def _encoded(number: str | float) -> str:
 
 
 def _codecs(array: ArrayMeta, dtype: np.dtype[Any]) -> Iterator[dict[str, Any]]:
-    """Yield what makes bytes of values, in the order of encoding."""
+    """Yield the codecs in encoding order."""
     metadata = array.metadata
     if metadata.get("order") == "F" and len(array.shape) > 1:
         order = list(range(len(array.shape)))[::-1]
@@ -184,7 +184,7 @@ def _numcodecs(step: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _try(array: ArrayMeta, document: dict[str, Any], tried: set[str]) -> None:
-    """Write a chunk with the codecs of v2, and read it with those of v3."""
+    """Encode a chunk with the v2 codecs, and decode it with the v3 ones."""
     shape = [min(size, _TRIED) for size in array.chunks]
     kind = json.dumps([document["codecs"], document["data_type"], len(shape)])
     if kind in tried:

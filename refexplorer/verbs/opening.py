@@ -1,4 +1,4 @@
-"""The front door: from a source to a `ReferenceSet`, its history or an answer about it."""
+"""Opening: from a source to a `ReferenceSet`, its history or other information about it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def history(
     ----------
     source
         A path or URL, with or without ``@`` and a version, a ``Repository``, ``Session`` or store,
-        or a `ReferenceSet` that was opened from one of these.
+        or a `ReferenceSet` opened from one of these.
     storage_options
         As for `open_references`; by default those of the `ReferenceSet`.
 
@@ -76,7 +76,7 @@ def history(
 def guarded_history(
     source: str, policy: AccessPolicy, limits: Limits
 ) -> Iterator[RepositoryHistory]:
-    """Lend the history of a repository that somebody else chose, as far as a policy allows."""
+    """Open the history of a repository chosen by someone else, as permitted by a policy."""
     from refexplorer.formats.icechunk.history import RepositoryHistory
     from refexplorer.formats.icechunk.repository import open_version
     from refexplorer.io.fetch.guarded import GuardedFiles
@@ -88,7 +88,7 @@ def guarded_history(
 
 @contextmanager
 def owned_history(place: str, options: Mapping[str, Any]) -> Iterator[RepositoryHistory]:
-    """Lend the history of a repository that the user of this process opened."""
+    """Open the history of a repository for the user of this process."""
     yield history(place, storage_options=options)
 
 
@@ -98,7 +98,7 @@ def ask_history(
     *arguments: object,
     progress: Progress | None = None,
 ) -> Any:
-    """Return what a method of a history answers; the progress is that of openings in a child."""
+    """Return the result of a history method; progress is reported as for openings in a child."""
     with open_history() as repository:
         return getattr(repository, question)(*arguments)
 
@@ -131,13 +131,13 @@ def open_references(
     Parameters
     ----------
     source
-        A path, a URL that fsspec knows, a dict, JSON text or bytes: V0 or V1 JSON, plain or
+        A path, a URL supported by fsspec, a dict, JSON text or bytes: V0 or V1 JSON, plain or
         compressed with gzip or zstd (detected by content), DMR++, a STAC item with references, or
         the folder or zip archive of a parquet store. If a file is a list of sets, ``"path#2"`` is
         the third one. Also a virtual dataset, datatree or ``ManifestStore`` of VirtualiZarr; or the
         folder or URL (``s3://``, ``gs://``, ``https://``) of an Icechunk repository, whose branch,
-        tag or snapshot may follow, as in ``"repository@v1"``, or its ``Repository``, ``Session`` or
-        store. With icechunk 1 it must be in a local folder. Or, where kerchunk is
+        tag or snapshot may be appended, as in ``"repository@v1"``, or its ``Repository``,
+        ``Session`` or store. With icechunk 1 it must be in a local folder. Or, if kerchunk is
         installed (``refexplorer[virtual]``), an HDF5, NetCDF, GRIB2, FITS or TIFF file, also by
         URL, for which references are created; chunks are not read, except the messages of GRIB2.
         Several files are given as a list, or as a local pattern such as ``"2024*.nc"``: each file
@@ -155,13 +155,13 @@ def open_references(
         while several files are opened, with two counts of files (`FileCount`); an exception stops
         the opening and is raised.
     concat_dim
-        The dimension along which several sources are joined, in order, in each group. Coordinate
-        values are read for this.
+        The dimension along which several sources are concatenated, in order, in each group.
+        Coordinate values are read for this.
 
     Raises
     ------
     SourceError
-        If the source is missing, empty or cannot be read, or sources cannot be joined.
+        If the source is missing, empty or cannot be read, or sources cannot be combined.
     AccessError
         If the server of a URL redirects to an address inside this machine or network.
     SpecError
@@ -188,7 +188,7 @@ def _open_any(
     progress: Progress | None,
     concat_dim: str | None,
 ) -> ReferenceSet:
-    """Open what is no document of this machine, or several."""
+    """Open anything except a single local document."""
     from refexplorer.formats.finding import NoDataFileError, read_source
     from refexplorer.formats.objects import PLAIN, unwrapped
     from refexplorer.formats.other_files import sources_of
@@ -249,7 +249,7 @@ def _opened_again(
 
 
 def _grouped(sets: Sequence[ReferenceSet], limits: Limits) -> ReferenceSet:
-    """Return several sets as one in which each is a group; what may be read is what they may."""
+    """Return several sets as one with a group for each; access permissions are combined."""
     from refexplorer.formats.other_files import common_folder
     from refexplorer.io.access import resolve
     from refexplorer.verbs.migrating import is_older, set_as_v3
@@ -292,7 +292,7 @@ def _grouped(sets: Sequence[ReferenceSet], limits: Limits) -> ReferenceSet:
 def open_guarded(
     source: str, policy: AccessPolicy, limits: Limits, progress: Progress | None = None
 ) -> ReferenceSet:
-    """Open a set that somebody else chose, only as far as a policy allows."""
+    """Open a set chosen by someone else, only as permitted by a policy."""
     from refexplorer.io.fetch.guarded import read_guarded
 
     read = read_guarded(source, policy, limits, progress)
@@ -306,7 +306,7 @@ def set_of(
     storage_options: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> ReferenceSet:
-    """Make the set of what a form read: a parquet store, columns, or a document."""
+    """Create the set from the result of a format: a parquet store, columns, or a document."""
     if read.store is not None:
         return _open_parquet(read, limits, storage_options)
     findings = Findings() if read.manifests is None else read.manifests.findings
@@ -355,8 +355,8 @@ class Expansion:
     Attributes
     ----------
     v0
-        Each key and its value: text, ``[url]`` or ``[url, offset, length]``; an object of the
-        document is here as its JSON text.
+        Each key and its value: text, ``[url]`` or ``[url, offset, length]``; an object in the
+        document is given as its JSON text.
     diagnostics
         Those of the set, errors first.
     """
@@ -403,20 +403,20 @@ def dialects(
     """Compare how readers read a set.
 
     fsspec, VirtualiZarr and icechunk are run if they are installed, in a process with limited
-    memory and time, and on a sample of a large set. For other readers, a dated table lists
+    memory and time, and on a sample of a large set. For other readers, a table with dates lists
     unsupported features.
 
     Parameters
     ----------
     source, templates, storage_options
-        As `open_references`.
+        As for `open_references`.
     readers
         The names of the readers to compare, such as ``"fsspec (default)"``; None for all.
 
     Raises
     ------
     RefexplorerError
-        If the source cannot be read, or is refused as a whole, or there is no such reader.
+        If the source cannot be read, or is rejected as a whole, or there is no such reader.
     """
     from refexplorer.readers.comparing import dialects_of
 

@@ -1,6 +1,7 @@
-"""`preflight`: what hinders files from being joined, of all files and variables at once.
+"""`preflight`: what prevents files from being combined, for all files and variables at once.
 
-The rules are those of `refexplorer.verbs.joining`, which stops at the first; here all are noted.
+The rules are those of `refexplorer.verbs.joining`, which stops at the first difference; here all
+are listed.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ SCHEMA = 1
 _NAMED = 3  # files that a line names
 _CHARS = 100
 _VALUES = 2**22
-"""Values of the joined coordinate of all files that are compared with each other."""
+"""Values of the concatenated coordinate that are compared with each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """A difference between some files and most others, because of which they cannot be joined.
+    """A difference between some files and most others that prevents combining them.
 
     Attributes
     ----------
@@ -47,7 +48,7 @@ class Barrier:
     usual, other
         The value in most files, and in these.
     files
-        Their names.
+        The names of these files.
     """
 
     variable: str
@@ -59,14 +60,14 @@ class Barrier:
 
 @dataclass(frozen=True, slots=True)
 class Era:
-    """Files that can be joined with each other.
+    """Files that can be combined with each other.
 
     Attributes
     ----------
     files
-        Their names, in the order of their coordinate.
+        The names of the files, ordered by their coordinate.
     first, last
-        The first and last value of the coordinate; None if they are not known.
+        The first and last value of the coordinate; None if unknown.
     """
 
     files: tuple[str, ...]
@@ -76,22 +77,22 @@ class Era:
 
 @dataclass(frozen=True)
 class Preflight:
-    """The barriers between files, and which files can be joined.
+    """The barriers between files, and which files can be combined.
 
     Attributes
     ----------
     dimension
-        The dimension along which they are joined; None if they differ along none.
+        The dimension along which they are concatenated; None if they differ along none.
     files
-        How many there are.
+        The number of files.
     barriers
-        What differs, by variable.
+        The differences, by variable.
     eras
-        The smallest division into groups of files that can be joined.
+        The smallest number of groups of files that can be combined.
     findings
-        Gaps, duplicates and disorder of the joined coordinate.
+        Gaps, duplicates and disorder of the concatenated coordinate.
     unread
-        Why files, or coordinates of them, could not be read, by their names.
+        Why files, or their coordinates, could not be read, by file name.
     """
 
     dimension: str | None
@@ -103,7 +104,7 @@ class Preflight:
 
     @property
     def status(self) -> int:
-        """The exit status: 1 if not all can be joined, 2 if some could not be read, else 0."""
+        """The exit status: 1 if not all can be combined, 2 if some could not be read, else 0."""
         is_odd = any(each.severity is Severity.ERROR for each in self.findings)
         return 1 if len(self.eras) > 1 or is_odd else 2 if self.unread else 0
 
@@ -189,23 +190,23 @@ def preflight(
     storage_options: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Preflight:
-    """Compare files, and find out which of them can be joined. No data chunk is read.
+    """Compare files, and find out which of them can be combined. No data chunk is read.
 
     Parameters
     ----------
     source
         A local pattern such as ``"2024*.nc"``, or a list of paths and URLs.
     concat_dim
-        The dimension along which they are joined; None chooses the one whose coordinate differs.
+        The dimension along which to concatenate; None chooses the one whose coordinate differs.
     storage_options
-        As `open_references`.
+        As for `open_references`.
     progress
         Called with two counts of files.
 
     Returns
     -------
     Preflight
-        A table of differences, and the smallest division into files that can be joined.
+        A table of differences, and the smallest number of groups of files that can be combined.
 
     Raises
     ------
@@ -235,7 +236,7 @@ def preflight(
 
 
 class _JoinTerms:
-    """What of a file matters when it is joined with others: little enough for thousands."""
+    """What matters of a file for combining it with others: small enough for thousands."""
 
     def __init__(self, refs: ReferenceSet, name: str) -> None:
         self.name = name
@@ -257,12 +258,12 @@ class _JoinTerms:
         return {name for each in self.arrays.values() for name in each.dimensions or ()}
 
     def axis(self, dimension: str | None) -> AxisValues | None:
-        """Return the values along a dimension, of the first group that has them."""
+        """Return the values along a dimension, from the first group that has them."""
         names = (path for path in self.axes if path.rpartition("/")[2] == dimension)
         return next((self.axes[path] for path in names), None)
 
     def rules(self, dimension: str | None) -> Iterator[tuple[tuple[str, str], str]]:
-        """Yield what files that are joined have in common: variable and rule, and its value."""
+        """Yield what combined files must have in common: variable and rule, and its value."""
         exists = dimension in self.dimensions()
         versions = {str(each.zarr_format) for each in self.arrays.values()}
         yield ("", "Zarr version"), ", ".join(sorted(versions))
@@ -283,7 +284,7 @@ class _JoinTerms:
                 yield from (((path, what), _text(value)) for what, value in joined_terms(meta))
 
     def ends_inside_a_chunk(self, dimension: str | None) -> bool:
-        """Return whether nothing can follow: a chunk at its end is not full."""
+        """Return whether nothing can be appended, because the last chunk is partial."""
         for path, meta in self.arrays.items():
             names = meta.dimensions or ()
             if dimension in names and names != (path.rpartition("/")[2],):
@@ -294,7 +295,7 @@ class _JoinTerms:
 
 
 def _dimension(files: Sequence[_JoinTerms]) -> str | None:
-    """Return the dimension whose coordinate differs most often, one of times before others."""
+    """Return the dimension whose coordinate differs most often, preferring time."""
     seen: dict[str, Counter[str]] = {}
     times = set()
     for file in files:
@@ -310,7 +311,7 @@ def _dimension(files: Sequence[_JoinTerms]) -> str | None:
 def _barriers(
     rules: Sequence[Mapping[tuple[str, str], str]], names: Sequence[str]
 ) -> Iterator[Barrier]:
-    """Yield what some files have differently from most; a variable that is not there only once."""
+    """Yield the differences of some files from most; a missing variable only once."""
     keys = dict.fromkeys(key for each in rules for key in each)
     for variable, what in keys:
         values = [each.get((variable, what)) for each in rules]
@@ -331,7 +332,7 @@ def _parts(
     rules: Sequence[Mapping[tuple[str, str], str]],
     dimension: str | None,
 ) -> Iterator[list[_JoinTerms]]:
-    """Yield files that can be joined, each group in the order of its coordinate."""
+    """Yield groups of files that can be combined, each ordered by coordinate."""
     groups: dict[object, list[_JoinTerms]] = {}
     for file, of_file in zip(files, rules, strict=True):
         groups.setdefault(frozenset(of_file.items()), []).append(file)
@@ -347,7 +348,7 @@ def _parts(
 
 
 def _order(group: Sequence[_JoinTerms], dimension: str | None) -> Callable[[_JoinTerms], float]:
-    """Return what sorts files by their coordinate; as they came where one has none."""
+    """Return the sort key of files by coordinate; the given order if one has none."""
     axes = {id(each): each.axis(dimension) for each in group}
     if any(axis is None or not len(axis.kept) for axis in axes.values()):
         return lambda file: 0
@@ -358,7 +359,7 @@ def _order(group: Sequence[_JoinTerms], dimension: str | None) -> Callable[[_Joi
 
 
 def _odd(part: Sequence[_JoinTerms], dimension: str | None) -> Iterator[Finding]:
-    """Yield what is odd in the coordinate that files have one after the other."""
+    """Yield irregularities in the concatenated coordinate of the files."""
     axes = [axis for file in part if (axis := file.axis(dimension)) is not None]
     if len(axes) == len(part) > 1 and sum(len(each.values) for each in axes) <= _VALUES:
         yield from axis_findings(AxisValues.joined(axes), "")
@@ -374,7 +375,7 @@ def _era(part: Sequence[_JoinTerms], dimension: str | None) -> Era:
 
 
 def _digest(axis: AxisValues) -> str:
-    """Return a name of the values of a coordinate, with where they begin and end."""
+    """Return a digest of coordinate values, with their first and last."""
     values = axis.values + axis.since
     digest = sha256(values.tobytes()).hexdigest()[:8]
     if not len(axis.kept):
@@ -400,6 +401,6 @@ def _files_text(names: Sequence[str]) -> str:
 
 
 def _short_names(sources: Sequence[str]) -> list[str]:
-    """Return the last parts of paths and URLs, or these as a whole where two are the same."""
+    """Return the last components of paths and URLs, or whole ones if these are ambiguous."""
     short = [each.rstrip("/").rpartition("/")[2] for each in sources]
     return short if len({*short}) == len(short) else list(sources)

@@ -1,4 +1,4 @@
-"""The `ReferenceSet` that people hold; `refexplorer.verbs.opening` makes it."""
+"""The public `ReferenceSet`, created by `refexplorer.verbs.opening`."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class SetEntries(Mapping[str, Reference]):
 
     @cached_property
     def diagnostics(self) -> tuple[Finding, ...]:
-        """The diagnostics, errors first; found when they are first asked for."""
+        """The diagnostics, errors first; computed on first access."""
         from refexplorer.checks.set_lint import diagnose
 
         return diagnose(self.source, self._internals, self.limits, self._base)
@@ -104,8 +104,8 @@ class SetEntries(Mapping[str, Reference]):
     def rejection(self, key: str) -> Finding | None:
         """Return the error that rejected a key of the source.
 
-        None if it is in the set, or the source has no such key. In a large document only the
-        pointer says where.
+        None if it is in the set, or the source has no such key. For a large document only the
+        pointer gives the position.
         """
         error = self._opened.rejection(key)
         is_short = not self.source.is_large
@@ -120,7 +120,7 @@ class SetEntries(Mapping[str, Reference]):
         return number_of(self._opened, key)
 
     def numbers(self, origin: str) -> range:
-        """Return the numbers of all keys of one origin, such as ``"gen[0]"``."""
+        """Return the numbers of all keys from one origin, such as ``"gen[0]"``."""
         return numbers_from(self._opened, origin)
 
     def children(self, path: str = "", start: int = 0, stop: int | None = None) -> Page:
@@ -128,11 +128,11 @@ class SetEntries(Mapping[str, Reference]):
         return self._opened.page(path, start, stop)
 
     def node(self, path: str) -> Node:
-        """Return the row of the tree for a path."""
+        """Return the tree row of a path."""
         return self._opened.node(path)
 
     def position(self, path: str) -> int:
-        """Return the place of a path among its siblings, from 0."""
+        """Return the position of a path among its siblings, from 0."""
         return self._opened.position(path)
 
     def parent(self, path: str) -> str:
@@ -147,7 +147,7 @@ class SetEntries(Mapping[str, Reference]):
         kind: Kind | str | Iterable[Kind | str] | None = None,
         targets: bool = False,
     ) -> Iterator[str]:
-        """Yield the keys that match, lazily, in the order of the set.
+        """Yield the matching keys, lazily, in the order of the set.
 
         Parameters
         ----------
@@ -164,11 +164,11 @@ class SetEntries(Mapping[str, Reference]):
         Raises
         ------
         RefexplorerError
-            If the mode or kind is unknown, the pattern holds half a surrogate pair, or the regular
-            expression cannot be read or is none of RE2's, which knows no look-around and no back
+            If the mode or kind is unknown, the pattern contains a lone surrogate, or the regular
+            expression is invalid or not supported by RE2, which has no look-around and no back
             references.
         LimitError
-            After all that was found, if a gen item makes more keys than are searched.
+            After all results, if a gen item generates more keys than can be searched.
         """
         from refexplorer.refset.search import find_keys
 
@@ -183,7 +183,7 @@ class SetEntries(Mapping[str, Reference]):
         return self._internals.counts(path)
 
     def arrays(self) -> tuple[str, ...]:
-        """Return the paths of all arrays whose metadata can be read."""
+        """Return the paths of all arrays with readable metadata."""
         return self._opened.arrays.paths
 
     def array(self, path: str) -> ArrayMeta:
@@ -212,7 +212,7 @@ class SetEntries(Mapping[str, Reference]):
         return self._opened.arrays.get(path) is not None
 
     def _near(self, path: str) -> str:
-        """Say what is at a path in place of an array, or what is like it."""
+        """Return what is at a path in place of an array, or similar names."""
         if path in self:
             owner = self.array_of(path)
             return f"; that is a key{'' if owner is None else f' of the array {owner[0]!r}'}"
@@ -220,12 +220,12 @@ class SetEntries(Mapping[str, Reference]):
         return f"; similar: {', '.join(map(repr, near))}" if near else ""
 
     def array_of(self, key: str) -> tuple[str, tuple[int, ...]] | None:
-        """Return the path of the array that a key is a chunk of, and the chunk's index."""
+        """Return the path of the array and the chunk index of a key."""
         owner = self._opened.arrays.of_key(key)
         return None if owner is None else (owner[0].path, owner[1])
 
     def chunk_grid(self, path: str) -> ChunkReferences:
-        """Return the references of the array at a path, on the grid of its chunks."""
+        """Return the references of the array at a path, on its chunk grid."""
         from refexplorer.refset.chunk_grid import ChunkReferences
 
         return ChunkReferences(self._opened, self.array(path))
@@ -242,14 +242,14 @@ class SetEntries(Mapping[str, Reference]):
         return self._internals.target_index.layout(url)
 
     def origin(self, key: str) -> str:
-        """Say where a key comes from: ``"refs"``, ``"gen[0]"`` or ``"parquet"``."""
+        """Return the origin of a key: ``"refs"``, ``"gen[0]"`` or ``"parquet"``."""
         entry = self._opened.lookup(key)
         if entry is None:
             raise KeyError(key)
         return entry[0].origin
 
     def explain(self, key: str) -> Trace:
-        """Trace a key from its entry, gen item or record over each template to the reference.
+        """Trace a key from its entry, gen item or record through each template to the reference.
 
         Its target is not read; `trace` continues to the values.
         """
@@ -261,12 +261,12 @@ class SetEntries(Mapping[str, Reference]):
 
     @cached_property
     def _locate(self) -> Locator | None:
-        """A function that finds a pointer in the text, and walks through no part of it twice."""
+        """A function that locates a pointer in the text, scanning no part of it twice."""
         return locator_of(self.source)
 
     @property
     def _base(self) -> str:
-        """The start of the pointer of an explicit key."""
+        """The pointer prefix of an explicit key."""
         return ZMETADATA if self.source.form == "parquet" else self.source.key_base
 
     __eq__ = object.__eq__  # comparing every key would never end for a large gen
@@ -291,19 +291,19 @@ class ReferenceSet(SetChecks, SetEntries):
     ----------
     source
         The origin of the set; ``source.form`` is ``"V0"``, ``"V1"``, ``"parquet"``, ``"Icechunk"``,
-        ``"VirtualiZarr"`` or the name of a form that another package registered.
+        ``"VirtualiZarr"`` or the name of a format registered by another package.
     limits
         Its resource limits.
     templates
         The compiled templates of V1, by name.
     allowed
-        Places that may be read, in addition to the folder of the reference file.
+        Locations that may be read, in addition to the folder of the reference file.
     storage_options
         Options for fsspec, for the targets.
     audited
-        The report of the last `audit`, or None; the maps of the set show it.
+        The report of the last `audit`, or None; displayed in the maps of the set.
     verified
-        The report of the last `verify`, or None; the explorer counts it by array.
+        The report of the last `verify`, or None; the explorer shows it by array.
     """
 
     def __init__(
@@ -340,7 +340,7 @@ class ReferenceSet(SetChecks, SetEntries):
     def allowing(
         self, *places: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None
     ) -> ReferenceSet:
-        """Return the same opened set with more places whose targets may be read.
+        """Return the same opened set with further locations from which targets may be read.
 
         Nothing is opened again, and both have the same `audited` and `verified`.
 
@@ -350,8 +350,8 @@ class ReferenceSet(SetChecks, SetEntries):
             Buckets (``"s3://bucket"``), hosts (``"https://host"``) and folders (``"/data"``), in
             addition to those that are allowed already.
         storage_options
-            Options for fsspec by protocol or place (``{"s3": {…}, "s3://bucket": {…}}``), instead
-            of those of the set.
+            Options for fsspec by protocol or location (``{"s3": {…}, "s3://bucket": {…}}``),
+            instead of those of the set.
 
         Raises
         ------
@@ -386,7 +386,7 @@ class ReferenceSet(SetChecks, SetEntries):
         return dict(self._opened.v0())
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
-        """Write the set to a file as V0 JSON; an existing file is replaced when all is written.
+        """Write the set as V0 JSON; an existing file is replaced when writing is complete.
 
         The file is compressed if its name ends in ``.gz`` or ``.zst``.
 
@@ -404,15 +404,15 @@ class ReferenceSet(SetChecks, SetEntries):
     def to_parquet(self, path: str | os.PathLike[str], *, record_size: int = RECORD_SIZE) -> None:
         """Write the set as a parquet store.
 
-        fsspec reads it to the same references, but finds no chunk of an array of Zarr v3, of one
-        at the root, or of one whose indices have slashes between them; refexplorer does.
+        fsspec reads the same references, but finds no chunks of Zarr v3 arrays, of an array at the
+        root, or of arrays with slashes between chunk indices; refexplorer does.
 
         Parameters
         ----------
         path
             The folder to create; it must not exist, and appears when everything is written.
         record_size
-            Rows of a record file.
+            Rows per record file.
 
         Raises
         ------
@@ -444,8 +444,8 @@ class ReferenceSet(SetChecks, SetEntries):
         """Write the explorer of this set as one HTML file that needs no kernel and no network.
 
         It shows the tree, the details and the code of each key, the notes, the maps of chunks and
-        of targets, the values that are in the set itself or that `read` names (any part of them,
-        side by side, and on the map of the earth), and what the last `audit` and `verify` found.
+        of targets, inline values and those of arrays in `read` (any part of them, side by side, and
+        on the map of the earth), and the results of the last `audit` and `verify`.
         Parts that are not in the file are marked as such. The file names no folder of this machine,
         unless the set or `allowing` does.
 
@@ -459,8 +459,8 @@ class ReferenceSet(SetChecks, SetEntries):
         check_targets
             Whether to request the size of each target first.
         keys
-            Rows of the tree that are written. Of a larger set each group and array has the first
-            ones, and the page says so; counts, notes and maps are of the whole set.
+            The number of tree rows to write. In a larger set, each group and array has only its
+            first ones, and the page says so; counts, notes and maps cover the whole set.
 
         Raises
         ------
@@ -472,17 +472,17 @@ class ReferenceSet(SetChecks, SetEntries):
         save_page(self, path, read=read, check_targets=check_targets, keys=keys)
 
     def filesystem(self) -> ReferenceFileSystem:
-        """Return an fsspec filesystem over the keys; see `refexplorer.io.reading.filesystem`."""
+        """Return an fsspec file system of the keys; see `refexplorer.io.reading.filesystem`."""
         from refexplorer.io.reading.filesystem import ReferenceFileSystem
 
         self._warn_of_errors()
         return ReferenceFileSystem(self, self._targets)
 
     def to_zarr(self) -> zarr.Group | zarr.Array[Any]:
-        """Return a read-only zarr group or array; only metadata is read now.
+        """Return a read-only zarr group or array; only metadata are read now.
 
-        The chunks of a selection are read together, in few requests. If ``zarr.config`` has another
-        ``codec_pipeline.path`` than Zarr's default, that pipeline reads them, chunk by chunk.
+        The chunks of a selection are read together, in few requests. If ``zarr.config`` sets a
+        different ``codec_pipeline.path`` from Zarr's default, that pipeline reads chunk by chunk.
         """
         from refexplorer.io.reading.datasets import to_zarr
 
@@ -500,8 +500,8 @@ class ReferenceSet(SetChecks, SetEntries):
             The path of the group; ``""`` is the root.
         coordinates
             Whether to read the dimension coordinates, which `sel` and decoded times need. By
-            default they are read, as xarray does, if all of them are in the set or in allowed
-            places; if not, a warning says what to allow.
+            default they are read, as xarray does, if all of them are inline or in allowed
+            locations; if not, a warning says what to allow.
         keywords
             For `xarray.open_dataset`; ``chunks={}`` makes dask arrays.
 
@@ -510,7 +510,7 @@ class ReferenceSet(SetChecks, SetEntries):
         DecodeError
             If there is no such group, or an array has no dimension names.
         AccessError
-            If coordinates are to be read from places that are not allowed yet.
+            If coordinates would be read from locations that are not allowed yet.
 
         Warns
         -----
@@ -562,19 +562,19 @@ class ReferenceSet(SetChecks, SetEntries):
         Parameters
         ----------
         path
-            A key: its chunk is read and decoded a step at a time. With `index` the path of an
+            A key: its chunk is read and decoded step by step. With `index`, the path of an
             array.
         index
             The position of a value, an integer for each dimension; negative ones count from the
             end. The trace ends with what xarray shows and why.
         inner
-            The index of an inner chunk in the grid of the shard at `path`. ``...`` reads the index
-            of the shard alone, as `Trace.shard`.
+            The index of an inner chunk in the grid of the shard at `path`. ``...`` reads only
+            the index of the shard, as `Trace.shard`.
 
         Returns
         -------
         Trace
-            ``steps``, ``state``, ``message`` (why it breaks), ``values``; `print` shows them.
+            ``steps``, ``state``, ``message`` (why it fails), ``values``; `print` shows them.
 
         Raises
         ------
@@ -602,7 +602,7 @@ class ReferenceSet(SetChecks, SetEntries):
         return trace_value(self, array, index, self._targets)
 
     def code(self, key: str | None = None) -> str:
-        """Return Python that opens the set, a group, an array or a key with fsspec alone.
+        """Return Python code that opens the set, a group, an array or a key with fsspec only.
 
         Parameters
         ----------
@@ -620,7 +620,7 @@ class ReferenceSet(SetChecks, SetEntries):
         return explore(self, **options)
 
     def diff(self, other: object, *, read: bool = False, allow: Collection[str] = ()) -> Difference:
-        """Compare the set, as it was before, with another one; see `refexplorer.diff`."""
+        """Compare this set (the earlier one) with another one; see `refexplorer.diff`."""
         from refexplorer.verbs.differing import diff
 
         return diff(self, other, read=read, allow=(*self.allowed, *allow))
@@ -628,14 +628,14 @@ class ReferenceSet(SetChecks, SetEntries):
     def convert(
         self, output: str | os.PathLike[str], how: Conversion | None = None, **options: Any
     ) -> int:
-        """Write the set in another form or with other targets; see `refexplorer.convert`.
+        """Write the set in another format or with other targets; see `refexplorer.convert`.
 
         Parameters
         ----------
         output
             The file, or the folder of a store.
         how
-            What to do on the way; or its fields as `options`, such as ``inline=100``.
+            The conversion options; or pass its fields as `options`, such as ``inline=100``.
         options
             Fields of `refexplorer.Conversion`.
         """
@@ -645,7 +645,7 @@ class ReferenceSet(SetChecks, SetEntries):
         return convert(self, output, replace(given, allow=(*self.allowed, *given.allow)))
 
     def repair(self, output: str | os.PathLike[str] | None = None, **options: Any) -> Repair:
-        """Repair the set with what its files say; options are those of `refexplorer.repair`."""
+        """Repair the set using the metadata of its files; for options see `refexplorer.repair`."""
         from refexplorer.verbs.repair.repairing import repair
 
         return repair(self, output, **options)
@@ -673,7 +673,7 @@ class ReferenceSet(SetChecks, SetEntries):
         return CodeContext(self._internals.example_urls, self.storage_options, rendering)
 
     def _warn_of_errors(self) -> None:
-        """Warn of rejected keys; where not even their names are known, they read as fill values."""
+        """Warn of rejected keys; if even their names are unknown, they read as fill values."""
         if errors := self.error_count - len(self.source.left_out):
             warn(
                 f"{self.source.name} has {counted(errors, 'error')}. Reading a rejected chunk "
@@ -683,12 +683,12 @@ class ReferenceSet(SetChecks, SetEntries):
 
 
 def _rebuild(source: Source, *arguments: Any) -> ReferenceSet:
-    """Put a set together that came from another process."""
+    """Rebuild a set received from another process."""
     return ReferenceSet(source.without_local_file(), *arguments)
 
 
 def _instead(path: str) -> str:
-    """Say what to use in place of the path of an array as a key."""
+    """Return what to use in place of an array path as a key."""
     return (
         f"{path!r} is an array, and references are those of its chunks: "
         f"refs.read({path!r}) reads values, refs.array({path!r}) is its metadata, "

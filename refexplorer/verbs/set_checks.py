@@ -1,4 +1,4 @@
-"""What a `ReferenceSet` answers of its files: a part of an array, checks, what reading costs."""
+"""Queries of a `ReferenceSet` on its files: selections of arrays, checks, read costs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ else:
 
 
 class SetChecks(SetEntries):
-    """Values of a set, its checks, also against its files, and advice."""
+    """Values of a set, its checks, including against its files, and advice."""
 
     allowed: tuple[str, ...]
     storage_options: dict[str, Any]
@@ -62,16 +62,16 @@ class SetChecks(SetEntries):
         Parameters
         ----------
         read_coordinates
-            Also read coordinates in files, where that is allowed; if False, only inline coordinates
+            Also read coordinates in files, if that is allowed; if False, only inline coordinates
             are checked, and no file is opened.
         expect
             A TOML file of expectations: ends and steps of coordinates, arrays, required files. A
-            difference is an error; anything that cannot be checked is unknown.
+            deviation is an error; anything that cannot be checked is unknown.
 
         Returns
         -------
         Report
-            ``findings`` are those of `diagnostics`; headline and status as for all checks.
+            ``findings`` are the same as `diagnostics`; headline and status as for all checks.
         """
         from refexplorer.checks.engine import check
 
@@ -111,7 +111,7 @@ class SetChecks(SetEntries):
         Returns
         -------
         tuple[Login, ...]
-            For each, the login that it needs, its region, and code that reads from it.
+            For each, the required login, its region, and code that reads from it.
         """
         from refexplorer.verbs.logins import logins
 
@@ -132,7 +132,7 @@ class SetChecks(SetEntries):
         expect: str | os.PathLike[str] | None = None,
         against: Lock | str | os.PathLike[str] | None = None,
     ) -> Report:
-        """Request the size and version of every target, and compare the sizes with the byte ranges.
+        """Request the size and version of every target, and compare sizes with byte ranges.
 
         The versions are compared with those that Icechunk recorded when the references were
         written. No data are read; use `audit` to decode chunks.
@@ -140,10 +140,10 @@ class SetChecks(SetEntries):
         Parameters
         ----------
         workers, results, resume, watch, only, within, against
-            As `audit` has them. With `results` and `resume`, every target is requested again, and
+            Same as in `audit`. With `results` and `resume`, every target is requested again, and
             is reported as changed if its version differs from the earlier run.
         read_coordinates, expect
-            As `check` has them.
+            Same as in `check`.
 
         Returns
         -------
@@ -182,9 +182,9 @@ class SetChecks(SetEntries):
             Chunks of each array to read and decode: a number, ``"sample"`` (ten),
             ``"all"`` or ``"none"``.
         workers
-            How many threads.
+            The number of threads.
         results
-            A folder that keeps the results, a parquet file for each finished part.
+            A folder that keeps the results, one parquet file per finished part.
         resume
             Continue after the last finished part in that folder. Size and version of the targets of
             finished parts are requested; if one changed, the part is repeated.
@@ -194,10 +194,10 @@ class SetChecks(SetEntries):
         only
             A share of the files, such as ``"3/30"`` for the third of thirty: the same files for
             the same set, so that thirty runs cover all of it. With `results` and `resume`, the
-            report includes the shares of earlier runs, with their age.
+            report includes the shares checked in earlier runs, and how old these results are.
         within
-            A time such as ``"30m"``, or seconds, after which no further part is started. The rest
-            is unknown; with `results` and `resume`, the next run continues there.
+            A duration such as ``"30m"``, or seconds, after which no further part is started. The
+            rest is unknown; with `results` and `resume`, the next run continues there.
         against
             A lock, or its file: lists files that changed, disappeared or came back since `lock`
             wrote it. Facts that a store does not report are unknown.
@@ -205,8 +205,9 @@ class SetChecks(SetEntries):
         Returns
         -------
         Report
-            Headline and status, ``findings``, ``files()``, ``chunks(array)``, ``to_parquet`` (a row
-            for each reference), ``to_json``, ``to_html``. The maps of this set show it, too.
+            Headline and status, ``findings``, ``files()``, ``chunks(array)``, ``to_parquet`` (one
+            row per reference), ``to_json``, ``to_html``. It is also displayed in the maps of this
+            set.
 
         Raises
         ------
@@ -235,9 +236,9 @@ class SetChecks(SetEntries):
     ) -> Report:
         """Compare the set with the files' own metadata.
 
-        The metadata of each file are read with the library of its format: where its chunks are,
-        data types, filters, packing, units, names of dimensions, coordinates; and their versions
-        with those that Icechunk recorded.
+        The metadata of each file are read with the library of its format: chunk locations, data
+        types, filters, packing, units, dimension names, coordinates. The versions of files are
+        compared with those that Icechunk recorded.
 
         Parameters
         ----------
@@ -245,13 +246,13 @@ class SetChecks(SetEntries):
             Chunks of each array whose values are read through the set and with the library of the
             format, and compared as CF decodes them: ``"none"``, ``"sample"`` (ten) or ``"all"``.
         workers, results, resume, watch, only, within, against
-            As `audit` has them.
+            Same as in `audit`.
 
         Returns
         -------
         Report
             Headline and status, ``findings``, ``summary``, ``files()``, ``chunks(array)``,
-            ``to_json``, ``to_parquet`` (a row for each file and array), ``to_html``.
+            ``to_json``, ``to_parquet`` (one row per file and array), ``to_html``.
 
         Raises
         ------
@@ -287,20 +288,20 @@ class SetChecks(SetEntries):
         path
             The file to write.
         checksums
-            Chunks of each array to read for checksums of their values: a number,
+            How many chunks of each array to read for checksums of their values: a number,
             ``"sample"`` (ten), ``"all"`` or ``"none"``.
         overwrite
             Replace the file.
         workers, watch
-            As `audit` has them.
+            Same as in `audit`.
         only
-            A share of the files, as `audit` has it. The entries of other files stay unchanged, with
-            their time, so thirty shares update the whole lock.
+            A share of the files, as in `audit`. The entries of other files stay unchanged, with
+            their times, so thirty shares update the whole lock.
 
         Returns
         -------
         Report
-            On the requests to the files; the lock is written even if some failed.
+            The report on the requests to the files; the lock is written even if some failed.
 
         Raises
         ------
@@ -344,7 +345,7 @@ class SetChecks(SetEntries):
         *,
         failed: str = "raise",
     ) -> ArrayReading:
-        """Read a part of an array; all its byte ranges are merged before the first request.
+        """Read a selection of an array; all its byte ranges are merged before the first request.
 
         Faster than `to_zarr`, where Zarr requests a few chunks at a time. Returns the state of each
         chunk.
@@ -369,7 +370,7 @@ class SetChecks(SetEntries):
         AccessError
             If its target is not allowed yet.
         RefexplorerError
-            If the array has no such part, or a chunk failed.
+            If the selection is invalid, or a chunk failed.
         """
         from refexplorer.io.reading.selection import read_selection
 
@@ -377,7 +378,7 @@ class SetChecks(SetEntries):
 
     @cached_property
     def _targets(self) -> Targets:
-        """The reader of targets: one, so connections stay open and a changed file is noticed."""
+        """The reader of targets: shared, so connections stay open and changed files are noticed."""
         from refexplorer.io.access import AccessPolicy
         from refexplorer.io.fetch.targets import Targets
 
@@ -409,7 +410,7 @@ class SetChecks(SetEntries):
         return run(self.source.name, opened, found, reading, terms, look, how)
 
     def estimate(self, path: str, selection: Sequence[int | slice] = ()) -> Estimate:
-        """Return the chunks, bytes and requests that a part of an array takes; reads nothing.
+        """Return the chunks, bytes and requests that a selection of an array takes; reads nothing.
 
         See `refexplorer.io.reading.selection.estimate_selection`.
         """
@@ -427,19 +428,19 @@ class SetChecks(SetEntries):
 
         Nothing is read.
 
-        For each array one map (the first index of time), one time series (all times at one point)
-        and all of it. Where the first dimension is not time, one slice (its first index) and all
-        along it at one point; of arrays with fewer than two dimensions, all alone.
+        For each array: one map (the first index of time), one time series (all times at one point)
+        and all of it. If the first dimension is not time: one slice (its first index) and all along
+        it at one point. For arrays with fewer than two dimensions: only all of it.
 
         Parameters
         ----------
         access
-            Further accesses by array: an integer or slice for each dimension, as in
+            Further access patterns by array: an integer or slice for each dimension, as in
             ``{"sst": [0, slice(10, 20)]}``, or as text: ``"0, 10:20"``.
         place
-            Where the targets are, for the times: ``"object-store"`` (in the same region),
+            The location of the targets, to estimate times: ``"object-store"`` (in the same region),
             ``"far-object-store"``, ``"http-server"``, ``"lustre"``, or a `Connection` with your own
-            numbers.
+            values.
 
         Returns
         -------
@@ -449,7 +450,7 @@ class SetChecks(SetEntries):
         Raises
         ------
         RefexplorerError
-            If an array has no such part, or there is no such place.
+            If a selection is invalid, or there is no connection of that name.
         """
         from refexplorer.checks.advice.advising import advise
 
@@ -459,7 +460,7 @@ class SetChecks(SetEntries):
 
 @dataclass(slots=True)
 class LastResults:
-    """Results that a set and those of `ReferenceSet.allowing` have in common."""
+    """Results shared by a set and those made from it with `ReferenceSet.allowing`."""
 
     audited: Report | None = None
     verified: Report | None = None

@@ -1,9 +1,8 @@
 """The views, independent of their host: one record and one controller for each, frozen models.
 
-What all of them use: `wire` (messages, jobs, the other set), `code` (Python for what was done) and
-`text`. A view of the explorer is a module, as `versions`, or a room, as `tree`, with an
-`ExplorerPart` in its text; the `registry` finds these, and `explorer` joins them.
-`editor` and `exercises` have the page to themselves. `static_html` is what a
-saved notebook shows, `saved` asks in advance what a page without Python answers. Begin with
-`registry`.
+All views use `wire` (messages, jobs, the other set), `code` (Python for actions) and `text`. A view
+of the explorer is a module, like `versions`, or a package, like `tree`, that defines an
+`ExplorerPart`; the `registry` finds these, and `explorer` combines them. `editor` and `exercises`
+have a page of their own. `static_html` is shown by a saved notebook, `saved` records the responses
+for a page without Python. Begin with `registry`.
 """

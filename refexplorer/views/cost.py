@@ -1,4 +1,4 @@
-"""The controller of the view of costs: bars, findings, and chunks by how often they are read."""
+"""The controller of the cost view: bars, findings, and read counts of chunks."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def touches(
     axes: Sequence[int] | None = None,
     window: Windows | None = None,
 ) -> tuple[tuple[int, ...], np.ndarray, tuple[int, ...]]:
-    """Return the drawn dimensions, how often a chunk of each cell is read on average, and steps.
+    """Return the drawn dimensions, the mean read count of a chunk in each cell, and steps.
 
-    Chunks are read by their places along each dimension, so these are multiplied.
+    Read counts are the products of those along each dimension.
     """
     grid = part.array.grid
     if not math.prod(grid):
@@ -91,7 +91,7 @@ _GROUPS = 20  # bars in one answer
 
 
 class ReadingCosts(Struct, frozen=True):
-    """What reading the set costs from a place."""
+    """The cost of reading the set over a connection."""
 
     # places, readers: Those to choose from
     places: tuple[Connection, ...]
@@ -107,7 +107,7 @@ class ReadingCosts(Struct, frozen=True):
 
 
 class ChunkTouches(Struct, frozen=True):
-    """How often an access reads each chunk of an array."""
+    """How often an access pattern reads each chunk of an array."""
 
     array: str
     grid: tuple[Count, ...]  # Chunks along each dimension
@@ -120,7 +120,7 @@ class ChunkTouches(Struct, frozen=True):
 
 
 class CostView:
-    """Answers what the view of costs asks; keeps the advice for the last place."""
+    """Responds to the cost view; keeps the advice for the last connection."""
 
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
@@ -137,7 +137,7 @@ class CostView:
         bandwidth: float | None = None,
         given: str = "",  # A part of the array: ``0, 10:20``
     ) -> ReadingCosts:
-        """Return what opening and reading cost, and what would help; no target is read."""
+        """Return the cost of opening and reading, and improvements; no target is read."""
         connected = adjusted_connection(place, latency, bandwidth)
         if self._advice is None or self._advice.place != connected:
             arrays = counted(len(self._refs.arrays()), "array")
@@ -175,7 +175,7 @@ class CostView:
         axes: tuple[int, ...] | None = None,
         window: tuple[tuple[int, int], ...] | None = None,
     ) -> tuple[ChunkTouches, Buffers]:
-        """Return how often an access reads each chunk of an array."""
+        """Return how often an access pattern reads each chunk of an array."""
         shown = self._array(array)
         if shown is None:
             raise RefexplorerError("The set has no arrays.")
@@ -198,7 +198,7 @@ class CostView:
         return standard[access]
 
     def _array(self, path: str | None) -> ArrayMeta | None:
-        """Return an array, by default the one of most chunks."""
+        """Return an array, by default the one with most chunks."""
         if path is None:
             arrays = map(self._refs.array, self._refs.arrays())
             return max(arrays, key=lambda array: array.chunk_count, default=None)
@@ -206,7 +206,7 @@ class CostView:
 
 
 def adjusted_connection(name: str, latency: float | None, bandwidth: float | None) -> Connection:
-    """Return the place of a name, with the numbers that are not null."""
+    """Return a connection by name, with the numbers that are not null."""
     place = connection_of(name)
     latency = place.latency if latency is None else latency
     bandwidth = place.bandwidth if bandwidth is None else bandwidth
@@ -227,7 +227,7 @@ _RECORDED = 50
 
 
 def _record(keep: Keep, arrays: Sequence[str]) -> None:
-    """Keep what reading costs; the page computes times of other places."""
+    """Keep the reading cost; the page computes times for other connections."""
     for path in (None, *arrays[:_RECORDED]):
         found, _ = keep("cost.show", array=path)
         for bar in found.get("bars", ()):

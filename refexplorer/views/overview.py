@@ -1,4 +1,4 @@
-"""The set as xarray shows it, from metadata alone."""
+"""The set as displayed by xarray, from metadata only."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _ARRAYS = 500  # arrays of the table; a larger set is described by its tree
 
 
 class DatasetView(Struct, frozen=True):
-    """HTML of xarray, of metadata alone, or the sentence that says why there is none."""
+    """xarray's HTML from metadata only, or the sentence that explains why there is none."""
 
     html: str | None
     sentence: str | None
 
 
 class Overview:
-    """Answers what the first tab of the explorer asks."""
+    """Handles the requests of the first tab of the explorer."""
 
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
@@ -42,9 +42,9 @@ class Overview:
 
 
 def overview(refs: ReferenceSet, report: JobReport = unheard) -> DatasetView:
-    """Return xarray's own HTML of the dataset, or the sentence that says why there is none.
+    """Return xarray's own HTML of the dataset, or why there is none.
 
-    Neither opening nor showing it reads a target: no index is made, and no time decoded.
+    Neither opening nor displaying it reads a target: no index is built, and no time decoded.
     """
     go_on(report, 0, 2, "Loading xarray")
     load_xarray()

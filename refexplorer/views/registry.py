@@ -1,8 +1,8 @@
-"""The views: each is declared beside its controller, and all that lists views follows from it.
+"""The views: each is declared next to its controller, and everything that lists views uses this.
 
-An `ExplorerPart` in the text of a module of `refexplorer.views` is found here. The explorer makes
-its controllers, widgets and saved pages offer it, addresses name it; the `VIEW` of the same name
-in `frontend/src` draws it. What stands beside the explorer is a `Screen`.
+An `ExplorerPart` defined in a module of `refexplorer.views` is found here. The explorer creates its
+controllers, widgets and saved pages offer it, URLs name it; the `VIEW` of the same name in
+`frontend/src` draws it. A view outside the explorer is a `Screen`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ C = TypeVar("C", bound=EditorController)
 
 @dataclass(frozen=True)
 class Screen(Generic[C]):
-    """A view that has the page to itself, and a widget."""
+    """A view with a page of its own, and a widget."""
 
     name: str  # What addresses and the front end call it
     label: str  # Of its button in the header of the page
@@ -38,7 +38,7 @@ _JOINED = {"explorer", "registry", "saved", "static_html"}
 
 
 def _declared() -> Iterator[ExplorerPart]:
-    """Yield what the modules of `refexplorer.views` declare."""
+    """Yield the declarations in the modules of `refexplorer.views`."""
     start = f"{views.__name__}."
     for found in walk_packages(views.__path__, start):
         if found.name.removeprefix(start).partition(".")[0] not in _JOINED:
@@ -58,21 +58,21 @@ _DESCRIBED = ("name", "label", "title", "look", "under", "paints")
 
 
 def part_named(name: str) -> ExplorerPart:
-    """Return the record of a part that a widget can show alone."""
+    """Return the record of a part that a widget can show separately."""
     return {part.name: part for part in PARTS if part.alone}[name]
 
 
 def described() -> list[dict[str, object]]:
-    """Describe each part as the front end needs it to offer it."""
+    """Describe each part for the front end."""
     return [{name: getattr(part, name) for name in _DESCRIBED} for part in PARTS]
 
 
 def screens() -> list[dict[str, object]]:
-    """Return name and label of what the header of the page leads to."""
+    """Return name and label of the screens in the page header."""
     names = {EXPLORER: "Explorer"} | {each.name: each.label for each in SCREENS.values()}
     return [{"name": name, "label": label} for name, label in names.items()]
 
 
 def addressed() -> tuple[str, ...]:
-    """Return the views that an address may name; the first has no name."""
+    """Return the views that a URL may name; the first has no name."""
     return (*[part.name for part in PARTS if part.look][1:], *SCREENS)

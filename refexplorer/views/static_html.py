@@ -1,4 +1,4 @@
-"""A view as HTML and text for where no script runs: the set, and one picture of an array."""
+"""A view as HTML and text without scripts: the set, and one picture of an array."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ C = TypeVar("C")
 
 
 class StaticExplorer(Protocol):
-    """An explorer: its set, what is chosen, and its controllers."""
+    """An explorer: its set, its selection, and its controllers."""
 
     @property
     def references(self) -> ReferenceSet:
-        """The set that is shown."""
+        """The displayed set."""
 
     @property
     def selection(self) -> str:
-        """The path that is chosen."""
+        """The selected path."""
 
     def part(self, kind: type[C]) -> C:
         """Return the controller of a part."""
 
 
 def explorer_html(controller: StaticExplorer) -> str:
-    """Return facts, notes and tree of the set, and one picture of the array that is chosen."""
+    """Return facts, notes and tree of the set, and one picture of the selected array."""
     refs = controller.references
     last = controller.part(PreviewReader).drawn(_array_of(controller))
     return references_html(refs, known(refs), "" if last is None else reading_html(*last))
 
 
 def explorer_text(controller: StaticExplorer, name: str) -> str:
-    """Return what is shown as one line of text; `name` is what it is."""
+    """Return the display as one line of text, starting with `name`."""
     refs = controller.references
     chosen = f", {controller.selection} chosen" if controller.selection else ""
     facts = facts_text(internals(refs).counts(within=1))
@@ -59,7 +59,7 @@ def explorer_text(controller: StaticExplorer, name: str) -> str:
 
 
 def editor_html(controller: EditorController) -> str:
-    """Return the document and the set that it makes."""
+    """Return the document and the resulting set."""
     refs = controller.references
     tree = "" if refs is None else tree_html(refs)
     return (
@@ -69,7 +69,7 @@ def editor_html(controller: EditorController) -> str:
 
 
 def exercises_html(controller: ExercisesController) -> str:
-    """Return the task, whether it is done, and the editor."""
+    """Return the task, whether it is solved, and the editor."""
     task = controller.task
     given = "" if task.given is None else _document(task.given)
     hints = "".join(f"<p>{shown(hint, _LINE)}</p>" for hint in task.hints)
@@ -94,7 +94,7 @@ def _document(text: str) -> str:
 
 
 def _array_of(controller: StaticExplorer) -> str | None:
-    """Return the array that the selection is or belongs to; None without a selection."""
+    """Return the array at or above the selection; None without a selection."""
     refs, path = controller.references, controller.selection
     for each in (path, path.rpartition("/")[0]):  # that of its metadata, too
         if each in refs.arrays():
@@ -104,7 +104,7 @@ def _array_of(controller: StaticExplorer) -> str | None:
 
 
 def reading_html(reading: ReadingModel, buffer: bytes | None) -> str:
-    """Return what was read in words, with the last two long dimensions as a picture."""
+    """Return a reading in words, with the last two long dimensions as a picture."""
     low, high = reading.minimum, reading.maximum
     if low is None and any(reading.infinite):
         low = high = 0.0

@@ -1,4 +1,4 @@
-"""The versions of the Icechunk repository that a set is a snapshot of, and what changed between."""
+"""The versions of a set's Icechunk repository, and the changes between them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class VersionRow(Struct, frozen=True):
 
 
 class VersionList(Struct, frozen=True):
-    """The versions of the repository that the set is a snapshot of."""
+    """The versions of the repository of which the set is a snapshot."""
 
     shown: str  # The id of the snapshot that is shown
     # branches, tags: Names and the ids of the snapshots that they lead to
@@ -43,7 +43,7 @@ class VersionList(Struct, frozen=True):
 
 
 class VersionChanges(Struct, frozen=True):
-    """What changed between two versions."""
+    """The changes between two versions."""
 
     title: str  # The difference in one line
     # What `refexplorer.diff` found in the references: counts, rules, the first keys
@@ -59,15 +59,15 @@ class OwnVersions:
         self._refs = references
 
     def listing(self, most: int, is_wanted: Callable[[], bool]) -> RepositoryListing:
-        """List them."""
+        """List the versions."""
         return self._history().listing(most)
 
     def changes(self, before: str, after: str, is_wanted: Callable[[], bool]) -> tuple[str, ...]:
-        """Return what changed."""
+        """Return the changes."""
         return self._history().changes(before, after)
 
     def open(self, version: str, is_wanted: Callable[[], bool]) -> ReferenceSet:
-        """Open one."""
+        """Open a version."""
         refs = self._refs
         name, options = version_name(refs, version), refs.storage_options
         return open_references(name, storage_options=options, limits=refs.limits)
@@ -77,7 +77,7 @@ class OwnVersions:
 
 
 def own_versions(references: ReferenceSet) -> RepositoryVersions | None:
-    """Return who reads the versions of the repository of a set; None if it has none, or no place.
+    """Return the reader of a repository's versions; None without repository or location.
 
     For the user of this process, and for nobody else.
     """
@@ -87,14 +87,14 @@ def own_versions(references: ReferenceSet) -> RepositoryVersions | None:
 
 
 def version_name(references: ReferenceSet, version: str) -> str:
-    """Return what opens another version of the repository of a set."""
+    """Return the name that opens another version of the repository of a set."""
     facts = references.source.repository
     assert facts is not None
     return f"{facts.place}@{version}"
 
 
 class VersionPicker:
-    """Answers which versions there are and what changed between two of them; opens one."""
+    """Handles requests to list, compare and open versions."""
 
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
@@ -103,7 +103,7 @@ class VersionPicker:
 
     @property
     def is_possible(self) -> bool:
-        """Whether there are versions, and whoever looks at them may list them."""
+        """Whether there are versions that the viewer may list."""
         return self._versions is not None
 
     @job("versions.list")

@@ -1,4 +1,4 @@
-"""What one access costs: the chunks that a part of an array needs, requests, bytes, time."""
+"""The cost of one access pattern: the chunks it needs, requests, bytes, time."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _INDEX = re.compile(rf"{_NUMBER}|(?:{_NUMBER}|\s*)(?::(?:{_NUMBER}|\s*)){{1,2}}"
 
 @dataclass(frozen=True)
 class PartOfArray:
-    """A part of an array by indices and slices, read at once."""
+    """A selection of an array by indices and slices, read at once."""
 
     array: ArrayMeta  # The array
     places: tuple[range, ...]  # Along each dimension
@@ -48,22 +48,22 @@ class PartOfArray:
 
     @property
     def chunk_count(self) -> int:
-        """Chunks that it needs, whether or not they have a reference."""
+        """Number of chunks the selection needs, with or without a reference."""
         sides = zip(self.array.axes, self.places, strict=True)
         return math.prod(axis.touched(places)[0] for axis, places in sides)
 
     @property
     def place_count(self) -> int:
-        """Values that it has."""
+        """Number of values in the selection."""
         return math.prod(map(place_count, self.places))
 
     def touches(self, axis: int, numbers: np.ndarray) -> np.ndarray:
-        """Return how often chunks at some places along a dimension are read, int64."""
+        """Return how often chunks at the given positions along a dimension are read, int64."""
         counts = _places_of_chunks(self.places[axis], self.array.axes[axis], numbers)
         return (counts > 0).astype(np.int64)
 
     def select(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return which chunks it needs of some indices, ``(n, rank)``; how many values of each."""
+        """Return which given chunks are needed, ``(n, rank)``, and how many values of each."""
         rows: np.ndarray | slice = slice(None)
         weights: np.ndarray | int = 1
         for axis, (places, along) in enumerate(zip(self.places, self.array.axes, strict=True)):
@@ -89,7 +89,7 @@ class PartOfArray:
 
 
 def _all_of_chunks(axis: ChunkAxis, numbers: np.ndarray) -> np.ndarray | int:
-    """Return how many elements of the array each chunk of a dimension has."""
+    """Return how many array elements each chunk along a dimension holds."""
     if axis.is_regular and not axis.extent % axis.longest:
         return axis.longest
     starts = axis.starts_of(numbers)
@@ -98,7 +98,7 @@ def _all_of_chunks(axis: ChunkAxis, numbers: np.ndarray) -> np.ndarray | int:
 
 
 def _places_of_chunks(places: range, axis: ChunkAxis, numbers: np.ndarray) -> np.ndarray:
-    """Return how many of some places, ascending or not, each chunk of a dimension has."""
+    """Return how many of the given positions, sorted or not, are in each chunk of a dimension."""
     ordered = places[::-1] if places.step < 0 else places
     if not ordered:
         return np.zeros(len(numbers), np.int64)
@@ -112,12 +112,12 @@ def _places_of_chunks(places: range, axis: ChunkAxis, numbers: np.ndarray) -> np
 
 
 def is_countable(array: ArrayMeta) -> bool:
-    """Return whether the values of an array's chunks can be counted in columns."""
+    """Return whether the values in an array's chunks can be counted per dimension."""
     return max(array.shape, default=0) < _COUNTED and math.prod(array.chunks) < _COUNTED
 
 
 def part_of(array: ArrayMeta, part: Access) -> PartOfArray:
-    """Return a part of an array."""
+    """Return a selection of an array."""
     part = parse_part(part) if isinstance(part, str) else part
     if not all(isinstance(each, slice) or hasattr(each, "__index__") for each in part):
         raise RefexplorerError(f"{part!r} is not an index or slice for each dimension.")
@@ -134,7 +134,7 @@ def part_of(array: ArrayMeta, part: Access) -> PartOfArray:
 
 
 def parse_part(text: str) -> tuple[int | slice, ...]:
-    """Return the indices and slices of a text such as ``"0, 10:20, ::2"``."""
+    """Parse indices and slices such as ``"0, 10:20, ::2"``."""
     parts: list[int | slice] = []
     for piece in map(str.strip, text.split(",") if text.strip() else ()):
         match = _INDEX.fullmatch(piece)
@@ -157,7 +157,7 @@ def _index_text(part: int | slice) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AccessCost:
-    """The cost of one access; None if it is not known, and `unknown` says why.
+    """The cost of one access pattern; unknown values are None, and `unknown` says why.
 
     Attributes
     ----------
@@ -167,7 +167,7 @@ class AccessCost:
     path
         The array, or the group that is opened.
     selection
-        The part, written as in Python.
+        The selection, written as in Python.
     chunks
         Chunks that are read from targets.
     held, absent, rejected
@@ -178,9 +178,9 @@ class AccessCost:
     least_requests, least_bytes
         Lower limits: one request for each file; a chunk is read whole.
     decoded
-        Bytes of the chunks when they are decoded.
+        Size of the decoded chunks in bytes.
     used
-        Bytes of the values that were requested, of those chunks.
+        Bytes of the requested values.
     readers
         The cost with each reader.
     unknown
@@ -208,7 +208,7 @@ class AccessCost:
 
 
 class ArrayCosts:
-    """The costs of accesses to one array, counted together, a block of its chunks at a time."""
+    """The costs of an array's access patterns, counted together one block of chunks at a time."""
 
     def __init__(
         self,
@@ -257,14 +257,14 @@ class ArrayCosts:
         return [each.cost(name) for each, (name, _) in zip(running, parts, strict=True)]
 
     def _is_alike(self, chunks: ChunkColumns) -> bool:
-        """Return whether some chunks are byte ranges of uncompressed, whole chunks."""
+        """Return whether chunks are complete, uncompressed byte ranges."""
         if (size := self.array.encoded_size) is None:
             return False
         return bool((chunks.offsets >= 0).all()) and bool((chunks.lengths == size).all())
 
     @property
     def decoded_size(self) -> int | None:
-        """Bytes of all its values; None where they vary in size."""
+        """Bytes of all values; None if element sizes vary."""
         return _value_bytes(self.array, 0, math.prod(self.array.shape))[1]
 
 
@@ -276,7 +276,7 @@ def _record_parts(opened: OpenedSet, array: ArrayMeta) -> Iterator[SegmentPart]:
 
 
 class _RunningAccess:
-    """What one part of an array asks for, counted while its chunks come."""
+    """What one selection of an array requests, counted block by block."""
 
     def __init__(self, part: PartOfArray, place: Connection) -> None:
         self._part, self._reads = part, RunningReads(place)
@@ -284,7 +284,7 @@ class _RunningAccess:
         self._is_partial = False
 
     def add(self, chunks: ChunkColumns, is_last: bool) -> None:
-        """Count the chunks of a block that are needed."""
+        """Count the needed chunks of a block."""
         array = self._part.array
         rows, places = self._part.select(chunks.indices)
         self._chunks += len(rows)
@@ -299,7 +299,7 @@ class _RunningAccess:
         self._reads.add(*(each[rows] for each in columns), is_last=is_last)
 
     def cost(self, name: str) -> AccessCost:
-        """Return the cost, once all blocks were counted."""
+        """Return the cost after all blocks have been counted."""
         part = self._part
         decoded, used = _value_bytes(part.array, self._elements, self._places)
         cost = _read_cost(name, part.array.path, part, self._reads, self._chunks)
@@ -320,7 +320,7 @@ class _RunningAccess:
 def _read_cost(
     name: str, path: str, part: PartOfArray, reads: RunningReads, found: int
 ) -> AccessCost:
-    """Return the cost of reads, but for their values; `found` chunks have a reference."""
+    """Return the cost of reading, without the values; `found` chunks have a reference."""
     whole = "whole files are read, and the set does not have their sizes"
     return AccessCost(
         name,
@@ -339,7 +339,7 @@ def _read_cost(
 
 
 def _with_rejected(cost: AccessCost, part: PartOfArray, grid: ChunkReferences) -> AccessCost:
-    """Tell chunks whose reference cannot be used from those that have none."""
+    """Separate chunks with an unusable reference from those without one."""
     rejected = len(part.select(grid.left_out.indices)[0])
     return replace(cost, absent=(cost.absent or 0) - rejected, rejected=rejected)
 
@@ -349,17 +349,17 @@ def _has_shards(array: ArrayMeta) -> bool:
 
 
 def _value_bytes(array: ArrayMeta, elements: int, places: int) -> tuple[int | None, int | None]:
-    """Return the bytes of so many elements of chunks and so many values."""
+    """Return the size in bytes of the given numbers of chunk elements and of values."""
     if array.itemsize is None or array.dtype == "|O":
         return None, None
     return elements * array.itemsize, places * array.itemsize
 
 
 def _length_by_arithmetic(opened: OpenedSet, array: ArrayMeta) -> int | str:
-    """Return the length of every chunk of an array that one gen item makes, or why it is unknown.
+    """Return the length of every chunk of an array made by one gen item, or why it is unknown.
 
-    So many keys are not evaluated. Where they fill the grid, each of one length, the chunks of a
-    part are a product of numbers.
+    So many keys are not evaluated. If they fill the grid and all have the same length, the chunks
+    of a selection follow by multiplication.
     """
     segments = opened.arrays.segments(array)
     rows, _ = opened.arrays.chunk_rows(array)
@@ -408,7 +408,7 @@ _STANDARD_NAMES = ("time", "forecast_reference_time")
 
 
 def groups_of(opened: OpenedSet) -> dict[str, list[ArrayMeta]]:
-    """Return the arrays of each group that has some, by the path of the group."""
+    """Return the arrays of each group that has any, by group path."""
     groups: dict[str, list[ArrayMeta]] = {}
     for path in opened.arrays.paths:
         array = opened.arrays.get(path)
@@ -462,7 +462,7 @@ def opening_cost(
 
 
 def _parts(arrays: Sequence[ArrayMeta]) -> Iterator[PartOfArray]:
-    """Yield what xarray reads, one after the other."""
+    """Yield the selections that xarray reads, in order."""
     bounds = {array.attributes.get("bounds") for array in arrays if _is_time(array)}
     for array in arrays:
         is_bounds = array.path.rpartition("/")[2] in bounds and "units" not in array.attributes
@@ -475,7 +475,7 @@ def _parts(arrays: Sequence[ArrayMeta]) -> Iterator[PartOfArray]:
 
 
 def is_time_dimension(opened: OpenedSet, array: ArrayMeta, axis: int) -> bool:
-    """Whether a dimension is one of time, by its coordinate (CF conventions, 4.4) or its name."""
+    """Whether a dimension is time, by its coordinate (CF conventions, 4.4) or its name."""
     name = array.dimensions[axis] if array.dimensions else None
     if not name:
         return False
@@ -484,7 +484,7 @@ def is_time_dimension(opened: OpenedSet, array: ArrayMeta, axis: int) -> bool:
 
 
 def _says_time(coordinate: ArrayMeta) -> bool:
-    """Whether a coordinate is one of time, which xarray need not decode as such."""
+    """Whether a coordinate is a time coordinate that xarray need not decode as such."""
     says = coordinate.attributes.get
     is_named = says("axis") == "T" or says("standard_name") in _STANDARD_NAMES
     return is_named or _is_time(coordinate) or coordinate.dtype[1:].startswith("M8")
@@ -496,7 +496,7 @@ def _is_time(array: ArrayMeta) -> bool:
 
 
 def metadata_elsewhere(opened: OpenedSet) -> int:
-    """Return how many keys of metadata the set refers to instead of holding them."""
+    """Return how many metadata keys the set references instead of storing inline."""
     table = opened.table
     rows = np.array(list(table.metadata.values()), np.int64)
     return int((table.columns.targets[rows] >= 0).sum()) if len(rows) else 0

@@ -1,4 +1,4 @@
-"""Advice on a set, from what it holds; no target is read."""
+"""Advice on a set, based on its contents only; no target is read."""
 
 from __future__ import annotations
 
@@ -53,24 +53,24 @@ _UNKNOWN = "?"
 class Advice:
     """The cost of reading a set, and how to reduce it.
 
-    No file was read for it.
+    No file is read to compute it.
 
     Attributes
     ----------
     name
-        Of the set.
+        The name of the set.
     place
-        The connection that times are computed for.
+        The connection to the files for which times are computed.
     opening
         The cost of `xarray.open_dataset` for each group.
     accesses
-        The cost of accesses to each array.
+        The cost of the access patterns of each array.
     findings
         How to reduce the cost, sorted by the seconds gained; unknown gains are at the end.
     bounds
         Limits of the file layout, the most requests first.
     notes
-        What was not examined, or costs nothing.
+        What was not examined or costs nothing.
     """
 
     name: str
@@ -83,7 +83,7 @@ class Advice:
 
     @property
     def readers(self) -> dict[str, str]:
-        """The readers whose requests differ, and which libraries read like each."""
+        """The readers whose requests differ, and the libraries that read like each of them."""
         return {rules.name: rules.description for rules in READERS}
 
     def to_dict(self) -> dict[str, object]:
@@ -109,7 +109,7 @@ class Advice:
         return f"{self.name}, as read from {self.place} (assumed)"
 
     def _lists(self, of_notes: bool = False) -> dict[str, list[str]]:
-        """Return the lists that are not empty by their titles, the first lines of each."""
+        """Return the non-empty lists by title, with the first lines of each."""
         lists: dict[str, tuple[object, ...]] = {
             "What would be cheaper": self.findings,
             "Limits of the file layout": self.bounds,
@@ -178,7 +178,7 @@ SLICE, ALONG = "one slice", "along the first dimension"
 
 
 def standard_accesses(opened: OpenedSet, array: ArrayMeta) -> dict[str, PartOfArray]:
-    """Return one index of the first dimension, all of it at one point, and all, by their names."""
+    """Return the standard access patterns by name: first index, all of one point, and all."""
     accesses = {}
     if (rank := len(array.shape)) > 1 and all(array.shape):
         begins_with_time = is_time_dimension(opened, array, 0)
@@ -190,7 +190,7 @@ def standard_accesses(opened: OpenedSet, array: ArrayMeta) -> dict[str, PartOfAr
 
 
 def best_record_size(opened: OpenedSet, place: str = DEFAULT_PLACE) -> int:
-    """Return the record size with which parts of one index and along it take least time."""
+    """Return the record size with the least time for reading one index and along the dimension."""
     return records_read(_arrays(opened), connection_of(place))[0]
 
 
@@ -201,7 +201,7 @@ def _arrays(opened: OpenedSet) -> Iterator[ArrayMeta]:
 def advise(
     source: Source, opened: OpenedSet, accesses: Accesses, place: str | Connection
 ) -> Advice:
-    """Return the costs of standard accesses and of those that are given, and what to change."""
+    """Return the costs of standard and given access patterns, and recommended changes."""
     further: dict[str, list[PartOfArray]] = {}
     for path, access in accesses:
         if (array := opened.arrays.get(path)) is None:
@@ -248,7 +248,7 @@ def advise(
 def _document_findings(
     source: Source, opened: OpenedSet, n_groups: int, place: Connection
 ) -> Iterator[AdviceFinding]:
-    """Yield what is found about a JSON document."""
+    """Yield the findings about a JSON document."""
     if source.form in DOCUMENTS:
         count = opened.table.count
         size = _document_size(source) if count >= MANY_KEYS or n_groups > 1 else None
@@ -281,7 +281,7 @@ def _notes(
 
 
 def _document_size(source: Source) -> int | None:
-    """Return the bytes of the JSON text; None where reading it again would take long."""
+    """Return the size of the JSON text in bytes; None if reading it again would take long."""
     if source.content is None or source.is_large or source.part is not None:
         return None
     with source.content() as stream:
@@ -289,5 +289,5 @@ def _document_size(source: Source) -> int | None:
 
 
 def _gain_order(finding: AdviceFinding) -> float:
-    """Return what sorts a finding: the largest gain first, an unknown one last."""
+    """Return the sort key of a finding: largest gain first, unknown gains last."""
     return math.inf if finding.seconds_gained is None else -finding.seconds_gained

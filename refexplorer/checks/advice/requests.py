@@ -1,4 +1,4 @@
-"""Readers, the requests that each makes of references, and the time that a place takes."""
+"""Readers, the requests that each makes for references, and the time these take on a connection."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from refexplorer.io.fetch.targets import MERGE_BYTES, MERGE_GAP
 
 @dataclass(frozen=True, slots=True)
 class MergeRules:
-    """How one reader asks for byte ranges."""
+    """How one reader merges byte ranges into requests."""
 
     # name, description: What it is called, and whose reads are like that
     name: str
@@ -50,7 +50,7 @@ READERS = (ZARR, OURS)
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Latency and bandwidth of the place of the targets.
+    """Latency and bandwidth of the connection to the targets.
 
     Attributes
     ----------
@@ -59,11 +59,11 @@ class Connection:
     latency
         Seconds from a request to its first byte.
     stream
-        Bytes a second of one request.
+        Bytes per second of one request.
     bandwidth
-        Bytes a second of all requests together.
+        Bytes per second of all requests together.
     concurrency
-        Concurrent requests that the place allows; None leaves it to the reader.
+        Concurrent requests that the server allows; None leaves it to the reader.
     """
 
     name: str
@@ -73,9 +73,9 @@ class Connection:
     concurrency: int | None = None
 
     def seconds(self, requests: int, size: float, largest: float, at_once: int) -> float:
-        """Return the seconds of one read: its requests, their bytes, and those of the largest.
+        """Return the seconds of one read, from its requests, their bytes, and the largest request.
 
-        `at_once` is how many requests the reader makes at a time.
+        `at_once` is the number of concurrent requests of the reader.
         """
         at_once = min(at_once, self.concurrency or at_once)
         line = min(min(requests, at_once) * self.stream, self.bandwidth)
@@ -105,7 +105,7 @@ DEFAULT_PLACE = "object-store"
 
 
 def connection_of(place: str | Connection) -> Connection:
-    """Return a place by its name."""
+    """Return a connection by name."""
     if isinstance(place, Connection):
         return place
     if place not in PLACES:
@@ -135,17 +135,17 @@ class Reads:
 
     @property
     def whole(self) -> int:
-        """How many whole files are read, whose size is not known."""
+        """Number of whole files of unknown size that are read."""
         return len(self._whole)
 
     def whole_requests(self, rules: MergeRules) -> int:
-        """Return how many requests ask for whole files."""
+        """Return the number of requests for whole files."""
         return self.whole if rules.gap is None else len(np.unique(self._whole))
 
     def requests(self, rules: MergeRules) -> tuple[np.ndarray, np.ndarray]:
-        """Return the starts and ends of the requests for ranges of a reader.
+        """Return the starts and ends of a reader's requests for the given ranges.
 
-        One that merges does not ask for empty ranges.
+        A reader that merges ranges skips empty ones.
         """
         targets, starts, ends = self._targets, self._starts, self._ends
         if rules.gap is None:
@@ -165,7 +165,7 @@ class Reads:
 
 
 def _begins(column: np.ndarray) -> np.ndarray:
-    """Return where another value begins than the one before, shape ``(n,)`` bool."""
+    """Return where a value differs from the one before, shape ``(n,)`` bool."""
     is_new = np.ones(len(column), np.bool_)
     is_new[1:] = column[1:] != column[:-1]
     return is_new
@@ -174,7 +174,7 @@ def _begins(column: np.ndarray) -> np.ndarray:
 def _ordered(
     targets: np.ndarray, offsets: np.ndarray, lengths: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return targets, starts and ends in the order of a reader that merges."""
+    """Return targets, starts and ends in the order used by a reader that merges."""
     ends = offsets + lengths
     is_same, is_later = targets[1:] == targets[:-1], offsets[1:] > offsets[:-1]
     if ((targets[1:] > targets[:-1]) | (is_same & is_later)).all():  # as they nearly always are
@@ -184,7 +184,7 @@ def _ordered(
 
 
 def _reach(is_new: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Return how far each range of a file and those before it reach."""
+    """Return the running maximum of the range ends in each file."""
     if (is_new[1:] | (ends[1:] >= ends[:-1])).all():
         return ends
     files = np.split(ends, np.flatnonzero(is_new)[1:])
@@ -192,7 +192,7 @@ def _reach(is_new: np.ndarray, ends: np.ndarray) -> np.ndarray:
 
 
 def _cut(first: np.ndarray, starts: np.ndarray, ends: np.ndarray, limit: int) -> np.ndarray:
-    """Return the rows with which requests begin once those that are too long are cut."""
+    """Return the rows that start a request after requests that are too long are split."""
     stops = np.append(first[1:], len(starts))[: len(first)]
     is_long = (ends[stops - 1] - starts[first] > limit) & (stops - first > 1)
     if not is_long.any():
@@ -207,18 +207,18 @@ def _cut(first: np.ndarray, starts: np.ndarray, ends: np.ndarray, limit: int) ->
 
 
 _LISTED = 64
-"""Reads of one access that are told one by one."""
+"""Reads of one access pattern that are listed individually."""
 _WAITING = 2**16
 """Ranges of a file that wait for more of it."""
 
 
 class OutOfOrderError(Exception):
-    """Blocks of references that do not follow each other in the order of their files."""
+    """Blocks of references that are not in file order."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderCost:
-    """The requests of one reader; None is not known.
+    """The requests of one reader; None if unknown.
 
     Attributes
     ----------
@@ -229,7 +229,7 @@ class ReaderCost:
     bytes, smallest, largest
         Bytes received, including gaps, and those of the smallest and largest request.
     seconds
-        From the model of the place: transport only, without decoding.
+        From the connection model: transfer only, without decoding.
     reads
         For each successive read: its requests, their bytes, and those of the largest.
         None if there are too many.
@@ -245,7 +245,7 @@ class ReaderCost:
 
 
 def following(costs: Sequence[ReaderCost], reader: str) -> ReaderCost:
-    """Return the cost of reads by one reader that follow each other."""
+    """Return the cost of successive reads by one reader."""
     requests = sum(each.requests or 0 for each in costs)
     if any(each.bytes is None for each in costs):
         return ReaderCost(reader, requests)
@@ -262,7 +262,7 @@ def following(costs: Sequence[ReaderCost], reader: str) -> ReaderCost:
 
 
 class RunningReads:
-    """References that are read, of which a block and what its last file has before are held."""
+    """Reads counted block by block; only a block and the tail of its last file are kept."""
 
     def __init__(self, place: Connection) -> None:
         self.count = self.whole = self.files = self.least_bytes = 0
@@ -272,7 +272,7 @@ class RunningReads:
         self._last_end = 0
 
     def add(self, *columns: np.ndarray, is_last: bool) -> None:
-        """Count a block: targets, offsets and lengths."""
+        """Count a block of targets, offsets and lengths."""
         self.count += len(columns[0])
         self._waiting.append(columns)
         is_more = not is_last and bool((columns[0] == self._open_target).all())
@@ -303,12 +303,12 @@ class RunningReads:
             tally.add(reads)
 
     def costs(self) -> tuple[ReaderCost, ...]:
-        """Return what each reader asks for, once the last block was counted."""
+        """Return what each reader requests, after the last block has been counted."""
         return tuple(tally.cost() for tally in self._tallies)
 
 
 def _last_request(columns: tuple[np.ndarray, ...]) -> np.ndarray:
-    """Return which ranges of one file the last request has; all where it cannot be cut off."""
+    """Return which ranges of one file belong to the last request; all if it cannot be separated."""
     _, offsets, lengths = columns
     starts, _ = Reads(*columns).requests(OURS)
     if len(starts) and not (offsets < 0).any():
@@ -338,7 +338,7 @@ class _RequestTally:
             self._sizes = [min(both), max(both)]
 
     def cost(self) -> ReaderCost:
-        """Return what was counted."""
+        """Return the counts."""
         name = self._rules.name
         if self._whole:
             return ReaderCost(name, self._count + self._whole)

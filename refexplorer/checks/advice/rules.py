@@ -1,4 +1,4 @@
-"""What would make accesses cheaper, by how much, and which command or function does it."""
+"""What would make access patterns cheaper, by how much, and with which command or function."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from refexplorer.spec.zarr_metadata import ArrayMeta
 @masks_repr
 @dataclass(frozen=True, slots=True)
 class AdviceFinding:
-    """A change and its gain; None if it is not known.
+    """A recommended change and its gain; None if unknown.
 
     Attributes
     ----------
@@ -26,13 +26,13 @@ class AdviceFinding:
     path
         The array or group; None for the whole set.
     access
-        Which access becomes cheaper.
+        The access pattern that becomes cheaper.
     message, remedy
         The finding, and the command or function that changes it.
     requests, requests_after, bytes, bytes_after
         Before and after, with the reader ``"zarr"``.
     seconds_gained
-        From the model of the place.
+        From the connection model.
     """
 
     code: str
@@ -52,12 +52,12 @@ class AdviceFinding:
 
 @dataclass(frozen=True, slots=True)
 class LayoutBound:
-    """The lowest cost with this file layout, and with a copy in other chunks; None is unknown.
+    """The lowest cost with this file layout, and with a rechunked copy; None if unknown.
 
     Attributes
     ----------
     path, access
-        The array, and the access.
+        The array and the access pattern.
     requests, bytes
         With the present layout and the reader ``"zarr"``.
     least_requests, least_bytes
@@ -67,9 +67,9 @@ class LayoutBound:
     copy_bytes
         Decoded bytes of the array, which have to be read to write the copy.
     copy_seconds
-        Time to read the whole array and write it uncompressed to the same place.
+        Time to read the whole array and write it uncompressed to the same location.
     seconds_gained
-        Gain for each access, once the copy exists.
+        Time saved per access once the copy exists.
     """
 
     path: str
@@ -129,7 +129,7 @@ def _finding(
     size: int | None,
     took: float,
 ) -> AdviceFinding:
-    """Return a finding about an access: requests, bytes and seconds are those after the change."""
+    """Return a finding about an access pattern: requests, bytes and seconds after the change."""
     now, what = cost.reader(ZARR), f"{cost.path or 'The root array'}, {cost.name}: "
     gained = None if now.seconds is None else now.seconds - took
     said = said if cost.name == "open" else what + said
@@ -138,7 +138,7 @@ def _finding(
 
 
 def _seconds(requests: int, size: float, place: Connection) -> float:
-    """Return the time of one read by Zarr in requests of the same size."""
+    """Return the time of one read by Zarr with equally sized requests."""
     return place.seconds(requests, size, size / requests, ZARR.at_once)
 
 
@@ -165,7 +165,7 @@ def inline_coordinates(
 
 
 def _inlining_text(arrays: Sequence[ArrayMeta], coordinates: Sequence[str]) -> str:
-    """Return how others bring coordinates into a set; kerchunk's function is for Zarr v2 alone."""
+    """Return how other tools inline coordinates; kerchunk's function supports Zarr v2 only."""
     names = [path.rpartition("/")[2] for path in coordinates]
     dotted = [path.replace("/", ".") for path in coordinates]
     loaded = f"VirtualiZarr, when the set is made: loadable_variables={names!r}"
@@ -177,7 +177,7 @@ def _inlining_text(arrays: Sequence[ArrayMeta], coordinates: Sequence[str]) -> s
 def subchunk(
     costs: ArrayCosts, cost: AccessCost, part: PartOfArray, name: str
 ) -> Iterator[AdviceFinding]:
-    """Find uncompressed chunks of which an access needs one place along their slowest dimension."""
+    """Find uncompressed chunks of which only one index of the slowest dimension is needed."""
     array, now = costs.array, cost.reader(ZARR)
     axis = next((axis for axis, step in enumerate(array.chunks) if step > 1), None)
     if axis is None or now.bytes is None or not now.requests or len(part.places[axis]) != 1:
@@ -200,7 +200,7 @@ def subchunk(
 
 
 def asked_apart(cost: AccessCost) -> Iterator[AdviceFinding]:
-    """Find ranges that are next to each other in their file and are asked for one by one."""
+    """Find adjacent ranges of a file that are requested separately."""
     now, merged = cost.reader(ZARR), cost.reader(OURS)
     if not now.requests or not now.seconds or not merged.requests or not merged.seconds:
         return
@@ -219,7 +219,7 @@ def asked_apart(cost: AccessCost) -> Iterator[AdviceFinding]:
 
 
 def few_at_a_time(cost: AccessCost, place: Connection) -> Iterator[AdviceFinding]:
-    """Find accesses that wait because Zarr asks for ten chunks at a time."""
+    """Find access patterns that are slow because Zarr requests ten chunks at a time."""
     now = cost.reader(ZARR)
     if now.requests is None or now.bytes is None or now.seconds is None:
         return
@@ -237,7 +237,7 @@ def few_at_a_time(cost: AccessCost, place: Connection) -> Iterator[AdviceFinding
 
 
 def small_chunks(full: AccessCost, place: Connection) -> Iterator[AdviceFinding]:
-    """Find an array of which all is read mostly by waiting for the next of many small chunks."""
+    """Find arrays whose complete read is dominated by the latency of many small chunks."""
     now = full.reader(ZARR)
     if not now.requests or not now.bytes or now.seconds is None:
         return
@@ -253,7 +253,7 @@ def small_chunks(full: AccessCost, place: Connection) -> Iterator[AdviceFinding]
 
 
 def large_chunks(cost: AccessCost, full: AccessCost, place: Connection) -> Iterator[AdviceFinding]:
-    """Find an access that takes little of the large chunks that it fetches."""
+    """Find access patterns that use only a small part of the large chunks they fetch."""
     now = cost.reader(ZARR)
     if not now.requests or not now.bytes or now.seconds is None:
         return
@@ -279,13 +279,13 @@ def _copy_code_text(cost: AccessCost) -> str:
 
 
 def _copy_text(full: AccessCost, place: Connection) -> str:
-    """Return what a copy of an array takes, or nothing where that is not known."""
+    """Return what a copy of an array costs, or an empty text if unknown."""
     seconds = copy_seconds(full, place)
     return "" if seconds is None else f" Writing a copy takes about {seconds:.2g} s."
 
 
 def copy_seconds(full: AccessCost, place: Connection) -> float | None:
-    """Return the time to read all of an array and write it, uncompressed, to the same place."""
+    """Return the time to read all of an array and write it, uncompressed, to the same location."""
     now = full.reader(ZARR)
     if now.seconds is None or full.decoded is None:
         return None
@@ -296,7 +296,7 @@ def copy_seconds(full: AccessCost, place: Connection) -> float | None:
 def layout_bound(
     cost: AccessCost, full: AccessCost, size: int | None, place: Connection
 ) -> Iterator[LayoutBound]:
-    """Find what cannot be helped about an access that one request does not answer."""
+    """Find the lowest cost of an access pattern that one request cannot serve."""
     now = cost.reader(ZARR)
     if now.requests is None or cost.least_requests is None or cost.least_requests < 2:
         return
@@ -322,7 +322,7 @@ _ROW_BYTES = 20
 def groups_apart(
     groups: int, size: int | None, place: Connection, name: str
 ) -> Iterator[AdviceFinding]:
-    """Find a document that is read again for each group that is opened by itself."""
+    """Find documents that are read again for each group that is opened separately."""
     if groups < 2:
         return
     document = "the document" if size is None else f"a document of {size_text(size)}"
@@ -343,10 +343,10 @@ def groups_apart(
 
 
 def records_read(arrays: Iterable[ArrayMeta], place: Connection) -> tuple[int, int]:
-    """Return the best record size, and how many rows one access reads with it; 0 without any.
+    """Return the best record size and the rows that one access reads with it; 0 without any.
 
-    Accesses are one index of the first dimension, and all of it at one point. A record file is read
-    as a whole.
+    Access patterns are one index of the first dimension, and all of it at one point. Record files
+    are read as a whole.
     """
     accesses = 0
     files = dict.fromkeys(RECORD_SIZES, 0)
@@ -370,7 +370,7 @@ def records_read(arrays: Iterable[ArrayMeta], place: Connection) -> tuple[int, i
 def json_to_parquet(
     count: int, size: int | None, arrays: Iterable[ArrayMeta], place: Connection, name: str
 ) -> Iterator[AdviceFinding]:
-    """Find a document that is read as a whole, although an access needs little of it."""
+    """Find documents that are read completely although an access needs little of them."""
     best, rows = records_read(arrays, place)
     if count < MANY_KEYS or not rows:
         return

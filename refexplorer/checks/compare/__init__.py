@@ -1,1 +1,1 @@
-"""A set against one of its files (`files`): ranges, `placing`, `metadata`, `values`."""
+"""Comparison of a set with one of its files (`files`): ranges, `placing`, `metadata`, `values`."""

@@ -1,7 +1,7 @@
-"""Values as CF has them: unmasked, unscaled numbers; times as microseconds.
+"""Values decoded as in CF: unmasked, unscaled numbers; times in microseconds.
 
-Only what comparing needs: two encodings of the same values become the same numbers. Times of
-calendars other than the Gregorian are compared as they are written, if both have the same units.
+Only what comparing needs: two encodings of the same values become the same numbers. Times in
+calendars other than the Gregorian are compared as stored, if both have the same units.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def is_time(units: object) -> bool:
 
 
 def calendar_of(attribute: AttributeOf) -> str:
-    """Return the calendar of a time coordinate; those that are equal today by the same name."""
+    """Return the calendar of a time coordinate; equivalent calendars share a name."""
     found = str(attribute("calendar") or "standard").lower()
     return "standard" if found in _GREGORIAN else {"365_day": "noleap"}.get(found, found)
 
@@ -53,7 +53,7 @@ def same_times(one: AttributeOf, other: AttributeOf) -> bool:
 
 
 def unpacked(values: np.ndarray, attribute: AttributeOf, missing: Any) -> np.ndarray:
-    """Return values as float64, scaled, NaN where they are missing; other kinds as they are."""
+    """Return values as float64, scaled, with NaN for missing values; other kinds unchanged."""
     if values.dtype.kind not in "iuf":
         return values
     if values.dtype.kind in "iu" and str(attribute("_Unsigned")).lower() == "true":
@@ -71,7 +71,7 @@ def unpacked(values: np.ndarray, attribute: AttributeOf, missing: Any) -> np.nda
 
 
 def times(values: np.ndarray, attribute: AttributeOf, missing: Any) -> np.ndarray:
-    """Return times as microseconds since 1970, float64, NaN where they are missing."""
+    """Return times in microseconds since 1970, float64, with NaN for missing values."""
     found = epoch_of(str(attribute("units")))
     if found is None or calendar_of(attribute) != "standard":
         raise Unread(
@@ -84,7 +84,7 @@ def times(values: np.ndarray, attribute: AttributeOf, missing: Any) -> np.ndarra
 
 
 def epoch_of(units: str) -> tuple[float, float] | None:
-    """Return the seconds of a step, and the microseconds since 1970 of the start."""
+    """Return the seconds per unit, and the epoch in microseconds since 1970."""
     match = _SINCE.fullmatch(units)
     if match is None or match[1].lower() not in SECONDS:
         return None
@@ -102,7 +102,7 @@ def epoch_of(units: str) -> tuple[float, float] | None:
 
 
 def number(value: object) -> float | None:
-    """Return a number, also of a list of one; None for anything else."""
+    """Return a number, also from a list of one; None for anything else."""
     if isinstance(value, list | tuple | np.ndarray) and len(value) == 1:
         value = value[0]
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):

@@ -1,4 +1,4 @@
-"""One open file against the references that a set has of it: a row for each array."""
+"""Comparison of one open file with the references to it: one row per array."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class FileComparison:
             self._certain = CertainOrigins(matched, self._origins, references, self._groups)
 
     def compare(self) -> Iterator[tuple[Record, np.ndarray]]:
-        """Yield the row of each array with the states of its references."""
+        """Yield one row per array with the states of its references."""
         matched = self._matched
         for path in self._references:
             record = self._of_references(path)
@@ -100,7 +100,7 @@ class FileComparison:
                     yield each, _NONE
 
     def objects(self, rows: Sequence[Record]) -> FileObjects:
-        """Return what the set has of each object of the file, whose rows were made."""
+        """Return what the set has of each file object, after its rows have been made."""
         layout, held = self._matched.filed, self._matched.held.arrays
         states: dict[str, ObjectState] = {}
         for row in rows:
@@ -119,7 +119,7 @@ class FileComparison:
         return FileObjects(layout.declared, found)
 
     def _without_references(self, each: FileObject) -> ObjectRow:
-        """Return the row of an array to which no reference of the part leads."""
+        """Return the row of an array without references in this part."""
         why = self._matched.filed.untold.get(each.name) or (each.barrier and str(each.barrier))
         place = self._matched.filed.places.get(each.name)
         array = None if place is None else self._matched.filed.arrays[place]
@@ -132,7 +132,7 @@ class FileComparison:
         return ObjectRow(each.name, ObjectState.NOT_TAKEN)
 
     def region(self, path: str, number: int) -> tuple[FileArray, tuple[slice, ...]] | None:
-        """Return the array of the file, and the part of it that a chunk of the set has."""
+        """Return the file's array and the region of it that a chunk of the set covers."""
         native, ours = self._matched.native(path), self._matched.arrays[path]
         lie = None if native is None else aligned(ours, native)
         origin = None if lie is None else self._origins.of(ours, lie)
@@ -149,11 +149,11 @@ class FileComparison:
         return (native, found) if all(0 <= s.start < s.stop for s in found) else None
 
     def _has_inside(self, path: str) -> bool:
-        """Return whether references of chunks in the grid of an array lead to the file."""
+        """Return whether references of chunks inside an array's grid point to the file."""
         return path in self._references and bool((self._references[path].numbers >= 0).any())
 
     def _remake(self, path: str, record: Record) -> None:
-        """Note how references and metadata should be, where something is wrong of them."""
+        """Record what references and metadata should be where they are wrong."""
         if self._certain is None:
             return
         groups = self._groups.get(path, [])
@@ -174,7 +174,7 @@ class FileComparison:
         return Record(base.number, base.target, path, None if native is None else native.name, form)
 
     def _of_references(self, path: str) -> Record:
-        """Return the row of an array that has references to the file."""
+        """Return the row of an array with references to the file."""
         groups, states = self._groups[path], self._states[path]
         record = self._new(path, groups[0].native if groups else None)
         record.references = len(states)
@@ -202,7 +202,7 @@ class FileComparison:
         return record
 
     def _of_others(self, path: str) -> Iterator[FileDifference]:
-        """Yield references that lead to no chunk of the file, or to another array."""
+        """Yield references that point to no chunk of the file, or to another array."""
         ours, found, filed = self._matched.arrays[path], self._references[path], self._matched.filed
         at, groups = filed.find(found.offsets, found.lengths), self._groups[path]
         numbers, inside = found.numbers, found.numbers >= 0
@@ -229,7 +229,7 @@ class FileComparison:
             yield wrong("other-array", rows, said_of)
 
     def _is_of_another(self, path: str, name: str) -> bool:
-        """Return whether a file of Zarr, which is a chunk, is one of another array of the set."""
+        """Return whether a Zarr file, which is one chunk, belongs to another array of the set."""
         if self._matched.filed.form != ZARR:
             return False
         mine, theirs = (each.rpartition("/")[2] for each in (path, name))
@@ -237,7 +237,7 @@ class FileComparison:
         return mine != theirs and beside in self._matched.arrays
 
     def _place(self, group: NativeReferences, record: Record) -> None:
-        """Compare places, and note chunks without a reference and metadata that differs."""
+        """Compare positions; record chunks without a reference, and differing metadata."""
         differing = list(metadata_differences(group.ours, group.native, group.lie, group.is_cut))
         if not any(each.cause == "chunk-shape" for each in differing):
             origin = self._origins.agreed(group)
@@ -267,7 +267,7 @@ class FileComparison:
         states[group.rows[away]] = MOVED
 
     def _note_lacking(self, group: NativeReferences, record: Record) -> None:
-        """Note chunks of the file that no reference of the part is of."""
+        """Record chunks of the file that no reference in this part points to."""
         known = self._matched.filed.chunks[group.place]
         assert known is not None
         wanted = expected(known, group.lie, group.origin, group.ours, group.is_cut).numbers
@@ -283,7 +283,7 @@ class FileComparison:
             record.findings.append(FileDifference("fill_value", *what, None, len(group.rows)))
 
     def _of_unreferenced(self, path: str) -> Record | None:
-        """Return the row of an array that the file has and no reference of the part leads to."""
+        """Return the row of an array of the file that no reference in this part points to."""
         ours, native, filed = self._matched.arrays[path], self._matched.native(path), None
         if native is not None:
             filed = self._matched.filed.chunks[self._matched.filed.places[native.name]]
@@ -305,7 +305,7 @@ class FileComparison:
         return record
 
     def _of_filled(self, path: str) -> Record | None:
-        """Return the row of an array that reads as its fill value everywhere, if that differs."""
+        """Return the row of an array that consists of the fill value only, if that differs."""
         ours, native = self._matched.arrays[path], self._matched.native(path)
         lie = None if native is None or native.is_dimension else aligned(ours, native)
         if native is None or lie is None:
@@ -319,7 +319,7 @@ class FileComparison:
         return record if record.findings else None
 
     def _of_held(self, path: str) -> Record | None:
-        """Return the row of an array whose values the set holds."""
+        """Return the row of an array whose values are inline in the set."""
         native = self._matched.native(path)
         if native is None:
             return None
@@ -329,7 +329,7 @@ class FileComparison:
         )
 
     def _note_axis(self, group: NativeReferences, record: Record) -> None:
-        """Note the values of a coordinate, if the files are joined along it."""
+        """Record the values of a coordinate if the files are concatenated along it."""
         ours, theirs = group.ours, group.native.attributes.get
         has_times = is_time(theirs("units"))
         if not is_axis(ours) or len(group.native.shape) != 1:
@@ -346,7 +346,7 @@ class FileComparison:
 
 
 def _span(groups: list[NativeReferences], record: Record) -> None:
-    """Take several arrays of the file that are joined in the set as one region."""
+    """Treat several arrays of the file that are combined in the set as one region."""
     starts = np.array([group.origin for group in groups])
     stops = np.array([group.origin + np.array(group.lie.shape) for group in groups])
     first = starts.min(axis=0)
@@ -354,7 +354,7 @@ def _span(groups: list[NativeReferences], record: Record) -> None:
 
 
 def _of_shape(group: NativeReferences) -> Iterator[FileDifference]:
-    """Yield that the file's array does not fit into the set's, or ends inside a chunk."""
+    """Yield a finding if the file's array does not fit into the set's, or ends inside a chunk."""
     whole, lie = np.array(group.ours.meta.shape), np.array(group.lie.shape)
     stops = group.origin + lie
     if (stops > whole).any():

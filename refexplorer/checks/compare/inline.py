@@ -1,4 +1,4 @@
-"""Values that a set holds itself, and the same values as a file has them."""
+"""Inline values of a set, compared with the same values in a file."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _TIME_NEAR = 1e3
 
 @dataclass(frozen=True)
 class InlineArray:
-    """Values of one array that the set holds."""
+    """Inline values of one array."""
 
     values: np.ndarray  # As they are stored, of the shape of the array
     known: np.ndarray  # Where there are any, shape of the grid of chunks
@@ -47,7 +47,7 @@ class InlineArray:
 
 @dataclass
 class InlineValues:
-    """What a set holds itself."""
+    """The inline values of a set."""
 
     limits: Limits
     arrays: dict[str, InlineArray] = field(default_factory=dict)  # By path
@@ -57,7 +57,7 @@ class InlineValues:
     room: int = 2 * INLINE_ELEMENTS
 
     def take(self, block: AuditedBlock, arrays: list[SetArray]) -> None:
-        """Take the inline chunks of a block; `arrays` are all, as they are numbered."""
+        """Add the inline chunks of a block; `arrays` are all arrays, in numerical order."""
         columns = block.table.columns
         is_held = (columns.kinds == INLINE) | (columns.kinds == BASE64)
         for row in np.flatnonzero(is_held & (block.arrays >= 0) & (block.chunks >= 0)).tolist():
@@ -68,7 +68,7 @@ class InlineValues:
     def put(
         self, ours: SetArray, number: int, held_by: Inline | Base64 | bytes, is_lent: bool = False
     ) -> None:
-        """Keep the values of one chunk."""
+        """Store the values of one chunk."""
         meta, path = ours.meta, ours.meta.path
         if path in self.reasons:
             return
@@ -105,17 +105,17 @@ class InlineValues:
 
 
 def marked(ours: SetArray, native: FileArray) -> Any:
-    """Return what stands for missing values in an array of the set.
+    """Return the marker of missing values in an array of the set.
 
-    A fill value alone does only where the file has missing values, too: writers copy that of the
-    format, which is 0, and that xarray then masks zeros is another matter than other values.
+    A fill value alone counts only if the file has missing values, too: writers copy the default of
+    the format, which is 0; that xarray then masks zeros is not a difference of values.
     """
     has = native.attributes.get("_FillValue") is not None
     return ours.missing if has else ours.attribute("_FillValue")
 
 
 class ComparedValues(NamedTuple):
-    """Values of both sides, decoded."""
+    """Decoded values of both sides."""
 
     differs: np.ndarray  # Where they do
     # ours, theirs: The values
@@ -126,7 +126,7 @@ class ComparedValues(NamedTuple):
 def compared(
     ours: SetArray, mine: np.ndarray, native: FileArray, filed: np.ndarray, missing: Any
 ) -> ComparedValues:
-    """Compare values of a set with those of a file, decoded as CF says."""
+    """Compare the values of a set with those of a file, decoded as in CF."""
     theirs = native.attributes.get
     filed_missing = native.attributes.get("_FillValue")
     if {mine.dtype.kind, filed.dtype.kind} & set("OSU"):
@@ -171,13 +171,13 @@ def _texts(values: np.ndarray) -> np.ndarray:
 
 
 def first_difference(found: ComparedValues) -> tuple[tuple[int, ...], tuple[object, object]]:
-    """Return the first place that differs, and both values there."""
+    """Return the first index that differs, and both values there."""
     at = tuple(int(each) for each in np.argwhere(found.differs)[0])
     return at, (found.ours[at], found.theirs[at])
 
 
 class MatchedFile:
-    """An open file, and the arrays of a set."""
+    """An open file and the arrays of a set."""
 
     def __init__(self, file: DataFile, arrays: Mapping[str, SetArray], held: InlineValues) -> None:
         self.arrays = arrays
@@ -189,7 +189,7 @@ class MatchedFile:
         self._values: dict[str, np.ndarray] = {}
 
     def native(self, path: str) -> FileArray | None:
-        """Return the array of the file that one of the set stands for, by name."""
+        """Return the array of the file that matches one of the set, by name."""
         places = self.filed.places
         names = [self.names.get(path, path)]
         for mine, theirs in self.names.items():  # a group of the file that became the root
@@ -202,7 +202,7 @@ class MatchedFile:
         return None
 
     def whole(self, native: FileArray) -> np.ndarray | None:
-        """Return all values of a small array of the file, as they are stored."""
+        """Return all stored values of a small array of the file."""
         if prod(native.shape) > INLINE_ELEMENTS:
             return None
         if native.name not in self._values:
@@ -219,7 +219,7 @@ class MatchedFile:
 def compare_inline(
     matched: MatchedFile, origins: Origins, path: str, native: FileArray, record: Record
 ) -> bool:
-    """Compare what the set holds of an array with a file."""
+    """Compare the inline values of an array with a file."""
     ours, held = matched.arrays[path], matched.held.arrays[path]
     lie = aligned(ours, native)
     if lie is None:
@@ -254,7 +254,7 @@ def compare_inline(
 
 
 def _has_same_calendar(ours: SetArray, native: FileArray, record: Record) -> bool:
-    """Note other units, and other calendars, with which times mean nothing."""
+    """Record differing units, and differing calendars, with which times cannot be compared."""
     theirs = native.attributes.get
     units = ours.attribute("units"), theirs("units")
     if is_time(units[0]) and is_time(units[1]):
@@ -275,7 +275,7 @@ def _values_difference(
     origin: np.ndarray,
     found: ComparedValues,
 ) -> FileDifference:
-    """Return that values differ, with the first of them."""
+    """Return a difference of values, with the first one."""
     units = ours.attribute("units"), native.attributes.get("units")
     at, both = first_difference(found)
     where = origin.copy()
@@ -298,7 +298,7 @@ def _spread(known: np.ndarray, axes: tuple[ChunkAxis, ...], place: tuple[slice, 
 
 
 def _shown(value: object, units: tuple[Any, Any]) -> str:
-    """Return a decoded value as text; a time as its date, if both sides were made such."""
+    """Return a decoded value as text; a time as a date if both sides are times."""
     if isinstance(value, float | np.floating):
         if is_time(units[0]) and units[0] != units[1] and abs(float(value)) > 1e9:
             return str(np.datetime64(round(float(value) / 1e6), "s"))

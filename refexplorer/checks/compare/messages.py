@@ -1,7 +1,7 @@
-"""The messages of one GRIB file against the references that a set has of them.
+"""Comparison of the messages of one GRIB file with the references to them.
 
-A message knows no index: that a chunk has the right one is told by the coordinates that the set
-holds, such as the step, where they stand against those of the message.
+A message has no index: whether a chunk has the right message follows from comparing inline
+coordinates of the set, such as the step, with those of the message.
 """
 
 from __future__ import annotations
@@ -58,17 +58,17 @@ def codec_of(ours: SetArray) -> Mapping[str, Any]:
 
 
 def names_of(native: FileArray) -> set[Any]:
-    """Return what a message may be called."""
+    """Return the possible names of a message."""
     return {native.attributes.get("shortName"), native.attributes.get("cfVarName")}
 
 
 def name_of(ours: SetArray) -> Any:
-    """Return what the messages of an array are called; None if it does not say."""
+    """Return the name of an array's messages; None if it does not say."""
     return ours.attribute("GRIB_shortName") or codec_of(ours).get("var")
 
 
 def told(mine: SetArray, held: InlineArray, name: str) -> np.ndarray | None:
-    """Return a coordinate that the set holds as messages count it; None if of another kind."""
+    """Return an inline coordinate in the units of messages; None if of another kind."""
     units = mine.attribute("units")
     if held.values.dtype.kind not in "iuf":
         return None
@@ -86,14 +86,14 @@ def told(mine: SetArray, held: InlineArray, name: str) -> np.ndarray | None:
 
 
 def is_same(ours: Any, theirs: float) -> Any:
-    """Return whether values of coordinates are the same."""
+    """Return whether coordinate values are the same."""
     return np.abs(ours - theirs) <= 1e-6 * max(abs(theirs), 1)
 
 
 def chunk_of(
     ours: SetArray, native: FileArray, coordinates: Mapping[str, tuple[SetArray, np.ndarray]]
 ) -> int | None:
-    """Return the number of the chunk that a message belongs to; None if it is none of the array."""
+    """Return the number of the chunk that a message belongs to; None if not of this array."""
     meta = ours.meta
     if name_of(ours) not in names_of(native) or prod(meta.chunks) != prod(native.shape):
         return None
@@ -119,7 +119,7 @@ FORM = "GRIB"
 
 
 class MessageComparison:
-    """The comparison of one file; parameters as `FileComparison` has them."""
+    """The comparison of one file; parameters as in `FileComparison`."""
 
     def __init__(
         self,
@@ -140,14 +140,14 @@ class MessageComparison:
         self._places: dict[str, set[tuple[int, ...]]] = defaultdict(set)
 
     def compare(self) -> Iterator[tuple[Record, np.ndarray]]:
-        """Yield the row of each array with the states of its references."""
+        """Yield one row per array with the states of its references."""
         for path in self._references:
             yield self._of_array(path)
         for records in self._seen.values():
             yield from ((each, np.empty(0, np.uint8)) for each in records)
 
     def objects(self, rows: Sequence[Record]) -> FileObjects:
-        """Return what the set has of each message, and the array of one that is lacking."""
+        """Return what the set has of each message, and the array of a missing one."""
         del rows  # which messages are in the set, their ranges tell
         taken = {owner for each in self._found.values() for owner in each.owners.tolist()}
         paths = {name_of(each): each.meta.path for each in self._arrays.values()}
@@ -175,7 +175,7 @@ class MessageComparison:
         return FileObjects(self._filed.declared, found)
 
     def region(self, path: str, number: int) -> tuple[FileArray, tuple[slice, ...]] | None:
-        """Return the message, and all of it, for a chunk of the set."""
+        """Return the message and its full region for a chunk of the set."""
         rows = np.flatnonzero(self._references[path].numbers == number)
         owner = self._found[path].owners[rows[0]] if len(rows) else NOWHERE
         if owner == NOWHERE:
@@ -245,7 +245,7 @@ class MessageComparison:
     def _remade(
         self, ours: SetArray, found: FileReferences, wanted: Mapping[int, int], record: Record
     ) -> Remade:
-        """Return the references that lead to the messages of an array, where it has others."""
+        """Return the correct references to the messages of an array where it has others."""
         made = Remade()
         has = dict(zip(found.numbers.tolist(), zip(found.offsets.tolist(), found.lengths.tolist(),
                                                    strict=True), strict=True))  # fmt: skip
@@ -268,7 +268,7 @@ class MessageComparison:
     def _of_reference(
         self, ours: SetArray, found: FileReferences, at: FoundChunks, row: int, key: str
     ) -> Iterator[FileDifference]:
-        """Yield what is wrong of one reference."""
+        """Yield the faults of one reference."""
         owner, inside = int(at.owners[row]), int(at.inside[row])
         if owner == NOWHERE:
             where = f"{key} at byte {int(found.offsets[row]):,} is in no message of the file"
@@ -289,7 +289,7 @@ class MessageComparison:
         yield from self._of_place(ours, native, int(found.numbers[row]), key)
 
     def _of_message(self, ours: SetArray, native: FileArray, key: str) -> Iterator[FileDifference]:
-        """Compare what the array is said to be with what the message is."""
+        """Compare the metadata of the array with the message."""
         codec, theirs = codec_of(ours), native.attributes
         shape = ours.meta.chunks[-len(native.shape) :]
         if shape != native.shape and prod(ours.meta.chunks) != prod(native.shape):
@@ -316,7 +316,7 @@ class MessageComparison:
     def _of_place(
         self, ours: SetArray, native: FileArray, chunk: int, key: str
     ) -> Iterator[FileDifference]:
-        """Compare the coordinates that the set holds at a chunk with those of its message."""
+        """Compare the inline coordinates at a chunk with those of its message."""
         index = dict(
             zip(ours.meta.dimensions or (), set_indices(ours, np.array([chunk]))[0], strict=False)
         )
@@ -339,7 +339,7 @@ class MessageComparison:
                 self._see(path, list(place), [1] * len(place), differs, both)
 
     def _coordinates(self, ours: SetArray) -> Iterator[tuple[str, str]]:
-        """Yield the coordinates of an array that the set holds and messages have, too."""
+        """Yield the inline coordinates of an array that messages have, too."""
         folder = prefix(ours.meta.path.rpartition("/")[0])
         for path in self._held.arrays:
             mine = self._arrays[path]
@@ -351,7 +351,7 @@ class MessageComparison:
                 yield path, name
 
     def _see(self, path: str, start: list[int], shape: list[int], differs: bool, both: Any) -> None:
-        """Note that values that the set holds were compared."""
+        """Record that inline values were compared."""
         if tuple(start) in self._places[path]:
             return
         if not differs:
@@ -366,7 +366,7 @@ class MessageComparison:
         self._seen[path].append(record)
 
     def _compare_grid(self, path: str, name: str, native: FileArray) -> None:
-        """Compare latitudes or longitudes, of the first message only: they are of a grid."""
+        """Compare latitudes or longitudes with the first message only: all share a grid."""
         mine = self._held.arrays[path].values
         if self._seen.get(path) or prod(native.shape) > INLINE_ELEMENTS or len(native.shape) != 2:
             return
@@ -385,7 +385,7 @@ class MessageComparison:
         self._see(path, [0] * mine.ndim, list(mine.shape), at is not None, both)
 
     def _unchecked(self, ours: SetArray) -> Iterator[str]:
-        """Yield along which dimensions nothing tells the place of messages."""
+        """Yield the dimensions along which nothing determines the position of messages."""
         known = {name for path, _ in self._coordinates(ours) for name in [self._arrays[path].name]}
         for name, length in zip(ours.meta.dimensions or (), ours.meta.grid, strict=False):
             if length > 1 and name not in known:
@@ -395,6 +395,6 @@ class MessageComparison:
 def _both(
     mine: SetArray, held: InlineArray, place: tuple[int, ...], native: FileArray, name: str
 ) -> tuple[float, float] | None:
-    """Return a value that the set holds, and that of the message; None if they are of two kinds."""
+    """Return an inline value and the message's value; None if they are of different kinds."""
     theirs, values = native.attributes.get(name), told(mine, held, name)
     return None if theirs is None or values is None else (float(values[place]), float(theirs))

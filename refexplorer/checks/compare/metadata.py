@@ -1,4 +1,4 @@
-"""The metadata of an array of the set against that of a file's array."""
+"""Comparison of array metadata of the set with the array in a file."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def metadata_differences(
 ) -> Iterator[FileDifference]:
     """Yield the fields that differ.
 
-    Shapes along joined dimensions are compared by the caller, who knows all files.
+    Shapes along concatenated dimensions are compared by the caller, which knows all files.
     """
     yield from _of_type(ours, native)
     if not cut and not ours.meta.varying and ours.meta.chunks != lie.chunks:
@@ -66,7 +66,7 @@ def metadata_differences(
 
 
 def not_compared(ours: SetArray, native: FileArray) -> Iterator[str]:
-    """Yield what of the metadata cannot be compared, in some words."""
+    """Yield the metadata that cannot be compared, in a few words."""
     if native.filters is None or ours.filters is None:
         yield "filters"
     if ours.dtype is None:
@@ -93,7 +93,7 @@ def _of_type(ours: SetArray, native: FileArray) -> Iterator[FileDifference]:
 
 
 def _same_fields(ours: np.dtype[Any], theirs: np.dtype[Any]) -> bool:
-    """Compare the fields of records; the set may have further ones for the bytes between them."""
+    """Compare the fields of records; the set may have additional padding fields."""
     one: Mapping[str, Any] = ours.fields or {}
     other: Mapping[str, Any] = theirs.fields or {}
     return ours.itemsize == theirs.itemsize and all(
@@ -107,7 +107,7 @@ def _fields(dtype: np.dtype[Any]) -> str:
 
 
 def _same_filters(ours: tuple[FileFilter, ...], theirs: tuple[FileFilter, ...]) -> bool:
-    """Compare pipelines; a shuffle of single bytes changes nothing."""
+    """Compare filter pipelines; a shuffle of single bytes changes nothing."""
     one, other = ([f for f in each if not _is_idle(f)] for each in (ours, theirs))
     if len(one) != len(other):
         return False
@@ -120,7 +120,7 @@ def _same_filters(ours: tuple[FileFilter, ...], theirs: tuple[FileFilter, ...]) 
 
 
 def _same_settings(codec: str, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
-    """Compare settings; one that only one side has is what the codec takes without it."""
+    """Compare codec settings; one that is only on one side is compared with the codec's default."""
     idle = _DEFAULTS.get(codec, {})
     for name in {*ours, *theirs} - _LOSSLESS:
         if name in ours and name in theirs:
@@ -135,7 +135,7 @@ def _same_settings(codec: str, ours: Mapping[str, Any], theirs: Mapping[str, Any
 
 
 def _is_of_tiff(names: tuple[str, ...]) -> bool:
-    """Return whether names are the letters that tifffile gives axes: the file has none."""
+    """Return whether names are the letters that tifffile gives to axes: the file has no names."""
     return all(name[:1].isupper() and not name[1:].strip("0123456789") for name in names)
 
 
@@ -157,7 +157,7 @@ def _names(filters: tuple[FileFilter, ...]) -> str:
 def is_filled_alike(ours: SetArray, native: FileArray, is_read: bool = False) -> bool:
     """Return whether chunks that were never written read as the same value.
 
-    Null is any value, but where there are such chunks (`is_read`), which Zarr reads as zeros.
+    Null matches any value, unless there are such chunks (`is_read`): Zarr reads them as zeros.
     """
     if native.fill_value is None or ours.is_text or native.dtype.kind in "OSUV":
         return True
@@ -186,7 +186,7 @@ def same_value(one: Any, other: Any, dtype: np.dtype[Any] | None = None) -> bool
 
 
 def packing_differences(ours: SetArray, native: FileArray) -> Iterator[FileDifference]:
-    """Yield what differs of the attributes that say how values are packed."""
+    """Yield differences between the attributes that define the packing of values."""
     theirs = native.attributes.get
     for name, idle in _PACKING.items():
         one, other = ours.attribute(name), theirs(name)
@@ -202,7 +202,7 @@ def packing_differences(ours: SetArray, native: FileArray) -> Iterator[FileDiffe
 
 
 def _is_unsigned(attribute: Any, dtype: np.dtype[Any]) -> bool:
-    """Return whether integers are read as unsigned ones, as xarray does by netCDF's attribute."""
+    """Return whether integers are read as unsigned, as xarray does for netCDF's attribute."""
     text = "" if attribute is None else str(attribute).lower()
     return text == "true" if text in ("true", "false") else dtype.kind == "u"
 
@@ -220,9 +220,9 @@ def _of_attributes(ours: SetArray, native: FileArray) -> Iterator[FileDifference
 
 
 def _of_missing(ours: SetArray, native: FileArray) -> Iterator[FileDifference]:
-    """Compare what stands for missing values.
+    """Compare the markers of missing values.
 
-    In Zarr v2 xarray takes the fill value for it, so that writers may leave ``_FillValue`` out.
+    In Zarr v2, xarray uses the fill value for this, so writers may omit ``_FillValue``.
     """
     one, other = ours.attribute("_FillValue"), native.attributes.get("_FillValue")
     kept = ours.missing if one is None and other is not None else one
@@ -235,7 +235,7 @@ def _of_missing(ours: SetArray, native: FileArray) -> Iterator[FileDifference]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a number for a text of one, as xarray writes NaN into JSON."""
+    """Return a number for its text, as xarray writes NaN into JSON."""
     if isinstance(value, str):
         try:
             return float(value)
@@ -245,12 +245,12 @@ def _plain(value: Any) -> Any:
 
 
 def _is_nan(value: Any) -> bool:
-    """Return whether a mark is NaN, which is missing anyway."""
+    """Return whether a marker is NaN, which is missing in any case."""
     return isinstance(value, float | np.floating) and math.isnan(value)
 
 
 def _close(one: Any, other: Any) -> bool:
-    """Compare factors, which writers pass on as doubles or as texts of single precision."""
+    """Compare factors that writers store as doubles or as single-precision text."""
     try:
         left, right = (float(np.ravel(np.asarray(each))[0]) for each in (one, other))
     except (TypeError, ValueError, IndexError):
@@ -262,7 +262,7 @@ def _close(one: Any, other: Any) -> bool:
 
 
 def dimension_differences(ours: SetArray, native: FileArray) -> Iterator[FileDifference]:
-    """Yield that both name the dimensions otherwise, or in another order."""
+    """Yield a finding if both name the dimensions differently, or order them differently."""
     names, theirs = ours.meta.dimensions, native.dimensions
     if not theirs or any(not name or name.startswith(_NO_NAME) for name in theirs):
         return

@@ -1,4 +1,4 @@
-"""Where the arrays of a file are in those of the set, and what references to them should be."""
+"""Where the arrays of a file start in those of the set, and what references to them should be."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SetDimension = tuple[str, str, int]
 
 
 class Origins:
-    """Where a file begins along the dimensions of a set."""
+    """Where a file starts along the dimensions of a set."""
 
     def __init__(self, matched: MatchedFile, groups: Sequence[NativeReferences]) -> None:
         self._matched = matched
@@ -42,7 +42,7 @@ class Origins:
         self._starts = known | self._found_by_values(known)
 
     def of(self, ours: SetArray, lie: Alignment) -> np.ndarray | None:
-        """Return where a file's array begins in the set's; None if no dimension tells."""
+        """Return where a file's array starts in the set's; None if no dimension determines it."""
         known = {axis: self._start_of(dim) for axis, dim in dimensions_of(ours)}
         found = []
         for axis, (whole, length) in enumerate(zip(ours.meta.shape, lie.shape, strict=True)):
@@ -53,22 +53,22 @@ class Origins:
         return np.array(found, np.int64)
 
     def _start_of(self, dimension: SetDimension) -> int | None:
-        """Return where the file begins; arrays may say another length of a dimension."""
+        """Return where the file starts; its arrays may disagree about the length of a dimension."""
         alike = {start for each, start in self._starts.items() if each[:2] == dimension[:2]}
         return self._starts.get(dimension, alike.pop() if len(alike) == 1 else None)
 
     def agreed(self, group: NativeReferences) -> np.ndarray:
-        """Return where the array of a group should begin: as the others say, else as it says."""
+        """Return where the array of a group should start: as other arrays imply, else by itself."""
         found = group.origin.copy()
         for axis, dimension in dimensions_of(group.ours):
             found[axis] = self._starts.get(dimension, found[axis])
         return found
 
     def _agreed(self, groups: Sequence[NativeReferences]) -> dict[SetDimension, int]:
-        """Return where the file begins along each dimension, as its arrays agree.
+        """Return where the file starts along each dimension on which its arrays agree.
 
-        Where they do not, values of the coordinate that the set holds decide, then the coordinate
-        itself, then how many say so.
+        If they do not agree, the values of an inline coordinate decide, then the coordinate itself,
+        then the majority.
         """
         votes: dict[SetDimension, Counter[int]] = {}
         own: dict[SetDimension, int] = {}
@@ -91,7 +91,7 @@ class Origins:
         return found
 
     def _found_by_values(self, known: Mapping[SetDimension, int]) -> dict[SetDimension, int]:
-        """Return where the file begins along dimensions that no reference tells, by coordinates."""
+        """Return where the file starts in dimensions without references, by coordinate values."""
         found: dict[SetDimension, int] = {}
         for path, held in self._matched.held.arrays.items():
             dimension = path.rpartition("/")[0], path.rpartition("/")[2], held.values.size
@@ -103,14 +103,14 @@ class Origins:
         return found
 
     def knows_values(self, dimension: SetDimension) -> bool:
-        """Return whether the set holds a coordinate of which the file has a part."""
+        """Return whether the set has an inline coordinate of which the file contains a part."""
         sides = self._sides(dimension)
         if sides is None or sides[0].meta.dimensions != (dimension[1],):
             return False
         return 0 < sides[3].size < sides[1].size
 
     def start_by_values(self, dimension: SetDimension) -> int | None:
-        """Return the only place where the coordinate that the set holds has the file's values."""
+        """Return the only position at which the inline coordinate has the file's values."""
         if (sides := self._sides(dimension)) is None:
             return None
         ours, held, native, filed = sides
@@ -124,7 +124,7 @@ class Origins:
         return starts[0] if len(starts) == 1 else None
 
     def _holds(self, dimension: SetDimension, start: int) -> bool:
-        """Return whether the coordinate that the set holds begins there as in the file."""
+        """Return whether the inline coordinate starts there with the file's values."""
         if (sides := self._sides(dimension)) is None:
             return False
         ours, held, native, filed = sides
@@ -139,7 +139,7 @@ class Origins:
     def _sides(
         self, dimension: SetDimension
     ) -> tuple[SetArray, np.ndarray, FileArray, np.ndarray] | None:
-        """Return the coordinate of the set with its values, and that of the file, of one axis."""
+        """Return the inline coordinate of the set and that of the file for one axis."""
         path, matched = prefix(dimension[0]) + dimension[1], self._matched
         held, native = matched.held.arrays.get(path), matched.native(path)
         if held is None or native is None or len(native.shape) != 1 or held.values.ndim != 1:
@@ -149,7 +149,7 @@ class Origins:
 
 
 def dimensions_of(ours: SetArray) -> Iterator[tuple[int, SetDimension]]:
-    """Yield the axes of an array that have names, and the dimension that each of them is."""
+    """Yield the named axes of an array with their dimensions."""
     folder = ours.meta.path.rpartition("/")[0]
     for axis, name in enumerate(ours.meta.dimensions or ()):
         if name:
@@ -160,12 +160,12 @@ UNCERTAIN = "the position of the file along `{}` is not certain"
 
 
 class CertainOrigins:
-    """Where a file begins along the dimensions of a set.
+    """Where a file certainly starts along the dimensions of a set.
 
-    Values of a coordinate that the set holds decide, where it holds any. Else two things are asked:
-    what more than half of the references of an array say that are exactly those of a chunk, and
-    where the chunks are that the set refers to the file, if they are as many as the file has. Both
-    have to agree, and all arrays with each other or with the coordinate.
+    The values of an inline coordinate decide, if there is one. Otherwise there are two indications:
+    the majority of the references of an array that match a chunk exactly, and the positions of the
+    chunks that point to the file, if there are as many as the file has. Both have to agree, and all
+    arrays have to agree with each other or with the coordinate.
     """
 
     def __init__(
@@ -188,7 +188,7 @@ class CertainOrigins:
                 self._starts[dimension] = origins.start_by_values(dimension)
 
     def of(self, ours: SetArray, lie: Alignment) -> np.ndarray:
-        """Return where a file's array begins in the set's."""
+        """Return where a file's array starts in the set's."""
         found = []
         for dimension, length in zip(_axes_of(ours), lie.shape, strict=True):
             start = 0 if dimension[2] == length else self._starts.get(dimension)
@@ -198,7 +198,7 @@ class CertainOrigins:
         return np.array(found, np.int64)
 
     def is_moved(self, group: NativeReferences) -> bool:
-        """Say whether references are consistent, but of a place where the file does not belong."""
+        """Return whether references are consistent, but at a position where the file is wrong."""
         if not group.is_placed:
             return False
         try:
@@ -212,7 +212,7 @@ class CertainOrigins:
     def _told_by(
         self, ours: SetArray, found: FileReferences, groups: Sequence[NativeReferences]
     ) -> Iterator[tuple[SetDimension, int | None]]:
-        """Yield what the references of one array tell; None where they contradict themselves."""
+        """Yield what the references of one array imply; None if they contradict each other."""
         native = groups[0].native if groups else self._matched.native(ours.meta.path)
         lie = None if native is None else aligned(ours, native)
         if native is None or lie is None or len(groups) > 1:
@@ -228,7 +228,7 @@ class CertainOrigins:
             yield dimension, starts.pop() if len(starts) == 1 else None
 
     def _by_ranges(self, found: FileReferences, group: NativeReferences) -> np.ndarray | None:
-        """Return where most of the ranges say, if they are those of chunks."""
+        """Return the start implied by most of the ranges, if these match chunks."""
         known = self._matched.filed.chunks[group.place]
         assert known is not None
         lengths = np.full(len(group.rows), group.piece)
@@ -247,7 +247,7 @@ class CertainOrigins:
     def _by_keys(
         self, ours: SetArray, name: str, lie: Alignment, found: FileReferences
     ) -> np.ndarray | None:
-        """Return where the keys begin, if they are those that the file has chunks for."""
+        """Return where the keys start, if they match the chunks of the file."""
         known = self._matched.filed.chunks[self._matched.filed.places[name]]
         numbers = np.unique(found.numbers)
         if known is None or not len(numbers) or numbers[0] < 0:
@@ -259,7 +259,7 @@ class CertainOrigins:
 
 
 def _axes_of(ours: SetArray) -> list[SetDimension]:
-    """Return the dimensions of an array; those without a name are its own."""
+    """Return the dimensions of an array; unnamed ones belong to the array alone."""
     named = dict(dimensions_of(ours))
     path = ours.meta.path
     return [named.get(axis, (path, f"#{axis}", n)) for axis, n in enumerate(ours.meta.shape)]
@@ -268,7 +268,7 @@ def _axes_of(ours: SetArray) -> list[SetDimension]:
 def _settled(
     dimension: SetDimension, starts: Mapping[str, int | None], origins: Origins
 ) -> int | None:
-    """Return what arrays agree on."""
+    """Return what the arrays agree on."""
     if origins.knows_values(dimension):
         return origins.start_by_values(dimension)
     counts = Counter(starts.values())
@@ -292,7 +292,7 @@ def remade(
     found: FileReferences | None,
     findings: Iterable[FileDifference],
 ) -> Remade | None:
-    """Return what is to be changed of one array so that it says what the file says."""
+    """Return the changes that make an array agree with the file."""
     ours = matched.arrays[path]
     if native is None:
         return Remade(reason="the file has no array of that name")
@@ -364,7 +364,7 @@ def _references(
 
 
 def _said(ours: SetArray, native: FileArray, causes: set[str]) -> Iterable[FileValue]:
-    """Yield what the file says of the fields that differ, as JSON; null removes an attribute."""
+    """Yield the file's values of the differing fields, as JSON; null removes an attribute."""
     for cause in sorted(causes):
         try:
             value = _plain(_value(cause, ours, native))
@@ -374,7 +374,7 @@ def _said(ours: SetArray, native: FileArray, causes: set[str]) -> Iterable[FileV
 
 
 def _value(cause: str, ours: SetArray, native: FileArray) -> Any:
-    """Return what the file says of one field; Unread if no field can say it."""
+    """Return the file's value of one field; Unread if no field can express it."""
     if cause in PACKING_FIELDS and cause not in native.unread:
         return native.attributes.get(cause)
     if cause in ("dtype", "byte-order") and native.dtype.kind in "biufcSU":
@@ -398,7 +398,7 @@ def _value(cause: str, ours: SetArray, native: FileArray) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as the JSON of Zarr has it: NaN and infinities as texts."""
+    """Return a value as in Zarr's JSON: NaN and infinities as text."""
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, list | tuple):

@@ -1,8 +1,8 @@
-"""The place of chunks: that in the file's array against that in the set's grid.
+"""The position of chunks in the file's array, compared with that in the set's grid.
 
-When files are joined, the chunks of one file all move by the same number of elements along each
-dimension: the file has its *origin* there. Dimensions that only the set has, since files are
-stacked, come with it.
+When files are concatenated, the chunks of one file all move by the same number of elements along
+each dimension: the *origin* of the file. Dimensions that only the set has, because files are
+stacked, are part of it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOST_PIECES = 1_000_000
 
 @dataclass(frozen=True)
 class Alignment:
-    """A file's array in the dimensions of the set's."""
+    """A file's array in terms of the dimensions of the set's array."""
 
     axes: Lengths  # The dimension of the set for each of the file
     # shape, chunks: Of the file's array, with a length of 1 along the dimensions that it has not
@@ -37,14 +37,14 @@ class Alignment:
     varying: tuple[ChunkAxis, ...] | None = None  # Of chunks that have several lengths
 
     def starts_of(self, indices: np.ndarray) -> np.ndarray:
-        """Return the first elements of chunks of the file, in the dimensions of the set."""
+        """Return the first elements of the file's chunks, in the dimensions of the set."""
         found = self.spread(indices)
         if self.varying is None:
             return found * np.array(self.chunks, np.int64)
         return np.stack([a.starts_of(i) for a, i in zip(self.varying, found.T, strict=True)], 1)
 
     def shapes_of(self, indices: np.ndarray) -> np.ndarray:
-        """Return the shapes of chunks of the file, in the dimensions of the set."""
+        """Return the shapes of the file's chunks, in the dimensions of the set."""
         if self.varying is None:
             return np.broadcast_to(self.chunks, (len(indices), len(self.chunks)))
         found = self.spread(indices)
@@ -58,7 +58,7 @@ class Alignment:
 
 
 def aligned(ours: SetArray, native: FileArray) -> Alignment | None:
-    """Return how a file's array is in the dimensions of the set's; None if it has more."""
+    """Return the file's array in the dimensions of the set's; None if it has more dimensions."""
     rank, extra = len(ours.meta.shape), len(ours.meta.shape) - len(native.shape)
     if extra < 0:
         return None
@@ -78,10 +78,10 @@ def aligned(ours: SetArray, native: FileArray) -> Alignment | None:
 
 
 def is_cut(ours: SetArray, native: FileArray, lie: Alignment) -> bool:
-    """Say whether chunks of the set are pieces of the file's, as kerchunk's `subchunk` makes them.
+    """Return whether chunks of the set are pieces of the file's, as made by kerchunk's `subchunk`.
 
-    Pieces that follow each other in the file: of uncompressed chunks in C order, cut along the
-    first dimensions only.
+    The pieces are contiguous in the file: uncompressed chunks in C order, cut along the first
+    dimensions only.
     """
     pieces, whole = ours.meta.chunks, lie.chunks
     if (
@@ -108,7 +108,7 @@ def file_starts(
 
 
 def origin_of(moves: np.ndarray, lie: Alignment, whole: Lengths) -> np.ndarray:
-    """Return where a file's array begins in the set's, as most of its chunks say."""
+    """Return where a file's array starts in the set's, according to most of its chunks."""
     room = np.array(whole, np.int64) - np.array(lie.shape, np.int64)
     free = np.maximum(room, 0)
     fits = ((moves >= 0) & (moves <= free)).all(axis=1)
@@ -119,7 +119,7 @@ def origin_of(moves: np.ndarray, lie: Alignment, whole: Lengths) -> np.ndarray:
 
 
 class ExpectedChunks(NamedTuple):
-    """The chunks that the set should have of a file, n of them."""
+    """The chunks of a file that the set should have, n of them."""
 
     numbers: np.ndarray  # In the grid of the set's array, shape ``(n,)``
     rows: np.ndarray  # The chunks of the file, or those that have the pieces, shape ``(n,)``
@@ -132,7 +132,7 @@ _NONE = ExpectedChunks(*(np.empty(0, np.int64) for _ in range(3)))
 def expected(
     chunks: FileChunks, lie: Alignment, origin: np.ndarray, ours: SetArray, cut: bool
 ) -> ExpectedChunks:
-    """Return the chunks that the set should have of a file, those in its grid."""
+    """Return the chunks of a file that the set should have, within its grid."""
     meta = ours.meta
     starts = lie.starts_of(chunks.indices)
     rows, inside = np.arange(len(starts)), np.zeros(len(starts), np.int64)
@@ -161,7 +161,7 @@ def expected(
 
 
 def _chunks_at(ours: SetArray, places: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """Return the chunks of a set that have some elements, shape ``(n, rank)``."""
+    """Return the chunks of a set that contain the given elements, shape ``(n, rank)``."""
     if ours.meta.varying is None:  # files may have other chunks than the set says
         return places // size
     columns = zip(ours.meta.varying, places.T, strict=True)
@@ -176,7 +176,7 @@ def _starts(ours: SetArray, indices: np.ndarray, size: np.ndarray) -> np.ndarray
 
 
 def set_indices(ours: SetArray, numbers: np.ndarray) -> np.ndarray:
-    """Return the indices of chunks of a set by their numbers, shape ``(n, rank)``."""
+    """Return the indices of chunks of a set by number, shape ``(n, rank)``."""
     if not ours.meta.grid:
         return np.zeros((len(numbers), 0), np.int64)
     return np.stack(np.unravel_index(numbers, ours.meta.narrow_grid), axis=1)
@@ -188,7 +188,7 @@ SAME, MOVED, OUTSIDE = LedgerState.PLACED, LedgerState.WRONG_RANGE, LedgerState.
 
 @dataclass
 class FileReferences:
-    """The references that one array has to one file, n of them."""
+    """The references of one array to one file, n of them."""
 
     numbers: np.ndarray  # Of the chunks in the grid, -1 outside, shape ``(n,)`` int64
     # offsets, lengths: Bytes; a whole file has the offset 0 and the length -1
@@ -198,7 +198,7 @@ class FileReferences:
 
 @dataclass
 class NativeReferences:
-    """The references of an array that lead to one array of the file, n of them."""
+    """The references of an array to one array of the file, n of them."""
 
     # ours, native, place, lie: The array of the set, that of the file, its place in
     # `FileLayout.arrays`, and how it is in the dimensions of the set's
@@ -225,18 +225,18 @@ class NativeReferences:
 
     @property
     def piece(self) -> int:
-        """Bytes of a chunk of the set that is a piece of one of the file."""
+        """Bytes of a chunk of the set that is a piece of a file chunk."""
         return prod(self.ours.meta.chunks) * self.native.dtype.itemsize
 
     @property
     def is_exact(self) -> np.ndarray:
-        """Whether each range starts where a chunk does, or a piece of one, shape ``(n,)``."""
+        """Whether each range starts where a chunk or a piece of one starts, shape ``(n,)``."""
         step = max(self.piece, 1) if self.is_cut else np.iinfo(np.int64).max
         found: np.ndarray = self.inside % step == 0
         return found
 
     def meets(self, other: NativeReferences) -> bool:
-        """Return whether two arrays of a file would be in the same place of the set's array."""
+        """Return whether two arrays of a file would occupy the same region of the set's array."""
         if not (self.is_placed and other.is_placed):
             return True
         starts = np.maximum(self.origin, other.origin)
@@ -247,7 +247,7 @@ class NativeReferences:
 def grouped(
     ours: SetArray, found: FileReferences, filed: FileLayout
 ) -> tuple[list[NativeReferences], np.ndarray]:
-    """Put references together that lead to the same array of the file."""
+    """Group references that point to the same array of the file."""
     states = np.full(len(found.numbers), MOVED, np.uint8)
     at = filed.find(found.offsets, found.lengths)
     usable = (at.owners != NOWHERE) & (found.numbers >= 0)
@@ -303,7 +303,7 @@ def _group(
 
 
 def _as_stored(native: FileArray, known: FileChunks, chunks: np.ndarray) -> FileArray:
-    """Return an array with the filters that all of some chunks were encoded by."""
+    """Return an array with the filters used to encode all of the given chunks."""
     if known.masks is None or native.filters is None:
         return native
     masks = np.unique(known.masks[chunks])

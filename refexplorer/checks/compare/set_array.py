@@ -1,4 +1,4 @@
-"""One array of a set in the words of files: numpy's data type, filters by numcodecs' names."""
+"""An array of a set in terms used for files: numpy's data type, numcodecs' filter names."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOWHERE = -1  # in place of a position: no chunk of the file has this range
 
 @dataclass(frozen=True)
 class FoundChunks:
-    """Where n byte ranges are in a file."""
+    """Where n byte ranges are located in a file."""
 
     # The array whose chunk has the start of the range, a place in `FileLayout.arrays`; `NOWHERE`
     # for none; shape ``(n,)``
@@ -85,9 +85,9 @@ class FileLayout:
             self.damaged.add(name)
 
     def find(self, offsets: np.ndarray, lengths: np.ndarray) -> FoundChunks:
-        """Return the chunks that have the first bytes of some ranges.
+        """Return the chunks that contain the first bytes of the given ranges.
 
-        Where a shard begins its first inner chunk may begin, too: it is the one of that length.
+        A shard and its first inner chunk may start at the same byte: the length distinguishes them.
         """
         if not len(self._starts):
             nowhere = np.full(len(offsets), NOWHERE)
@@ -122,7 +122,7 @@ class SetArray:
 
     @cached_property
     def dtype(self) -> np.dtype[Any] | None:
-        """With the byte order of the chunks; None if numpy has no word for it."""
+        """The data type with the byte order of the chunks; None if numpy has no such type."""
         written = self.meta.metadata.get("dtype", self.meta.metadata.get("data_type"))
         try:
             if isinstance(written, list):
@@ -136,28 +136,28 @@ class SetArray:
 
     @cached_property
     def filters(self) -> tuple[FileFilter, ...] | None:
-        """In the order of encoding; None if some codec is none that a file could have."""
+        """The filters in encoding order; None if no file can have one of the codecs."""
         return _filters_v3(self.meta) if self.meta.zarr_format == 3 else _filters_v2(self.meta)
 
     @property
     def order(self) -> str | None:
-        """How the values of a chunk follow each other, C or F; None if both are the same."""
+        """The memory order of the values of a chunk, C or F; None if both are the same."""
         if sum(size > 1 for size in self.meta.chunks) < 2:
             return None
         return str(self.meta.metadata.get("order", "C"))
 
     @property
     def is_text(self) -> bool:
-        """Whether its elements are objects, such as texts of varying length."""
+        """Whether elements are objects, such as strings of variable length."""
         return self.dtype is None or self.dtype.kind in "OSUV"
 
     @property
     def name(self) -> str:
-        """The last part of its path."""
+        """The last component of its path."""
         return self.meta.path.rpartition("/")[2]
 
     def attribute(self, name: str) -> Any:
-        """Return an attribute; a `_FillValue` that xarray wrote as base64 as a number."""
+        """Return an attribute; a `_FillValue` that xarray wrote as base64 becomes a number."""
         value = self.meta.attributes.get(name)
         if name == "_FillValue" and isinstance(value, str) and not self.is_text:
             return _number(value, self.dtype)
@@ -165,13 +165,13 @@ class SetArray:
 
     @cached_property
     def missing(self) -> Any:
-        """What xarray takes for missing: `_FillValue`, in Zarr v2 the fill value without one."""
+        """The missing value for xarray: `_FillValue`, in Zarr v2 else the fill value."""
         found = self.attribute("_FillValue")
         return self.fill_value if found is None and self.meta.zarr_format == 2 else found
 
     @cached_property
     def fill_value(self) -> Any:
-        """The fill value, as a number where it is written as text or as two numbers."""
+        """The fill value, as a number even if stored as text or as a pair of numbers."""
         value = self.meta.fill_value
         if isinstance(value, list) and len(value) == 2 and self.dtype and self.dtype.kind == "c":
             return complex(*(_number(str(part), self.dtype) for part in value))
@@ -227,7 +227,7 @@ def _codecs(meta: ArrayMeta) -> list[Any]:
 
 
 def _number(text: str, dtype: np.dtype[Any] | None) -> Any:
-    """Read ``"NaN"``, a number, or xarray's base64 of little-endian bytes."""
+    """Parse ``"NaN"``, a number, or xarray's base64 of little-endian bytes."""
     assert dtype is not None
     try:
         return float(text)

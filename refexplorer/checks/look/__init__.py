@@ -1,1 +1,1 @@
-"""What a run looks at, one part at a time: `targets`, `chunks`, `files`."""
+"""What a run checks, one part at a time: `targets`, `chunks`, `files`."""

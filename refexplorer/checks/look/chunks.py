@@ -1,4 +1,4 @@
-"""Chunks of a part, decoded: a checksum of their values, or these against those of a file."""
+"""Decode chunks of a part: compute checksums of their values, or compare them with a file."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def decoded(
     limits: Limits,
     keep_on: Callable[[], bool],
 ) -> Iterator[DecodedChunk]:
-    """Yield the results of decoding chunks, in order."""
+    """Yield decoded chunks, in order."""
     steps_of = lru_cache(_STEPS)(lambda path, at: steps(arrays[path].chunk_array(at), limits))
     most = min(BATCH_BYTES, limits.fetch_bytes)
     for batch in _batches(map(_chunk, rows.to_pylist()), most):
@@ -75,7 +75,7 @@ def decoded(
 
 
 def checksum(values: np.ndarray) -> str:
-    """Return the checksum of values, whatever their layout in memory."""
+    """Return a checksum of values, independent of their memory layout."""
     digest = blake2b(digest_size=_DIGEST)
     if values.dtype.hasobject:
         for value in values.ravel().tolist():
@@ -102,7 +102,7 @@ def _of_bytes(data: bytes, array: ArrayMeta, steps_of: Callable[[], list[Step]])
 
 
 class _Chunk(NamedTuple):
-    """A chunk to decode, and its encoded size; None of a whole file, which is not known."""
+    """A chunk to decode, and its encoded size; None for a whole file of unknown size."""
 
     key: str
     path: str
@@ -139,7 +139,7 @@ def _batches(chunks: Iterable[_Chunk], most: int) -> Iterator[list[_Chunk]]:
 
 
 def _state(error: RefexplorerError) -> LedgerState:
-    """Return the state of a chunk without bytes; its target was there when it was asked."""
+    """Return the state of a chunk without bytes, whose target existed when checked."""
     if isinstance(error, AccessError):
         return LedgerState.NOT_ALLOWED
     is_encoded = isinstance(error, DecodeError)
@@ -173,7 +173,7 @@ def compare_values(
     states: np.ndarray,
     places: np.ndarray,
 ) -> None:
-    """Compare the values of some chunks of one array and file."""
+    """Compare the values of the given chunks of one array and file."""
     if (reason := missing_codec(ours.meta)) is not None:
         record.unchecked.append(f"values ({reason.rstrip('.')})")
         states[places] = np.maximum(states[places], LedgerState.NO_CODEC)
@@ -212,7 +212,7 @@ def compare_values(
 
 
 class _ValueTally:
-    """What comparing the values of one array and file found."""
+    """The results of comparing the values of one array and file."""
 
     def __init__(self, ours: SetArray, record: Record) -> None:
         self._ours, self._record = ours, record
@@ -224,12 +224,12 @@ class _ValueTally:
         self._missing = 0
 
     def fail(self, key: str, reason: str) -> None:
-        """Take in a chunk without values."""
+        """Record a chunk without values."""
         self._reason = self._reason or reason
         self._failed.append(key)
 
     def add(self, key: str, mine: np.ndarray, native: FileArray, filed: np.ndarray) -> bool:
-        """Take in the values of a chunk, and say whether they differ."""
+        """Add the values of a chunk; return whether they differ."""
         found = compared(self._ours, mine, native, filed, marked(self._ours, native))
         record = self._record
         record.values += found.differs.size
@@ -250,7 +250,7 @@ class _ValueTally:
         return True
 
     def _note_masked(self, key: str, mine: np.ndarray, native: FileArray) -> None:
-        """Count values that the fill value of Zarr v2 masks, with which the file marks nothing."""
+        """Count values that Zarr v2's fill value masks, although the file marks nothing with it."""
         ours = self._ours
         fill = ours.missing
         is_number = isinstance(fill, int | float) and mine.dtype.kind in "iuf"
@@ -262,7 +262,7 @@ class _ValueTally:
             self._masked_keys.append(key)
 
     def finish(self) -> None:
-        """Put what was found into the record."""
+        """Enter the results into the record."""
         record = self._record
         if self._bad:
             parts = []

@@ -1,4 +1,4 @@
-"""The look at coordinates: those that the set holds, and others where they may be read."""
+"""Checking coordinates: those stored inline, and others where reading is allowed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ReadArray = Callable[[str], "ArrayReading"]
 
 
 class StoredCoordinate(NamedTuple):
-    """A coordinate of the set: its values as they are stored, or why they were not read."""
+    """A coordinate of the set: its stored values, or why they were not read."""
 
     array: SetArray
     stored: np.ndarray | None = None
@@ -49,7 +49,7 @@ class StoredCoordinate(NamedTuple):
 def coordinates(
     opened: OpenedSet, limits: Limits, read: ReadArray | None
 ) -> Iterator[StoredCoordinate]:
-    """Yield the coordinates of dimensions; without `read` only what the set holds has values."""
+    """Yield the dimension coordinates; without `read`, only inline ones have values."""
     n_values, n_chunks = 2 * INLINE_ELEMENTS, AXIS_CHUNKS
     for path in opened.arrays.paths:
         meta = opened.arrays.get(path)
@@ -69,7 +69,7 @@ def coordinates(
 
 
 def held_coordinate(opened: OpenedSet, limits: Limits, ours: SetArray) -> StoredCoordinate:
-    """Return a coordinate of which all chunks that have a reference are inline."""
+    """Return a coordinate whose referenced chunks are all inline."""
     meta = ours.meta
     held = InlineValues(limits)
     for number in range(meta.chunk_count):
@@ -102,7 +102,7 @@ def _read(ours: SetArray, read: ReadArray) -> StoredCoordinate:
 
 
 class AxesLook(NamedTuple):
-    """What a look at coordinates gave, and what was expected of the set."""
+    """The results of checking coordinates, and the expectations of the set."""
 
     axes: tuple[CheckedAxis, ...]
     findings: tuple[Finding, ...]
@@ -119,9 +119,9 @@ def look_at_coordinates(
     expected: Expectations | None = None,
     facts: Callable[..., CheckedFacts] | None = None,
 ) -> AxesLook:
-    """Look at all coordinates, and compare the set with what is expected of it.
+    """Check all coordinates, and compare the set with its expectations.
 
-    `facts` makes the facts that this is compared with.
+    `facts` returns the facts to compare them with.
     """
     axes: dict[str, CheckedAxis] = {}
     odd: list[OddPlaces] = []

@@ -1,4 +1,4 @@
-"""The look at the files: the set compared with the metadata of each, and with its values."""
+"""Checking files: the set compared with the metadata of each, and with its values."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ _RECORD_STATES = {
 
 
 class FilesLook:
-    """Compares the references of each file with what the file has."""
+    """Compares the references to each file with its contents."""
 
     sizes = VERIFY_SIZES
     has_keys = True
@@ -132,14 +132,14 @@ class FilesLook:
         self._keeps = False  # Whether results are kept, with the versions that targets had
 
     def see(self, block: AuditedBlock) -> None:
-        """Take in the values that the set holds, and which files arrays are in."""
+        """Record inline values, and which files arrays are in."""
         self._held.take(block, self._ours)
         self._lent.look(block)
         if self._joined is not None:
             self._joined.look(block)
 
     def begin(self, opened: OpenedSet, store: ResultStore) -> Doing:
-        """Return what compares a part with its files."""
+        """Return the function that compares a part with its files."""
         self._lent.read(opened, self._reading, self._held)
         how = (_FORM, self._values, self._remake)
         store.manner = _fingerprint(self._ours, self._held, how, self._reading.recorded)
@@ -159,7 +159,7 @@ class FilesLook:
         return found, builder.counts
 
     def verify(self, part: Part, keep_on: Callable[[], bool] = lambda: True) -> pa.Table:
-        """Compare the references of a part with the files that they lead to."""
+        """Compare the references of a part with the files they point to."""
         targets = self._reading.targets()
         rows = _PartRows(part.rows)
         numbers = rows.columns["number"]
@@ -177,7 +177,7 @@ class FilesLook:
         return table(records).replace_schema_metadata(as_metadata(versions))
 
     def _note_version(self, targets: Targets, records: Sequence[Record]) -> None:
-        """Compare what the store says of a target with what was recorded of it."""
+        """Compare a target's version in the store with the recorded one."""
         read = [each for each in records if each.state not in (FAILED, FORBIDDEN)]
         url = read[0].target if read else None
         versions = self._reading.recorded.get(url or "")
@@ -225,7 +225,7 @@ class FilesLook:
                 file.close()
 
     def _is_one_chunk(self, targets: Targets, rows: _OfTarget) -> bool:
-        """Say whether a file is as long as the one chunk, without codecs, that it is used for."""
+        """Return whether a file is exactly as long as the one uncompressed chunk it is used for."""
         ((path, places), *others) = rows.arrays
         if others or path is None or len(places) != 1:
             return False
@@ -236,7 +236,7 @@ class FilesLook:
         return whole and size is not None and size == self._arrays[path].meta.encoded_size
 
     def _note_past_end(self, targets: Targets, rows: _OfTarget, found: list[Record]) -> None:
-        """Note the ranges beyond the end of a file, whatever its format is."""
+        """Record ranges beyond the end of a file, whatever its format."""
         facts = wait_for(ask(targets, rows.url)).facts
         if facts is None or facts.size is None:
             return
@@ -265,7 +265,7 @@ class FilesLook:
     def _of_file(
         self, targets: Targets, file: SizedDataFile, rows: _OfTarget, base: Record
     ) -> list[Record]:
-        """Return the rows of a file that is open; all or none."""
+        """Return the rows of an open file; all or none."""
         of_array = {path: places for path, places in rows.arrays if path is not None}
         references = {path: rows.references(places) for path, places in of_array.items()}
         comparison: FileComparison | MessageComparison
@@ -309,7 +309,7 @@ class FilesLook:
 
 
 class _PartRows:
-    """The references of a part, as numpy has them: there are few of most targets."""
+    """The references of a part as numpy arrays: most targets have few of them."""
 
     def __init__(self, rows: pa.Table) -> None:
         names = ("number", "chunk", "kind", "offset", "length", "chosen")
@@ -320,7 +320,7 @@ class _PartRows:
 
 
 class _OfTarget:
-    """The references of one target, which are rows of a part."""
+    """The references to one target, as rows of a part."""
 
     def __init__(self, rows: _PartRows, start: int, stop: int) -> None:
         self._rows, self._place = rows, slice(start, stop)
@@ -332,11 +332,11 @@ class _OfTarget:
         ]
 
     def column(self, name: str) -> np.ndarray:
-        """Return a column of numbers."""
+        """Return a numeric column."""
         return self._rows.columns[name][self._place]
 
     def references(self, places: np.ndarray) -> FileReferences:
-        """Return some references as columns."""
+        """Return the given references as columns."""
         whole = self.column("kind")[places] != RANGE
         return FileReferences(
             self.column("chunk")[places],
@@ -345,18 +345,18 @@ class _OfTarget:
         )
 
     def taken(self, places: np.ndarray) -> pa.Table:
-        """Return some rows as `Part.rows` has them."""
+        """Return the given rows, in the format of `Part.rows`."""
         return self._rows.table.take(pa.array(places + self._place.start))
 
 
 def _past_end_difference(ours: SetArray, numbers: np.ndarray, size: int) -> FileDifference:
-    """Return that ranges reach past the end of a file."""
+    """Return a difference for ranges past the end of a file."""
     text = f"which has {size:,} bytes"
     return FileDifference.of_chunks("range-past-end", ours.meta, numbers, text)
 
 
 def _count(record: Record, states: np.ndarray) -> None:
-    """Count the states of references, and take the worst for the row."""
+    """Count the states of references; the row gets the worst."""
     counts = np.bincount(_OF_STATE[states], minlength=len(STATES)).tolist()
     record.same, record.differs, record.uncompared, record.failed = counts
     if any(CODES[each.cause].severity is Severity.ERROR for each in record.findings):
@@ -414,7 +414,7 @@ def _uncompared(
 
 
 class SharedCoordinates:
-    """Coordinates that the set refers to in one file, and that all others should have, too."""
+    """Coordinates that the set references in one file and that should be the same in all others."""
 
     def __init__(self, arrays: list[SetArray]) -> None:
         self._arrays = arrays
@@ -428,13 +428,13 @@ class SharedCoordinates:
 
     @property
     def bare(self) -> frozenset[str]:
-        """The arrays without a reference."""
+        """The arrays without references."""
         counts = self._counts[1:].tolist()
         pairs = zip(self._arrays, counts, strict=True)
         return frozenset(ours.meta.path for ours, count in pairs if not count)
 
     def read(self, opened: OpenedSet, reading: ReadTerms, held: InlineValues) -> None:
-        """Read them through the set, where they are few chunks of several files' coordinates."""
+        """Read them through the set, if they consist of few chunks."""
         targets = reading.targets()
         for place, ours in enumerate(self._arrays):
             meta, count = ours.meta, int(self._counts[place + 1])
@@ -460,7 +460,7 @@ class SharedCoordinates:
 
 
 class _FilesOfArrays:
-    """Which arrays have chunks in several files, of which a share of the files is compared."""
+    """Which arrays have chunks in several files, of which a share is compared."""
 
     def __init__(self, arrays: list[ArrayMeta]) -> None:
         self._arrays = arrays
@@ -471,7 +471,7 @@ class _FilesOfArrays:
         return len(self._files.get(path, ())) > 1
 
     def look(self, block: AuditedBlock) -> None:
-        """Take in the files of each array, two of them at most."""
+        """Record the files of each array, two at most."""
         columns = block.table.columns
         leads = (block.arrays >= 0) & (columns.targets >= 0)
         for place in np.unique(block.arrays[leads]).tolist():
@@ -484,7 +484,7 @@ class _FilesOfArrays:
 def _fingerprint(
     arrays: list[SetArray], held: InlineValues, how: Iterable[object], recorded: Recorded
 ) -> str:
-    """Return what results depend on in addition to their part."""
+    """Return what results depend on besides their part."""
     described = [[a.meta.path, dict(a.meta.metadata), dict(a.meta.attributes)] for a in arrays]
     text = json.dumps([*how, described, installed_packages()], default=str)
     digest = blake2b(text.encode(), digest_size=16)

@@ -1,4 +1,4 @@
-"""Doing one part of an audit: a pure function of the part, the targets and what may be read."""
+"""Processing one part of an audit: a pure function of the part, the targets and what is allowed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NO_NAME = "The set does not name this target: pass it when you open the set."
 
 
 class Answer(NamedTuple):
-    """The answer of a store about a target."""
+    """The response of a store about a target."""
 
     facts: Facts | None  # None if there are none
     cause: str | None = None  # Why there are none, in a sentence
@@ -56,7 +56,7 @@ class Answer(NamedTuple):
 
     @property
     def message(self) -> str | None:
-        """A sentence on a fault, or on something worth knowing."""
+        """A sentence about a fault, or other useful information."""
         if self.facts is None:
             return self.cause
         if self.facts.size is None:
@@ -74,7 +74,7 @@ async def ask_all(
     wanted: Iterable[AskedTarget],
     concurrency: int = CONCURRENCY,
 ) -> None:
-    """Ask for size and version of many targets; runs on fsspec's event loop."""
+    """Request size and version of many targets; runs on fsspec's event loop."""
     wanted = iter(wanted)
 
     async def work() -> None:
@@ -87,7 +87,7 @@ async def ask_all(
 
 
 async def ask(targets: Targets, url: str | None) -> Answer:
-    """Ask for size and version of a target, as `ask_all`."""
+    """Request size and version of one target, as `ask_all` does."""
     if url is None:
         return Answer(None, _NO_NAME)
     try:
@@ -117,7 +117,7 @@ def versions_asked(
     urls: Sequence[str],
     keep_on: Callable[[], bool] | None = None,
 ) -> dict[str, TargetVersion | None]:
-    """Ask for the versions of targets, several at a time; None for those without an answer."""
+    """Request the versions of targets, several at a time; None for those without a response."""
     answers: dict[str, Answer] = {}
     asked = [(url, partial(answers.__setitem__, url)) for url in urls]
     if asked:
@@ -126,7 +126,7 @@ def versions_asked(
 
 
 def version_of(answer: Answer) -> TargetVersion | None:
-    """Return the version of a target that answered."""
+    """Return the version of a target that responded."""
     facts = answer.facts
     return None if facts is None else (facts.size, facts.etag, facts.modified)
 
@@ -162,13 +162,13 @@ it; these are at most 2^63 - 1; ``grant`` is what `allow` needs."""
 
 @dataclass(frozen=True)
 class Auditor:
-    """Everything a part needs besides itself."""
+    """Everything that processing needs besides the part."""
 
     reading: ReadTerms  # What may be read, and how
     keeps_versions: bool = False  # Whether results have them, for a run that goes on with these
 
     def audit(self, part: Part, keep_on: Callable[[], bool] = lambda: True) -> pa.Table:
-        """Ask the targets of a part, compare the ranges with them, decode what was chosen."""
+        """Request the targets of a part, compare the ranges with them, decode the chosen chunks."""
         targets = self.reading.targets()
         rows = part.rows
         each = rows["number"].to_numpy()  # in order, so that equal ones follow each other
@@ -197,7 +197,7 @@ class Auditor:
 
 
 class _Answered:
-    """The references of a part beside what their targets said."""
+    """The references of a part with the responses of their targets."""
 
     def __init__(self, rows: pa.Table, codes: np.ndarray, answers: Sequence[Answer | None]) -> None:
         self._rows = rows
@@ -243,7 +243,7 @@ class _Answered:
         return pa.table({**given, **columns}).select(RESULTS.names).cast(RESULTS)
 
     def _messages(self, places: np.ndarray, outcomes: Sequence[DecodedChunk]) -> pa.DictionaryArray:
-        """Return the sentence of each chunk: its own, else that of its target."""
+        """Return the message of each chunk: its own, else that of its target."""
         said = [answer and answer.message for answer in self._answers]
         past = [_past(fact) for fact in self._facts]
         codes = np.where(self.states == LedgerState.PAST_END, len(said) + self._codes, self._codes)
@@ -263,7 +263,7 @@ def _past(facts: Facts | None) -> str | None:
 
 
 def _words(words: Sequence[str | None], codes: np.ndarray) -> pa.DictionaryArray:
-    """Return words by their places; equal words become one, those that do not occur none."""
+    """Return words by index; equal words are shared, unused ones are None."""
     places: dict[str, int] = {}
     is_used, table = np.zeros(len(words), np.bool_), np.full(len(words), -1, np.int32)
     is_used[codes] = True
@@ -312,7 +312,7 @@ _FAILED = np.array(
 
 
 def target_table(parts: Iterable[pa.Table], changed: Mapping[str, str]) -> pa.Table:
-    """Return `TARGETS`, in the order in which the set first names them."""
+    """Return `TARGETS`, in the order of first use in the set."""
     names = ["number", "worst", *TARGETS.names]
     found = pa.concat_tables([_of_part(part) for part in parts] or [_ROWS.empty_table()])
     sums = found.group_by("number", use_threads=False).aggregate(
@@ -338,7 +338,7 @@ _ROWS = pa.schema([("number", pa.int64()), ("worst", pa.int64()), *TARGETS])
 
 
 def _of_part(results: pa.Table) -> pa.Table:
-    """Return a row for each target of a part, with the text about its worst reference."""
+    """Return a row for each target of a part, with the message about its worst reference."""
     numbers = results["number"].to_numpy()
     rows = np.flatnonzero(numbers >= 0)
     states = places_of(results["state"], CHUNK_NAMES)[rows]
@@ -396,7 +396,7 @@ def _numbers(column: pa.ChunkedArray) -> np.ndarray:
 
 
 def _with_changes(table: pa.Table, changed: Mapping[str, str]) -> pa.Table:
-    """Return a table with what is known of targets that changed."""
+    """Return a table with additional information on changed targets."""
     said = [None if url is None else changed.get(masked_url(url)) for url in (
         table["target"].to_pylist())]  # fmt: skip
     states, messages = table["state"].to_pylist(), table["message"].to_pylist()

@@ -32,7 +32,7 @@ _LONGEST = 512  # characters of a name that has a layout
 
 
 class _NameLayout(NamedTuple):
-    """Where the numbers of a name stand, in bytes before its end, and what the rest is."""
+    """The positions of the numbers in a name, in bytes before its end, and the rest."""
 
     size: int
     numbers: list[tuple[int, int]]
@@ -42,7 +42,7 @@ class _NameLayout(NamedTuple):
 def alike_numbers(
     names: Spans, start: str, separator: str, known: np.ndarray, numbers: np.ndarray
 ) -> None:
-    """Read the chunk indices of names that are written alike."""
+    """Parse the chunk indices of names with the same layout."""
     left, rank = names, len(numbers)
     rows: np.ndarray | None = None  # all of them
     for _ in range(_MOST_LAYOUTS):
@@ -76,7 +76,7 @@ def alike_numbers(
 
 
 def _layout(names: Spans, start: str, separator: str, rank: int) -> _NameLayout | None:
-    """Return how the middle name is written; None if it is not a name of a chunk."""
+    """Return the layout of the middle name; None if it is not a chunk name."""
     middle = len(names.starts) // 2
     begin, end = int(names.starts[middle]), int(names.ends[middle])
     text, head = names.data[begin:end].tobytes(), start.encode()
@@ -107,7 +107,7 @@ def _words(text: bytes, is_number: bytes) -> list[tuple[int, int, int]]:
 
 
 def _is_alike(names: Spans, layout: _NameLayout, last: np.ndarray) -> np.ndarray:
-    """Return which names, given their last words, differ from a layout in their digits alone."""
+    """Return which names, given their last words, differ from a layout only in their digits."""
     is_alike: np.ndarray = names.sizes == layout.size
     for before, text, digits in layout.words:
         words = names.words_before(names.ends - before) if before else last
@@ -129,8 +129,8 @@ _ENDINGS = 4096
 def chunk_keys(array: ArrayMeta, numbers: np.ndarray) -> pa.LargeStringArray:
     """Return the keys of chunks by their numbers in the grid, ascending, shape ``(n,)``.
 
-    What belongs to the first dimensions is written once for each run of chunks that share it, and
-    what belongs to the last ones, few as their combinations are, once in all.
+    The text of the first dimensions is written once per run of chunks that share it, and that of
+    the last ones, which have few combinations, once in total.
     """
     if not (grid := array.narrow_grid):
         return pa.repeat(text_scalar(array.chunk_key(())), len(numbers))
@@ -150,7 +150,7 @@ def chunk_keys(array: ArrayMeta, numbers: np.ndarray) -> pa.LargeStringArray:
 def _joined(
     array: ArrayMeta, start: str, numbers: np.ndarray, grid: tuple[int, ...]
 ) -> pa.LargeStringArray:
-    """Write numbers as indices in a part of the grid, behind a text."""
+    """Format numbers as indices in a part of the grid, after a text."""
     parts: list[pa.LargeStringArray | str] = []
     for size in reversed(grid):
         numbers, index = np.divmod(numbers, size)
@@ -206,7 +206,7 @@ def read_indices(
 
 
 def run_of(rows: np.ndarray) -> np.ndarray | slice:
-    """Return rows that follow each other as a slice, which copies nothing; others as they are."""
+    """Return consecutive rows as a slice, which copies nothing; others unchanged."""
     if not len(rows) or int(rows[-1]) - int(rows[0]) != len(rows) - 1:
         return rows
     is_run = bool((rows[1:] > rows[:-1]).all())
@@ -214,7 +214,7 @@ def run_of(rows: np.ndarray) -> np.ndarray | slice:
 
 
 def in_natural_order(keys: pa.LargeStringArray, rows: np.ndarray, skip: int) -> np.ndarray:
-    """Return rows in the order that counts: 2 before 10, and 0.2 before 0.10."""
+    """Return rows in natural order: 2 before 10, and 0.2 before 0.10."""
     if len(rows) < 2:
         return rows
     numbers = _numbers_in(keys, rows, skip)
@@ -246,7 +246,7 @@ def in_blocks(keys: pa.LargeStringArray, rows: np.ndarray) -> Iterator[tuple[int
 
 
 def last_parts(keys: pa.LargeStringArray) -> pa.LargeStringArray:
-    """Return keys from their last slash on, which is with them."""
+    """Return keys from their last slash on, including it."""
     spans = spans_of(keys)
     return Spans(spans.data, spans.last_marks(ord("/")), spans.ends).texts()
 
@@ -274,7 +274,7 @@ def _numbers_in(keys: pa.LargeStringArray, rows: np.ndarray, skip: int) -> np.nd
 
 
 def _lexical_order(numbers: np.ndarray) -> np.ndarray | None:
-    """Order rows by their first number, then by the second, and so on; None if they are sorted."""
+    """Sort rows by their first number, then by the second, and so on; None if sorted already."""
     sizes = [int(column.max()) + 1 for column in numbers.T]
     if math.prod(sizes) >= 2**63 or len(sizes) > MOST_DIMENSIONS:
         return np.lexsort(numbers.T[::-1])

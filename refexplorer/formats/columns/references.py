@@ -1,7 +1,7 @@
 """References as columns: no Python object for each of them.
 
-`pyarrow.array` on a list, `pyarrow.scalar` and `to_numpy` import pandas, which alone costs more
-than opening a small set; so columns are made of numpy arrays and their buffers here.
+`pyarrow.array` on a list, `pyarrow.scalar` and `to_numpy` import pandas, which takes longer than
+opening a small set; so columns are created from numpy arrays and their buffers here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, 
 
 
 def text_column(texts: Sequence[str]) -> pa.LargeStringArray:
-    """Make a column of texts; they must not hold lone surrogates."""
+    """Create a text column; texts must not contain lone surrogates."""
     joined = "".join(texts)
     # where a character is a byte, no text needs to be encoded by itself
     sized = texts if joined.isascii() else [text.encode() for text in texts]
@@ -32,12 +32,12 @@ def text_column(texts: Sequence[str]) -> pa.LargeStringArray:
 
 
 def text_scalar(text: str) -> pa.LargeStringScalar:
-    """Make a text that is to be in every row."""
+    """Create a text that is repeated in every row."""
     return text_column([text])[0]
 
 
 def number_column(numbers: np.ndarray) -> pa.Array:
-    """Make a column of whole numbers, shape ``(n,)``."""
+    """Create an integer column, shape ``(n,)``."""
     numbers = np.ascontiguousarray(numbers, np.int64)
     return pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])
 
@@ -54,7 +54,7 @@ def numbers_of(column: pa.Array) -> np.ndarray:
 
 
 def distinct(numbers: np.ndarray) -> np.ndarray:
-    """Return the different ones of some numbers, ascending; `numpy.unique` imports `numpy.ma`."""
+    """Return the distinct numbers, ascending; `numpy.unique` imports `numpy.ma`."""
     ordered = np.sort(_runs(numbers))  # of many numbers there are often few runs
     return _runs(ordered)
 
@@ -65,7 +65,7 @@ def _runs(numbers: np.ndarray) -> np.ndarray:
 
 
 def flags_of(column: pa.BooleanArray) -> np.ndarray:
-    """Return a column of yes and no without nulls as numpy, shape ``(n,)``."""
+    """Return a boolean column without nulls as numpy, shape ``(n,)``."""
     return numbers_of(column.cast(pa.uint8())).view(np.bool_)
 
 
@@ -75,7 +75,7 @@ _HALF = 32
 
 
 def exact_sum(numbers: np.ndarray) -> int:
-    """Return the sum of int64 numbers, none below 0, as a whole number of Python."""
+    """Return the sum of non-negative int64 numbers as a Python integer."""
     if int(numbers.max(initial=0)) * len(numbers) <= LARGEST:
         return int(numbers.sum())
     # each half is below 2**32, so that 2**31 of them still fit into 64 bits
@@ -88,9 +88,9 @@ INLINE, BASE64, URL, RANGE = range(4)
 
 
 class UrlColumn(Sequence["str | None"]):
-    """Distinct URLs as a column, and more of any kind behind them.
+    """Distinct URLs as a column, followed by additional ones of any kind.
 
-    None stands for the target that is named at open time.
+    None stands for the target named on opening.
     """
 
     def __init__(
@@ -126,9 +126,9 @@ class UrlColumn(Sequence["str | None"]):
         return np.append(np.flatnonzero(matches), np.arange(len(self._texts), len(self)))
 
     def by_start(self, pattern: str) -> Iterator[tuple[str | None, np.ndarray]]:
-        """Yield starts of URLs that a named group matches, and the positions of each.
+        """Yield URL prefixes matched by a named group, and the positions of each.
 
-        A start may come twice; None is that of no URL.
+        A prefix may occur twice; None is the prefix of no URL.
         """
         first = re.match(pattern, self._texts[0].as_py()) if len(self._texts) else None
         if first is not None and first["start"]:
@@ -149,7 +149,7 @@ class UrlColumn(Sequence["str | None"]):
             yield start, np.array(positions)
 
     def joined(self, others: Sequence[str | None]) -> tuple[UrlColumn, list[int]]:
-        """Take in other URLs; return the longer column and the position of each of them."""
+        """Add other URLs; return the longer column and the position of each of them."""
         texts = text_column([url or "" for url in others])
         known = pc.index_in(texts, value_set=self._texts).to_pylist()
         codes = {url: len(self._texts) + position for position, url in enumerate(self._more)}
@@ -183,7 +183,7 @@ class Columns:
         return self._reference(url, *numbers)
 
     def references_at(self, rows: np.ndarray) -> list[Reference]:
-        """Return many references by their rows, shape ``(n,)``, in the order given."""
+        """Return many references by row, shape ``(n,)``, in the given order."""
         targets = self.targets[rows]
         used = distinct(targets[targets >= 0])
         urls = dict(zip(used.tolist(), self.urls.at(used), strict=True))
@@ -199,7 +199,7 @@ class Columns:
         return Inline(self.texts[position]) if kind == INLINE else Base64(self.texts[position])
 
     def total(self, rows: np.ndarray | None = None) -> int:
-        """Return the sum of the lengths of some rows, or of all; whole files are not in it."""
+        """Return the sum of the lengths of some rows, or of all, without whole files."""
         return exact_sum(self.lengths if rows is None else self.lengths[rows])
 
     def urls_used(self) -> UrlColumn:
@@ -209,7 +209,7 @@ class Columns:
         return UrlColumn(more=self.urls.at(np.flatnonzero(is_used[:-1])))
 
     def select(self, rows: np.ndarray | slice) -> Columns:
-        """Return some rows, in the order given; those of a slice are not copied."""
+        """Return some rows, in the given order; a slice is not copied."""
         # numpy would widen narrow numbers of rows again for each column
         places = rows if isinstance(rows, slice) or rows.dtype == bool else rows.astype(np.intp)
         return Columns(
@@ -222,7 +222,7 @@ class Columns:
         )
 
     def overwritten(self, rows: np.ndarray, others: Columns) -> Columns:
-        """Write other references into some rows of these very columns, which must hold no text."""
+        """Overwrite some rows of these columns in place; they must not contain text."""
         urls, positions = self.urls.joined(others.urls)
         self.kinds[rows] = others.kinds
         self.targets[rows] = np.array([*positions, -1], np.int32)[others.targets]
@@ -267,7 +267,7 @@ class ColumnsBuilder:
 
 
 def build_columns(references: Iterable[Reference | None]) -> Columns:
-    """Put references into columns; what is none is left out."""
+    """Collect references in columns; invalid ones are omitted."""
     builder = ColumnsBuilder()
     for reference in references:
         if reference is not None:
@@ -276,7 +276,7 @@ def build_columns(references: Iterable[Reference | None]) -> Columns:
 
 
 def joined_columns(parts: Sequence[Columns]) -> Columns:
-    """Return the rows of several columns, one after the other, over the URLs of all of them."""
+    """Concatenate the rows of several columns, over the URLs of all of them."""
     urls: dict[str | None, int] = {}
     texts: list[str] = []
     targets, offsets = [], []
@@ -308,7 +308,7 @@ def json_text(value: object) -> str:
 
 
 def json_column(texts: pa.LargeStringArray) -> pa.LargeStringArray:
-    """Write each text of a column as a JSON text."""
+    """Format each text of a column as a JSON string."""
     quoted = joined('"', texts, '"')
     odd = pc.match_substring_regex(texts, _ESCAPED)
     if not pc.any(odd).as_py():
@@ -320,7 +320,7 @@ def json_column(texts: pa.LargeStringArray) -> pa.LargeStringArray:
 def range_values(
     urls: Sequence[str], codes: np.ndarray, offsets: np.ndarray, lengths: np.ndarray
 ) -> pa.LargeStringArray:
-    """Write byte ranges as ``["url",offset,length]``."""
+    """Format byte ranges as ``["url",offset,length]``."""
     starts = text_column([f"[{url}," for url in urls]).take(number_column(codes))
     first, last = (number_column(numbers).cast(pa.large_string()) for numbers in (offsets, lengths))
     return joined(starts, first, ",", last, "]")
@@ -336,7 +336,7 @@ def members(keys: pa.LargeStringArray, values: pa.LargeStringArray) -> bytes:
 
 
 def joined(*parts: pa.LargeStringArray | str) -> pa.LargeStringArray:
-    """Join columns and texts row by row."""
+    """Concatenate columns and texts row by row."""
     columns = [text_scalar(part) if isinstance(part, str) else part for part in parts]
     return pc.binary_join_element_wise(*columns, text_scalar(""))
 
@@ -344,7 +344,7 @@ def joined(*parts: pa.LargeStringArray | str) -> pa.LargeStringArray:
 def placed(
     count: int, parts: Sequence[tuple[np.ndarray, pa.LargeStringArray]]
 ) -> pa.LargeStringArray:
-    """Put columns together whose texts belong into the rows given with each."""
+    """Merge columns whose texts belong into the rows given with each."""
     parts = [part for part in parts if len(part[0])]
     if len(parts) == 1:
         return parts[0][1]

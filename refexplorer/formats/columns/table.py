@@ -1,4 +1,4 @@
-"""Explicit references: read as entries, kept as a column of keys beside those of references."""
+"""Explicit references: read as entries, stored as a column of keys next to references."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class GrowingNumbers:
         self._data = bytearray()
 
     def append(self, values: np.ndarray) -> None:
-        """Put values, shape ``(m,)``, behind the others."""
+        """Append values, shape ``(m,)``."""
         self._data += np.ascontiguousarray(values, self._kind).data
 
     def finish(self) -> np.ndarray:
-        """Return the column, shape ``(n,)``; nothing may be appended after that."""
+        """Return the column, shape ``(n,)``; nothing may be appended afterwards."""
         return np.frombuffer(self._data, self._kind)
 
 
@@ -57,7 +57,7 @@ class GrowingTexts:
         self._bytes = 0
 
     def append(self, texts: pa.LargeStringArray) -> None:
-        """Put texts behind the others."""
+        """Append texts."""
         if len(texts):
             spans = spans_of(texts)
             size = int(spans.ends[-1])
@@ -70,7 +70,7 @@ class GrowingTexts:
         return self._count
 
     def finish(self) -> pa.LargeStringArray:
-        """Return the column; nothing may be appended after that."""
+        """Return the column; nothing may be appended afterwards."""
         buffers = [None, pa.py_buffer(self._offsets.finish()), pa.py_buffer(self._data.finish())]
         return pa.Array.from_buffers(pa.large_string(), self._count, buffers)
 
@@ -100,7 +100,7 @@ class Entries:
     values: dict[int, Any]  # The V0 values of the other rows; a whole file may be among them
 
     def as_v0(self, rows: np.ndarray | None = None) -> dict[str, Any]:
-        """Return some rows, or all, as a V0 document; of equal keys the last one counts."""
+        """Return some rows, or all, as a V0 document; the last of duplicate keys wins."""
         rows = np.arange(len(self.keys)) if rows is None else rows
         urls = self.urls.to_pylist()
         columns = (column[rows].tolist() for column in (self.codes, self.offsets, self.lengths))
@@ -173,14 +173,14 @@ class EntriesBuilder:
         self._append(names, self._codes_of(places), np.zeros_like(whole), whole)
 
     def _codes_of(self, urls: pa.LargeStringArray) -> np.ndarray:
-        """Put distinct URLs behind the others; return the position of each URL."""
+        """Add distinct URLs; return the position of each URL."""
         encoded = urls.dictionary_encode()
         codes = numbers_of(encoded.indices).astype(np.int32) + np.int32(len(self._urls))
         self._urls.append(encoded.dictionary)
         return codes
 
     def add_values(self, values: Mapping[str, object]) -> None:
-        """Append references by key as they are in V0: text, ``base64:`` text, lists."""
+        """Append references by key in V0 form: text, ``base64:`` text, lists."""
         names = _texts(list(values), "keys")
         self._values.update(enumerate(values.values(), len(self._keys)))
         none = np.zeros(len(names), np.int64)
@@ -195,7 +195,7 @@ class EntriesBuilder:
         self._lengths.append(lengths)
 
     def finish(self) -> Entries:
-        """Return all that was appended; nothing may be appended after that."""
+        """Return everything appended; nothing may be appended afterwards."""
         urls = self._urls.finish().dictionary_encode()
         codes = np.append(numbers_of(urls.indices), np.int32(-1))[self._codes.finish()]
         numbers = self._offsets.finish(), self._lengths.finish()
@@ -213,7 +213,7 @@ def _texts(texts: Texts, name: str) -> pa.LargeStringArray:
 
 
 def _numbers(numbers: Numbers, name: str) -> np.ndarray:
-    """Return a copy of whole numbers from 0, of 64 bits."""
+    """Return a 64-bit copy of non-negative integers."""
     if isinstance(numbers, np.ndarray):
         is_whole = numbers.ndim == 1 and numbers.dtype.kind in "iu"
         least = numbers.min(initial=0) if is_whole else 0
@@ -257,12 +257,12 @@ class KeyIndex:
 
     @property
     def is_sound(self) -> bool:
-        """Whether the hashes are those that this process makes of the keys."""
+        """Whether the hashes agree with those of this process."""
         return np.array_equal(self._marks, KeyIndex(self._keys)._marks)
 
     @property
     def unique(self) -> bool:
-        """Whether no two keys are equal."""
+        """Whether all keys are different."""
         pairs = [self._equal(start) for start in range(0, len(self._marks), self._block)]
         first = np.concatenate([np.zeros(0, np.int64), *pairs])
         positions = distinct(np.concatenate([first, first + 1]))
@@ -288,7 +288,7 @@ class KeyIndex:
         return None
 
     def find_many(self, keys: pa.LargeStringArray) -> np.ndarray:
-        """Return the rows of keys, int64, shape ``(n,)``; -1 for what is none."""
+        """Return the rows of keys, int64, shape ``(n,)``; -1 for unknown keys."""
         rows = np.full(len(keys), -1, np.int64)
         if not len(self._marks):
             return rows
@@ -350,12 +350,12 @@ class Table(PickledByFields):
 
     @property
     def count(self) -> int:
-        """How many keys there are."""
+        """The number of keys."""
         return len(self.keys)
 
     @property
     def bound(self) -> int:
-        """The same: all keys are here."""
+        """The same as `count`: all keys are here."""
         return self.count
 
     @cached_property
@@ -406,7 +406,7 @@ class Table(PickledByFields):
         return self.metadata.get(key) if is_metadata else self.index.find(key)
 
     def holds(self, key: str) -> bool:
-        """Return whether there is such a key."""
+        """Return whether a key exists."""
         return self.find(key) is not None
 
     def get(self, key: str) -> Reference | None:
@@ -415,7 +415,7 @@ class Table(PickledByFields):
         return None if row is None else self.reference_at(row)
 
     def text(self, key: str) -> str | None:
-        """Return the text that a key holds inline; None without the key, or if it is elsewhere."""
+        """Return the inline text of a key; None if there is no such key or it is not inline."""
         reference = self.get(key)
         if isinstance(reference, Base64):
             return reference.data.decode(errors="replace")
@@ -433,7 +433,7 @@ class Table(PickledByFields):
 
 
 def _with_ending(keys: pa.LargeStringArray) -> np.ndarray:
-    """Return the rows that end in the same four bytes as a name of metadata."""
+    """Return the rows that end in the same four bytes as a metadata name."""
     # names of metadata differ in their last four bytes from nearly all chunks, so few keys are read
     spans = spans_of(keys)
     rows = np.flatnonzero(_IS_LAST[spans.last()])

@@ -1,4 +1,4 @@
-"""Texts where they are in a buffer, compared and read by the column."""
+"""Texts in a buffer, compared and parsed as columns without copying."""
 
 from __future__ import annotations
 
@@ -51,17 +51,17 @@ class Spans(NamedTuple):
         return Spans(self.data, self.starts[rows], self.ends[rows])
 
     def holding(self, places: np.ndarray) -> np.ndarray:
-        """Return how many of some places, in order, are inside each text."""
+        """Return how many of some sorted positions are inside each text."""
         counts: np.ndarray = np.searchsorted(places, self.ends) - np.searchsorted(
             places, self.starts
         )
         return counts
 
     def marked(self, marks: np.ndarray, count: int) -> np.ndarray | None:
-        """Return the places of marks by text, shape ``(count, n)``, if each has so many.
+        """Return the positions of marks by text, shape ``(count, n)``, if each has that many.
 
-        None if one has not, or if there are no as many marks between each two texts. What a
-        program wrote is so regular, and no place needs to be searched for then.
+        None if one has not, or if the number of marks between texts varies. Generated text is
+        that regular, so that no position has to be searched.
         """
         if not len(self.starts) or len(marks) % len(self.starts):
             return None
@@ -80,7 +80,7 @@ class Spans(NamedTuple):
         return inside
 
     def tested(self, test: Callable[[Spans], np.ndarray]) -> np.ndarray:
-        """Return what a test says of each text; it is asked once for all like the middle one."""
+        """Return the result of a test for each text; evaluated once for all like the middle one."""
         middle = len(self.starts) // 2
         if not len(self.starts) or self.sizes[middle] > _MOST_BLANKS:
             return test(self)
@@ -101,7 +101,7 @@ class Spans(NamedTuple):
         return equal
 
     def last_marks(self, mark: int) -> np.ndarray:
-        """Return where a byte stands last in each text; its start if it is not there.
+        """Return the last position of a byte in each text; its start if absent.
 
         The texts are in order, and begin with the data.
         """
@@ -113,16 +113,16 @@ class Spans(NamedTuple):
         return np.maximum(last, self.starts)
 
     def first(self) -> np.ndarray:
-        """Return the first byte of each text, 0 of an empty one."""
+        """Return the first byte of each text, 0 if empty."""
         found = self.data[np.minimum(self.starts, len(self.data) - 1)]
         return np.where(self.sizes > 0, found, np.uint8(0))
 
     def last(self) -> np.ndarray:
-        """Return the last byte of each text, 0 of an empty one."""
+        """Return the last byte of each text, 0 if empty."""
         return np.where(self.sizes > 0, self.data[self.ends - 1], np.uint8(0))
 
     def trimmed(self) -> Spans:
-        """Leave out the blanks of JSON at both ends; of very many some may stay."""
+        """Strip JSON whitespace at both ends; if there is very much, some may stay."""
         starts, ends = self._without_blanks(), self.ends
         for _ in range(_MOST_BLANKS):
             blank = _BLANKS[self.data[ends - 1]] & (starts < ends)
@@ -132,11 +132,11 @@ class Spans(NamedTuple):
         return Spans(self.data, starts, ends)
 
     def is_blank(self) -> np.ndarray:
-        """Return which texts are empty but for blanks; of very many it may say no."""
+        """Return which texts contain only whitespace; may be False for very long ones."""
         return self._without_blanks() == self.ends
 
     def _without_blanks(self) -> np.ndarray:
-        """Return where each text begins after its blanks."""
+        """Return where each text starts after its whitespace."""
         starts, last = self.starts, len(self.data) - 1
         for _ in range(_MOST_BLANKS):
             blank = _BLANKS[self.data[np.minimum(starts, last)]] & (starts < self.ends)
@@ -146,7 +146,7 @@ class Spans(NamedTuple):
         return starts
 
     def texts(self) -> pa.LargeStringArray:
-        """Return the texts as a column; they must be in order, without an overlap, and UTF-8."""
+        """Return the texts as a column; they must be in order, non-overlapping, and UTF-8."""
         if not len(self.starts):
             return text_column([])
         bounds = np.stack([self.starts, self.ends], axis=1).ravel()
@@ -155,7 +155,7 @@ class Spans(NamedTuple):
         return column.take(number_column(np.arange(0, len(bounds), 2)))
 
     def trimmed_numbers(self) -> tuple[np.ndarray, np.ndarray]:
-        """Read whole numbers that blanks may surround; mostly as many as around the middle one."""
+        """Parse integers that may have whitespace around them, usually as for the middle one."""
         middle = self.take(slice(len(self.starts) // 2, len(self.starts) // 2 + 1))
         before = int((middle.trimmed().starts - middle.starts).sum())
         values, good = Spans(self.data, self.starts + before, self.ends).numbers()
@@ -167,7 +167,7 @@ class Spans(NamedTuple):
         return values, good
 
     def numbers(self) -> tuple[np.ndarray, np.ndarray]:
-        """Read whole numbers as JSON writes them."""
+        """Parse integers in JSON notation."""
         sizes = self.sizes
         values = np.zeros(len(sizes), np.int64)
         odd = np.zeros(len(sizes), np.uint64)
@@ -195,7 +195,7 @@ class Spans(NamedTuple):
             yield rows, self.words_before(ends - done) & kept, kept
 
     def words_before(self, ends: np.ndarray) -> np.ndarray:
-        """Return the eight bytes before some places as little-endian numbers, 0 before the data."""
+        """Return the eight bytes before some positions as little-endian numbers, 0 before data."""
         places = ends - WORD
         if int(places.min(initial=0)) >= 0:
             return _words(self.data)[places]
@@ -207,12 +207,12 @@ class Spans(NamedTuple):
 
 
 def _words(data: np.ndarray) -> np.ndarray:
-    """Return every eight bytes that follow each other as a little-endian number."""
+    """Return every eight consecutive bytes as a little-endian number."""
     return np.ndarray(max(len(data) - WORD + 1, 0), "<u8", data, strides=(1,))
 
 
 def spans_of(column: pa.LargeStringArray) -> Spans:
-    """Return the texts of a column where they are."""
+    """Return the texts of a column in place."""
     if not len(column):
         return Spans(np.zeros(1, np.uint8), np.zeros(0, np.int64), np.zeros(0, np.int64))
     _, bounds, data = column.buffers()
@@ -225,7 +225,7 @@ def spans_of(column: pa.LargeStringArray) -> Spans:
 
 
 def chunk_numbers(names: Spans, separator: str, rank: int) -> tuple[np.ndarray, np.ndarray]:
-    """Read names such as ``0.12.3`` as chunk indices."""
+    """Parse names such as ``0.12.3`` as chunk indices."""
     marks = np.flatnonzero(names.data == ord(separator))
     rows = np.flatnonzero(names.holding(marks) == rank - 1)
     fitting = names.take(rows)
@@ -240,12 +240,12 @@ def chunk_numbers(names: Spans, separator: str, rank: int) -> tuple[np.ndarray, 
 
 
 def is_not_digit(digits: np.ndarray) -> np.ndarray:
-    """Say of words, from whose bytes ``0`` was taken, where one is not a digit: 0 where all are."""
+    """Return where a word, minus ``0`` in each byte, has a non-digit: 0 if all are digits."""
     return (digits | (digits + _TO_TOP)) & _TOPS
 
 
 def eight_digits(digits: np.ndarray) -> np.ndarray:
-    """Read words whose eight bytes are the digits of a number."""
+    """Parse words whose eight bytes are the digits of a number."""
     pairs = (digits * np.uint64(1 + (10 << 8)) >> np.uint64(8)) & np.uint64(0x00FF00FF00FF00FF)
     fours = (pairs * np.uint64(1 + (100 << 16)) >> np.uint64(16)) & np.uint64(0x0000FFFF0000FFFF)
     whole: np.ndarray = fours * np.uint64(1 + (10_000 << 32)) >> np.uint64(32)

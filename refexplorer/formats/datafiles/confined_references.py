@@ -1,10 +1,10 @@
-"""References to a data file, made in a child process: a damaged file ends no more than that.
+"""References to a data file, generated in a child process: a damaged file ends only that.
 
-Libraries of file formats are made for files that one trusts: one flipped byte can end the process
-in libhdf5, or make tifffile take all memory.
+File format libraries expect trusted files: one flipped byte can end the process in libhdf5, or make
+tifffile take all memory.
 `python -m refexplorer.formats.datafiles.confined_references` is the child. It opens one's own local
-files by their path, and asks for the bytes of all others. The libraries are given an open file and
-no name to open, so that a file cannot lead them to others.
+files by path, and requests the bytes of all others. The libraries get an open file and no name, so
+that a file cannot make them open others.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ READERS = {
 
 @dataclass(frozen=True, slots=True)
 class DataFileSource:
-    """A data file to which references are made."""
+    """A data file for which references are generated."""
 
     name: str  # For messages
     kind: str  # One of `READERS`
@@ -88,11 +88,11 @@ class MadeReferences(NamedTuple):
 
 
 class _UnmakeableError(Exception):
-    """No references can be made; the text is the reason, a clause."""
+    """No references can be generated; the text is the reason, a clause."""
 
 
 def made_references(file: DataFileSource, progress: Progress | None) -> MadeReferences:
-    """Return references; `progress` is called with bytes that were read, and all."""
+    """Return references; `progress` is called with the bytes read, and the total."""
     if is_child() or not _can_confine():
         return _with_entries(_made_here(file, progress), file.url)
     reply, data = _answer(file, progress)
@@ -126,7 +126,7 @@ def _made_here(file: DataFileSource, progress: Progress | None) -> _Made:
 
 
 def _answer(file: DataFileSource, progress: Progress | None) -> tuple[Head, bytes]:
-    """Return what a child answers."""
+    """Return the response of a child."""
 
     def hear(reply: Head) -> bytes | None:
         if "done" in reply:
@@ -159,7 +159,7 @@ def _failed(file: DataFileSource, why: str) -> SourceError:
 
 
 def start(kind: str) -> None:
-    """Have a process ready that has loaded what a kind of file needs."""
+    """Start a process that has loaded the libraries for a kind of file."""
     if has_processes() and not is_child():
         _children.start(kind)
 
@@ -218,7 +218,7 @@ def _opened(head: Head, answering: Answering) -> Any:
 
 
 class _Telling:
-    """Tells how far the reading is, each tenth of a second or each hundredth of the file."""
+    """Reports reading progress, at most every tenth of a second or hundredth of the file."""
 
     def __init__(self, answering: Answering) -> None:
         self._answering, self._told, self._done = answering, time.monotonic(), 0
@@ -231,7 +231,7 @@ class _Telling:
 
 
 def _checked_references(stream: WatchedStream, kind: str) -> _Made:
-    """Return references; `_UnmakeableError` if there are none, else what a read raised."""
+    """Return references; raise `_UnmakeableError` if there are none, or the error of a read."""
     try:
         return _references(stream, kind)
     except (ImportError, MemoryError):
@@ -265,7 +265,7 @@ def _clause(error: BaseException) -> str:
 
 
 def reader(kind: str, stream: object) -> DataFile:
-    """Return the reader of a kind of file, one of `READERS`, which a stream has."""
+    """Return the reader of a kind of file, one of `READERS`."""
     module, name = READERS[kind]
     found: DataFile = getattr(import_module(f"{__package__}.{module}"), name)(stream)
     return found

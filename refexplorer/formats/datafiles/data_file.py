@@ -1,4 +1,4 @@
-"""The models of a file's own metadata, which the readers of all formats fill."""
+"""The models of a file's own metadata, filled by the readers of all formats."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Unread(Exception):
 
 
 def left_out_text(left_out: Mapping[str, object]) -> str:
-    """Return the names of what is left out with their reasons, as far as they fit a sentence."""
+    """Return the names of omitted objects with reasons, as far as they fit a sentence."""
     shown = [
         f"{escape(name, 100)} ({escape(str(each).rstrip('.'), 200)})"
         for name, each in list(left_out.items())[:_SHOWN]
@@ -48,13 +48,13 @@ def left_out_text(left_out: Mapping[str, object]) -> str:
 
 
 def error_text(error: BaseException) -> str:
-    """Return the first line of an error of a library, without a full stop."""
+    """Return the first line of a library's error, without a full stop."""
     text = str(error.args[0] if isinstance(error, KeyError) and error.args else error)
     return escape((text.strip().partition("\n")[0] or type(error).__name__).rstrip("."), 300)
 
 
 def why_of(error: BaseException) -> UnreadReason:
-    """Return why a library did not read what it was given, by the error that it raised."""
+    """Return why a library could not read its input, from its error."""
     if isinstance(error, Unread):
         return error.why
     if isinstance(error, MemoryError):
@@ -70,7 +70,7 @@ def as_unread(
     kinds: tuple[type[Exception], ...] = (Exception,),
     why: Callable[[BaseException], UnreadReason] = why_of,
 ) -> Iterator[None]:
-    """Raise what a library raises as `Unread`; codecs and broken headers raise what they like."""
+    """Convert errors of a library to `Unread`; codecs and broken headers raise anything."""
     try:
         yield
     except Unread:
@@ -109,14 +109,14 @@ class FileChunks:
     urls: np.ndarray | None = None
 
     def at(self, rows: np.ndarray) -> FileChunks:
-        """Return some of them, by what numpy takes for an index."""
+        """Return some of them, by a numpy index."""
         columns = {each.name: getattr(self, each.name) for each in fields(self)}
         present = {name: column for name, column in columns.items() if column is not None}
         return replace(self, **{name: column[rows] for name, column in present.items()})
 
 
 def one_block(rank: int, offset: int | None, size: int) -> FileChunks:
-    """Return the one chunk of an array whose values follow each other; none without bytes."""
+    """Return the only chunk of a contiguous array; none without bytes."""
     count = 1 if size and offset is not None else 0
     columns = (np.full(count, each or 0, np.int64) for each in (offset, size))
     return FileChunks(np.zeros((count, rank), np.int64), *columns)
@@ -170,7 +170,7 @@ class FileObject(NamedTuple):
 
 
 def gaps(parts: Iterable[tuple[int, int]], size: int) -> Iterator[FileObject]:
-    """Yield the bytes of a file that belong to none of its parts, which are given by their ends."""
+    """Yield the bytes of a file outside of its parts, which are given by their ends."""
     at = 0
     for start, end in [*sorted(parts), (size, size)]:
         if start > at:
@@ -179,7 +179,7 @@ def gaps(parts: Iterable[tuple[int, int]], size: int) -> Iterator[FileObject]:
 
 
 class DataFile(Protocol):
-    """A file that is open; it reads through the access policy of the set."""
+    """An open file, read through the access policy of the set."""
 
     form: str
     """``"HDF5"``, ``"NetCDF3"``, ``"TIFF"``, ``"GRIB"``, ``"FITS"`` or ``"Zarr"``."""
@@ -191,21 +191,21 @@ class DataFile(Protocol):
     """
 
     def objects(self) -> Iterator[FileObject]:
-        """Yield everything in the file, also what has no byte ranges or cannot be read."""
+        """Yield everything in the file, including what has no byte ranges or is unreadable."""
 
     def groups(self) -> Mapping[str, Mapping[str, Any]]:
         """Return the attributes of all groups by path; the root, ``""``, has none by default."""
         return {"": {}}
 
     def names(self) -> tuple[str, ...]:
-        """Return the paths of all arrays, those of groups within groups too.
+        """Return the paths of all arrays, including those of nested groups.
 
         The levels of a TIFF are ``"0"``, ``"1"``, …, as in tifffile's Zarr store; a shard of Zarr
         has the inner chunks of ``name`` in the array ``name/inner``.
         """
 
     def other_names(self) -> Mapping[str, str]:
-        """Return further names of arrays, such as links, and the name in `names` of each."""
+        """Return further names of arrays, such as links, with the corresponding one in `names`."""
         return {}
 
     def array(self, name: str) -> FileArray:
@@ -215,18 +215,18 @@ class DataFile(Protocol):
         """Return the stored chunks of an array."""
 
     def held(self, name: str) -> bytes | None:
-        """Return the one chunk of an array that has no byte range; None of all others."""
+        """Return the single chunk of an array without a byte range; None for all others."""
         return None
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
         """Read values with the library of the format, neither masked nor scaled."""
 
     def close(self) -> None:
-        """Close the file; one that was opened by somebody else stays open."""
+        """Close the file, unless it was opened elsewhere."""
         return
 
 
 class SizedDataFile(DataFile, Protocol):
-    """A data file of which the size is known."""
+    """A data file of known size."""
 
     size: int  # In bytes

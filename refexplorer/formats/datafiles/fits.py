@@ -1,8 +1,8 @@
 """FITS files, read with astropy.
 
-Images and binary tables are arrays with the names that kerchunk gives them: that of the extension,
-or its number. Images that are compressed in tables, and columns of varying length, have no byte
-range that one array can stand for.
+Images and binary tables are arrays with the names that kerchunk uses: the extension's name or its
+number. Images compressed in tables, and columns of variable length, have no byte range that can be
+described as an array.
 """
 
 from __future__ import annotations
@@ -154,13 +154,13 @@ def _is_binary(part: Any) -> bool:
 
 
 def _ends(part: Any) -> tuple[int, int]:
-    """Return where an extension begins and ends, its header among it."""
+    """Return the start and end of an extension, including its header."""
     at = part.fileinfo()
     return at["hdrLoc"], at["datLoc"] + at["datSpan"]
 
 
 def _scaling(header: Mapping[str, Any], dtype: np.dtype[Any]) -> FileFilter:
-    """Return the codec that scales: FITS multiplies where numcodecs divides."""
+    """Return the codec for scaling: FITS multiplies where numcodecs divides."""
     settings = {
         "scale": 1 / float(header.get("BSCALE", 1)),
         "offset": float(header.get("BZERO", 0)),
@@ -171,7 +171,7 @@ def _scaling(header: Mapping[str, Any], dtype: np.dtype[Any]) -> FileFilter:
 
 
 def _has_neighbours(header: Mapping[str, Any], missing: float) -> bool:
-    """Return whether integers beside that of undefined values become the same number as it."""
+    """Return whether integers next to the undefined value scale to the same number."""
     bits = header["BITPIX"]
     limits = np.iinfo(f"{'u' if bits == 8 else 'i'}{bits // 8}")
     around = (header["BLANK"] - 1, header["BLANK"] + 1)
@@ -183,7 +183,7 @@ def _has_neighbours(header: Mapping[str, Any], missing: float) -> bool:
 
 
 def undefined_value(header: Mapping[str, Any]) -> int | float | None:
-    """Return the value of an image that stands for none, scaled as its values are."""
+    """Return the value that marks undefined pixels of an image, scaled like its values."""
     blank, bits = header.get("BLANK"), header.get("BITPIX", 0)
     if type(blank) is not int or bits not in _INTEGERS:  # floats have NaN
         return None
@@ -195,13 +195,13 @@ def undefined_value(header: Mapping[str, Any]) -> int | float | None:
 
 
 def _is_scaled(part: Any) -> bool:
-    """Return whether an extension is an image whose numbers stand for others."""
+    """Return whether an extension is an image with scaled values."""
     is_image = part.is_image and not _is_binary(part)
     return is_image and ("BSCALE" in part.header or "BZERO" in part.header)
 
 
 def _values(name: str, part: Any) -> tuple[np.dtype[Any], tuple[int, ...]]:
-    """Return type and shape of the data of an extension."""
+    """Return the data type and shape of an extension."""
     header = part.header
     if header.get("ZIMAGE") is True:
         raise Unread("expression", f"{escape(name)} is a compressed image.")

@@ -1,7 +1,7 @@
 """GRIB files, editions 1 and 2, read with eccodes: each message is an array.
 
-A message has no name of its own: arrays are called by their number, ``"0"``, ``"1"``, …. What
-eccodes computes of it besides its values, which sets refer to by the same bytes, is below it:
+A message has no name: arrays are named by number, ``"0"``, ``"1"``, …. What eccodes computes from
+it besides its values, and sets reference with the same byte range, is below it:
 ``"0/latitude"``, ``"0/longitude"``.
 """
 
@@ -134,7 +134,7 @@ class GribFile(DataFile):
                 yield f"{number}.{part}" if part else str(number)
 
     def field(self, label: str) -> GribField:
-        """Describe a field; errors as of `array`."""
+        """Describe a field; errors as for `array`."""
         offset, length = self._place(label)
         with self._message(label) as message:
             found = {key: _get(message, key, kind) for key, kind in _FIELD_KEYS.items()}
@@ -155,7 +155,7 @@ class GribFile(DataFile):
         )  # fmt: skip
 
     def _count(self, number: int) -> int:
-        """Return how many fields a message has: sections of data."""
+        """Return the number of fields of a message: its data sections."""
         offset, length = self._places[number]
         return max(sum(kind == _DATA for kind, _, _ in _sections(self._file, offset, length)), 1)
 
@@ -213,7 +213,7 @@ class GribFile(DataFile):
             eccodes.codes_release(message)
 
     def _bytes_of(self, name: str, offset: int, length: int) -> bytes:
-        """Return a message, of one with several fields that of one alone."""
+        """Return the bytes of a message; of one with several fields, only the given field."""
         part = int(name.partition(".")[2] or 0)
         self._file.seek(offset)
         whole = self._file.read(length)
@@ -234,7 +234,7 @@ class GribFile(DataFile):
 
 
 def _sections(file: IO[bytes], offset: int, length: int) -> Iterator[tuple[int, int, int]]:
-    """Yield number, place and length of the sections of a message of GRIB 2."""
+    """Yield number, offset and length of the sections of a GRIB 2 message."""
     at, end = offset + _HEAD, offset + length - len(_END)
     file.seek(offset)
     if file.read(8)[7:] != b"\2":
@@ -252,7 +252,7 @@ def _sections(file: IO[bytes], offset: int, length: int) -> Iterator[tuple[int, 
 
 
 def _attributes(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes of a field as cfgrib names them."""
+    """Return the attributes of a field, named as in cfgrib."""
     attributes = {f"GRIB_{key}": found[key] for key in _SHOWN if found[key] is not None}
     named = {"long_name": found["name"], "units": found["units"], "standard_name": found["cfName"]}
     known = {key: value for key, value in named.items() if value not in _UNKNOWN}
@@ -268,7 +268,7 @@ def _unread(name: str, error: eccodes.CodesInternalError) -> Unread:
 
 
 def _messages(file: IO[bytes]) -> Iterator[tuple[int, int]]:
-    """Yield offset and length of each message, by its first bytes."""
+    """Yield offset and length of each message, found by its magic bytes."""
     end = file.seek(0, 2)
     at = count = 0
     while (start := _next(file, at, end)) is not None:
@@ -309,7 +309,7 @@ def _next(file: IO[bytes], at: int, end: int) -> int | None:
 
 
 def variable_name(message: FileArray) -> str:
-    """Return the name of the variable that a message becomes."""
+    """Return the variable name for a message."""
     return _first_known(message.attributes, ("cfVarName", "shortName"), message.name)
 
 
@@ -319,7 +319,7 @@ def _first_known(found: Mapping[str, Any], keys: tuple[str, ...], other: str) ->
 
 
 def _dimensions(found: Mapping[str, Any], shape: tuple[int, ...]) -> tuple[str, ...]:
-    """Return the names of the dimensions, in the order in which the values follow each other."""
+    """Return the dimension names, in the storage order of the values."""
     if len(shape) != 2:
         return ("values",)
     is_regular = found["gridType"] in _REGULAR
@@ -328,7 +328,7 @@ def _dimensions(found: Mapping[str, Any], shape: tuple[int, ...]) -> tuple[str, 
 
 
 def _shape(message: Any) -> tuple[int, ...]:
-    """Return rows and columns; of grids without them all points in one row."""
+    """Return rows and columns; for grids without them, all points in one row."""
     size = eccodes.codes_get_size(message, "values")
     rows, columns = _get(message, "Ny", int), _get(message, "Nx", int)
     if rows and columns and rows * columns == size:
@@ -337,7 +337,7 @@ def _shape(message: Any) -> tuple[int, ...]:
 
 
 def _times(message: Any) -> dict[str, float]:
-    """Return when the message was made, and what for: seconds since 1970, and hours between."""
+    """Return reference and valid time in seconds since 1970, and the hours between them."""
     found = {}
     for name, date, clock in (
         ("time", "dataDate", "dataTime"),
@@ -355,7 +355,7 @@ def _times(message: Any) -> dict[str, float]:
 
 
 def _get(message: Any, key: str, kind: type) -> Any:
-    """Return what eccodes says of a key; None without one."""
+    """Return eccodes' value for a key; None if there is none."""
     try:
         if eccodes.codes_is_missing(message, key):
             return None

@@ -1,9 +1,9 @@
-"""References to the fields of a GRIB file, on the dimensions that cfgrib gives them.
+"""References to the fields of a GRIB file, on the dimensions that cfgrib uses.
 
 Fields of one variable that fill all combinations of number, time, step and level are one array.
 Variables whose coordinates agree share the root; each of the others has a group of its own.
-kerchunk's codec ``grib`` decodes a message; of a message with several fields it reads the first, so
-small ones of the others are kept inline.
+kerchunk's codec ``grib`` decodes only the first field of a message, so further fields are stored
+inline if they are small.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _TEXTS = {
 
 @dataclass
 class _GribVariable:
-    """The fields of one variable, and the values of its coordinates that vary."""
+    """The fields of one variable, and the values of its varying coordinates."""
 
     name: str
     fields: list[GribField]
@@ -58,14 +58,14 @@ class _GribVariable:
         return self.fields[0]
 
     def coordinates(self) -> tuple[Any, ...]:
-        """Return what has to be equal for two variables to share a group."""
+        """Return what must be equal for two variables to share a group."""
         first = self.first
         known = tuple(sorted({axis: tuple(_values(self.fields, axis)) for axis in _AXES}.items()))
         return known[1:], (first.level_name, known[0]), first.grid
 
 
 def grib_references(file: GribFile) -> DataFileReferences:
-    """Make references to all fields of a file."""
+    """Generate references to all fields of a file."""
     left_out = dict[str, Unread]()
     variables = list(_variables(_fields(file, left_out)))
     documents, chunks = {".zgroup": '{"zarr_format":2}'}, dict[str, FileChunks]()
@@ -90,7 +90,7 @@ def _fields(file: GribFile, left_out: dict[str, Unread]) -> Iterator[GribField]:
 
 
 def _variables(fields: Iterator[GribField]) -> Iterator[_GribVariable]:
-    """Put fields together that differ in coordinates alone; others stay apart."""
+    """Group fields that differ only in coordinates; others stay separate."""
     found = dict[tuple[Any, ...], list[GribField]]()
     for each in fields:
         key = each.name, each.level_name, each.step_type, each.data_type, each.grid, each.shape
@@ -106,9 +106,9 @@ def _variables(fields: Iterator[GribField]) -> Iterator[_GribVariable]:
 
 
 def _values(fields: Sequence[GribField], axis: str) -> list[float]:
-    """Return the different values of a coordinate, in order; none where no field has it.
+    """Return the distinct values of a coordinate, in order; empty if no field has it.
 
-    Levels of pressure fall, as in cfgrib.
+    Pressure levels are in descending order, as in cfgrib.
     """
     found = {each.at[axis] for each in fields if each.at[axis] is not None}
     is_falling = axis == "level" and fields[0].level_name.startswith("isobaric")
@@ -116,7 +116,7 @@ def _values(fields: Sequence[GribField], axis: str) -> list[float]:
 
 
 def _grouped(variables: list[_GribVariable]) -> Iterator[tuple[str, list[_GribVariable]]]:
-    """Yield the root with all variables if they fit, else a group for each."""
+    """Yield the root with all variables if they are compatible, else one group for each."""
     levels = dict[str, set[Any]]()
     for each in variables:
         _, (level_name, values), _ = each.coordinates()
@@ -144,7 +144,7 @@ def _grouped(variables: list[_GribVariable]) -> Iterator[tuple[str, list[_GribVa
 def _coordinates(
     file: GribFile, start: str, variable: _GribVariable, chunks: dict[str, FileChunks]
 ) -> dict[str, str]:
-    """Return the coordinates of a variable; those of a group are all alike."""
+    """Return the coordinates of a variable; those in a group are identical."""
     first, documents = variable.first, dict[str, str]()
     for axis in _AXES:
         if first.at[axis] is None:
@@ -183,7 +183,7 @@ def _coordinates(
 def _data(
     file: GribFile, start: str, variable: _GribVariable, chunks: dict[str, FileChunks]
 ) -> dict[str, str]:
-    """Return the metadata of a variable and its inline chunks, and note the others."""
+    """Return the metadata of a variable and its inline chunks, and record the others."""
     first = variable.first
     if first.is_alternating:
         raise Unread("expression", "Its rows run to and fro, which the codec for GRIB ignores.")

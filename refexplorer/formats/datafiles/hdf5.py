@@ -1,8 +1,8 @@
 """HDF5 and NetCDF4 files, read with h5py.
 
-Soft links within the file are other names of what they lead to. External links, datasets whose
-values are in other files and virtual datasets, which are views of others, are never followed: they
-would have HDF5 open files by names that a stranger's file gives.
+Soft links within the file are alternative names of their targets. External links, datasets stored
+in other files and virtual datasets are never followed: HDF5 would open files whose names come from
+an untrusted file.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Hdf5File(DataFile):
             self._list()
 
     def _list(self) -> None:
-        """Find all links, and open what they lead to."""
+        """Find all links, and open their targets."""
         self._datasets: dict[str, h5d.DatasetID | Unread] = {}
         self._same: dict[str, str] = {}
         self._by_address: dict[int, str] = {}
@@ -91,9 +91,9 @@ class Hdf5File(DataFile):
                 self._same[name] = led
 
     def _listed(self, folder: bytes, group: h5g.GroupID) -> list[tuple[bytes, h5g.GroupID]]:
-        """Go through the links of a group, and return the groups among them that are new.
+        """Visit the links of a group, and return the new groups among them.
 
-        HDF5 could go through all groups by itself, but would stop at the first that is broken.
+        HDF5 could visit all groups itself, but would stop at the first broken one.
         """
         links: list[tuple[bytes, int, int]] = []
         self._groups[_text(folder[:-1])] = group
@@ -132,12 +132,12 @@ class Hdf5File(DataFile):
         return groups
 
     def _take(self, links: list[tuple[bytes, int, int]], name: bytes, link: Any) -> bool:
-        """Note a link, and return whether that is enough; h5py cannot bear that this raises."""
+        """Record a link, and return whether that is sufficient; this must not raise inside h5py."""
         links.append((name, link.type, link.u))
         return self._count + len(links) > OBJECTS
 
     def _object(self, group: h5g.GroupID, name: bytes, path: str) -> Any:
-        """Open what has a name, or return why it cannot be opened."""
+        """Open a named object, or return why it cannot be opened."""
         try:
             with as_unread(f"HDF5 cannot open {escape(path)}", _ERRORS, _damaged):
                 return h5o.open(group, name)
@@ -145,7 +145,7 @@ class Hdf5File(DataFile):
             return error
 
     def _dataset(self, name: str) -> tuple[str, h5d.DatasetID]:
-        """Return the path in `names` and what is there."""
+        """Return the path in `names` and the object at it."""
         path = self._same.get(name, name)
         found = self._datasets[path]
         if isinstance(found, Unread):
@@ -170,7 +170,7 @@ class Hdf5File(DataFile):
             yield FileObject(path, "link", barrier=None if is_known else _ELSEWHERE)
 
     def _targets(self, path: str) -> str:
-        """Return the path that a soft link leads to."""
+        """Return the target path of a soft link."""
         return posixpath.normpath(self._soft[path]).strip("/")
 
     def _as_object(self, path: str, found: h5d.DatasetID | Unread) -> FileObject:
@@ -227,7 +227,7 @@ class Hdf5File(DataFile):
     def _attributes(
         self, dataset: h5d.DatasetID
     ) -> tuple[dict[str, Any], dict[str, Any], dict[str, str]]:
-        """Return the attributes of the structure, all others, and those that cannot be read."""
+        """Return the structural attributes, all others, and the unreadable ones."""
         structure, attributes, unread = dict[str, Any](), dict[str, Any](), dict[str, str]()
         count = h5a.get_num_attrs(dataset)
         for index in range(min(count, ATTRIBUTES)):
@@ -251,7 +251,7 @@ class Hdf5File(DataFile):
     def _dimensions(
         self, path: str, rank: int, structure: Mapping[str, Any]
     ) -> tuple[str, ...] | None:
-        """Return the names of dimensions; those without a scale as netCDF names them."""
+        """Return the dimension names; dimensions without a scale are named as in netCDF."""
         found: list[str | None] = [None] * rank
         lists = structure.get("DIMENSION_LIST")
         if lists is not None:
@@ -266,7 +266,7 @@ class Hdf5File(DataFile):
     def _own_dimensions(
         self, path: str, rank: int, structure: Mapping[str, Any]
     ) -> list[str | None]:
-        """Return the dimensions of a scale, the first of which is the one that it stands for."""
+        """Return the dimensions of a scale, first the one it represents."""
         numbers = structure.get("_Netcdf4Coordinates")
         if rank == 1 or numbers is None:
             own: list[str | None] = [posixpath.basename(path)]
@@ -283,7 +283,7 @@ class Hdf5File(DataFile):
                 yield int(number[0]), posixpath.basename(path)
 
     def _led_to(self, reference: h5r.Reference) -> str | None:
-        """Return the name of a scale; None if the reference is empty or leads to nothing."""
+        """Return the name of a scale; None if the reference is empty or broken."""
         try:
             found = h5r.dereference(reference, self._file)
         except _ERRORS:
@@ -339,7 +339,7 @@ class Hdf5File(DataFile):
 
 
 def _require_own_values(path: str, plist: h5p.PropDCID) -> None:
-    """Refuse what would open other files as soon as its shape or its values are asked for."""
+    """Reject datasets that would open other files when their shape or values are read."""
     if plist.get_layout() == h5d.VIRTUAL:
         raise Unread(
             "expression",
@@ -354,7 +354,7 @@ def _damaged(error: BaseException) -> UnreadReason:
 
 
 def _why_undecoded(dataset: h5d.DatasetID) -> UnreadReason:
-    """Return whether values are not read because a filter is not installed."""
+    """Return why values cannot be decoded if a filter is not installed."""
     plist = dataset.get_create_plist()
     codes = (plist.get_filter(number)[0] for number in range(plist.get_nfilters()))
     return "damaged" if all(map(h5z.filter_avail, codes)) else "library"

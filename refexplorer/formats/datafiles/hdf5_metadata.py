@@ -1,4 +1,4 @@
-"""What HDF5 says of one dataset or attribute, in the terms of NumPy and Zarr's codecs."""
+"""HDF5's description of one dataset or attribute, in terms of NumPy and Zarr's codecs."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _WITHOUT_USERBLOCK = h5py.version.hdf5_version_tuple < (1, 14, 4)
 """Whether HDF5 counts the places of chunks from behind what a file begins with (HDFGroup/hdf5#3003)
 and those of contiguous data from the start of the file."""
 _TRIED = 64
-"""Chunks that are read to find out whether HDF5 gives their places in the grid."""
+"""Chunks that are read to find out whether HDF5 gives their correct grid indices."""
 
 
 def chunk_table(dataset: h5d.DatasetID, file: IO[bytes], userblock: int) -> FileChunks:
-    """Return the table of chunks; numbers by the eight bytes, as there may be millions."""
+    """Return the chunk table; numbers take eight bytes each, as there may be millions."""
     starts, offsets, lengths, masks = array("Q"), array("Q"), array("Q"), array("L")
     size = file.seek(0, 2)
 
@@ -51,10 +51,10 @@ def chunk_table(dataset: h5d.DatasetID, file: IO[bytes], userblock: int) -> File
 
 
 def _is_ascending(indices: np.ndarray) -> bool:
-    """Return whether chunks are listed in the order of the grid, and none twice.
+    """Return whether chunks are listed in grid order without duplicates.
 
-    HDF5 seeks them in this order: it does not find those beside one that is not, and reads the
-    fill value.
+    HDF5 searches them in this order: next to a misplaced chunk it finds nothing and reads the fill
+    value.
     """
     steps = np.diff(indices, axis=0)
     first = (steps != 0).argmax(axis=1)
@@ -62,14 +62,14 @@ def _is_ascending(indices: np.ndarray) -> bool:
 
 
 def _may_be_turned(dataset: h5d.DatasetID) -> bool:
-    """Return whether HDF5 may list chunks in another order: see `_turned`."""
+    """Return whether HDF5 may list chunks in a different order: see `_turned`."""
     most = dataset.get_space().get_simple_extent_dims(True)
     unlimited = [axis for axis, size in enumerate(most) if size == h5s.UNLIMITED]
     return len(unlimited) == 1 and unlimited[0] > 0
 
 
 def _check_plain(chunks: FileChunks, filters: int, size: int) -> None:
-    """Refuse chunks without filters that are no chunks: HDF5 reads memory beyond a shorter one."""
+    """Reject unfiltered chunks that are too short: HDF5 would read memory beyond their end."""
     assert chunks.masks is not None
     every = 2**filters - 1
     if (chunks.masks > every).any():
@@ -88,11 +88,11 @@ def _int64(numbers: array[int]) -> np.ndarray:
 def _turned(
     dataset: h5d.DatasetID, chunk: tuple[int, ...], chunks: FileChunks, file: IO[bytes]
 ) -> FileChunks:
-    """Return chunks with their true indices.
+    """Return chunks with their correct indices.
 
-    Where the one unlimited dimension is not the first, HDF5 1.10 and newer number the chunks with
-    that dimension first, but up to 2.0 `H5Dchunk_iter` and `H5Dget_chunk_info` give the indices
-    that a number has in C order. Files of older formats have them right.
+    If the only unlimited dimension is not the first, HDF5 1.10 and newer number the chunks with
+    that dimension first, but up to 2.0 `H5Dchunk_iter` and `H5Dget_chunk_info` return indices as if
+    the numbers were in C order. Files in older formats are not affected.
     """
     most = dataset.get_space().get_simple_extent_dims(True)
     unlimited = [axis for axis, size in enumerate(most) if size == h5s.UNLIMITED]
@@ -126,7 +126,7 @@ def _is_turned(
     different: np.ndarray,
     file: IO[bytes],
 ) -> bool:
-    """Find out which indices are right by what HDF5 reads there, which is never wrong."""
+    """Determine which indices are correct from the values HDF5 reads, which are never wrong."""
 
     def stored(index: np.ndarray) -> bytes | None:
         with suppress(OSError, RuntimeError, ValueError):  # there is no such chunk
@@ -165,7 +165,7 @@ _SZIP = ("options_mask", "pixels_per_block", "bits_per_pixel", "pixels_per_scanl
 
 
 def plain(value: Any) -> Any:
-    """Return an attribute as numbers, texts and lists of these; what has one value is no list."""
+    """Return an attribute as numbers, strings and lists of these; a single value is no list."""
     if isinstance(value, np.ndarray):
         return plain(value.flat[0]) if value.size == 1 else [plain(each) for each in value]
     if isinstance(value, np.void):
@@ -204,7 +204,7 @@ def attribute_value(attribute: h5a.AttrID) -> Any:
 
 
 def dtype_of(path: str, kind: h5t.TypeID) -> np.dtype[Any]:
-    """Return the type of the values as they are in the file."""
+    """Return the data type of the values as stored in the file."""
     try:
         dtype: np.dtype[Any] = kind.dtype
     except TypeError:  # an integer of three bytes
@@ -224,7 +224,7 @@ def dtype_of(path: str, kind: h5t.TypeID) -> np.dtype[Any]:
 
 
 def filters_of(plist: h5p.PropDCID) -> Iterator[FileFilter]:
-    """Yield the filters of a dataset under the names that codecs of Zarr have."""
+    """Yield the filters of a dataset under the names of Zarr codecs."""
     for number in range(plist.get_nfilters()):
         code, _, numbers, _ = plist.get_filter(number)
         name = _NAMES.get(code, f"hdf5-{code}")
@@ -241,7 +241,7 @@ def filters_of(plist: h5p.PropDCID) -> Iterator[FileFilter]:
 
 
 def fill_value_of(plist: h5p.PropDCID, dtype: np.dtype[Any]) -> Any:
-    """Return the fill value: zero by default, None where HDF5 is told to have none."""
+    """Return the fill value: zero by default, None if HDF5 defines none."""
     defined = plist.fill_value_defined()
     if defined == h5d.FILL_VALUE_UNDEFINED:
         return None

@@ -1,7 +1,7 @@
-"""What a file says of itself, from one process to another: numbers, texts and bytes alone.
+"""A file's metadata, passed between processes as numbers, strings and bytes only.
 
-A process that a file damaged may answer anything, so what it answers cannot name a class: models
-and arrays travel as their names with plain values, from which `loads` makes them.
+A process corrupted by a damaged file may send anything, so its messages cannot name classes: models
+and arrays are sent as names with plain values, from which `loads` rebuilds them.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _fields_of(values: np.ndarray) -> tuple[Any, ...]:
 
 class _PlainPickler(pickle.Pickler):
     def persistent_id(self, obj: Any) -> tuple[Any, ...] | None:
-        """Return the name of a maker and what it takes; None of what is plain."""
+        """Return the name of a constructor and its arguments; None for plain values."""
         kind = type(obj)
         if kind in _PLAIN:
             return None
@@ -87,7 +87,7 @@ class _PlainPickler(pickle.Pickler):
 
 
 class PlainUnpickler(pickle.Unpickler):
-    """Makes what `dumps` wrote, and nothing else."""
+    """Rebuilds what `dumps` wrote, and nothing else."""
 
     def find_class(self, module_name: str, global_name: str) -> Any:
         raise pickle.UnpicklingError(f"{module_name}.{global_name} is no reference")
@@ -98,19 +98,19 @@ class PlainUnpickler(pickle.Unpickler):
 
 
 def dumps(value: object) -> bytes:
-    """Write models, arrays and plain values."""
+    """Serialize models, arrays and plain values."""
     data = io.BytesIO()
     _PlainPickler(data, pickle.HIGHEST_PROTOCOL).dump(value)
     return data.getvalue()
 
 
 def loads(data: bytes) -> Any:
-    """Read what `dumps` wrote; ValueError and others if something else was given."""
+    """Deserialize the output of `dumps`; ValueError and others for anything else."""
     return PlainUnpickler(io.BytesIO(data)).load()
 
 
 class FileMetadata:
-    """What a file says of itself, as another process has read it."""
+    """The metadata of a file, as read by another process."""
 
     declared: int | None
     groups: Mapping[str, Mapping[str, Any]]
@@ -126,7 +126,7 @@ class FileMetadata:
 
 
 def file_bytes(file: DataFile, with_values: bool) -> bytes:
-    """Write all that a file says of itself."""
+    """Serialize all metadata of a file."""
     arrays = {name: _described(file, name) for name in file.names()}
     chunks, remaining = dict[str, FileChunks | Unread](), CHUNKS
     for name, array in arrays.items():
@@ -149,7 +149,7 @@ def file_bytes(file: DataFile, with_values: bool) -> bytes:
 def _coordinates(
     file: DataFile, arrays: Mapping[str, FileArray | Unread]
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield the values of coordinates that are numbers; of what cannot be read it is said later."""
+    """Yield the numeric coordinate values; unreadable ones are reported later."""
     remaining = COORDINATES
     for name, array in arrays.items():
         if isinstance(array, Unread) or array.dimensions != (name.rpartition("/")[2],):
@@ -164,7 +164,7 @@ def _coordinates(
 
 
 def chunks_or_reason(file: DataFile, name: str) -> FileChunks | Unread:
-    """Return where the chunks of an array are, or why that cannot be told."""
+    """Return the chunk locations of an array, or why they are unknown."""
     try:
         return file.chunks(name)
     except Unread as error:

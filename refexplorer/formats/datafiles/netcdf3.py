@@ -1,8 +1,8 @@
 """NetCDF3 files: classic, 64-bit offset and 64-bit data (CDF-5).
 
 Source: the specification of the classic format in the NetCDF User's Guide. A header is small and
-has no loops, so it is read here: scipy's reader reads the data of all variables as well when a file
-is opened, and knows no CDF-5.
+has no loops, so it is read here: scipy's reader also reads the data of all variables on opening a
+file, and does not support CDF-5.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _STREAMING = {4: 2**32 - 1, 8: 2**64 - 1}
 
 @dataclass(frozen=True, slots=True)
 class _Variable:
-    """A variable as its header has it; `size` is that of a record if it has records."""
+    """A variable as described in the header; `size` is that of a record if it has records."""
 
     array: FileArray
     has_records: bool
@@ -157,12 +157,12 @@ class _Header:
         return int.from_bytes(self.take(width), "big")
 
     def number(self, unknown: int | None = None) -> Any:
-        """Return the next number that counts something; None if it is `unknown`."""
+        """Return the next count; None if it is `unknown`."""
         found = self.integer(self.width)
         return None if found == unknown else found
 
     def padded(self, count: int) -> bytes:
-        """Return the next bytes, which fill words of four."""
+        """Return the next bytes, padded to words of four."""
         return self.take(-(-count // 4) * 4)[:count]
 
     def text(self) -> str:
@@ -170,7 +170,7 @@ class _Header:
         return self.padded(self.number()).decode("utf-8", "replace")
 
     def listed(self, tag: int) -> range:
-        """Return the numbers of the entries of a list, which may be left out."""
+        """Return the numbers of the entries of a list, which may be absent."""
         found, count = self.integer(4), self.number()
         if found not in (0, tag) or (count and not found):
             raise ValueError(f"a list begins with {found} instead of {tag}")

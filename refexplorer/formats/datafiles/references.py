@@ -1,9 +1,9 @@
-"""References of our own to any data file that a reader of this package has opened.
+"""References generated for any data file that a reader of this package has opened.
 
-The metadata are of Zarr version 2, which every reader of references knows, and say what the library
-of the format says: `fill_value` is null unless the file declares a missing value, so that no reader
-takes data for missing. What has no byte range, or no codec of Zarr, is decoded by the library and
-kept inline as long as it is small. All else is left out with its reason.
+The metadata are in Zarr format 2, which every reader supports, and agree with the library of the
+format: `fill_value` is null unless the file declares a missing value, so that no reader treats data
+as missing. Data without byte ranges, or without a Zarr codec, are decoded by the library and stored
+inline if they are small. Everything else is omitted, with the reason.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class DataFileReferences:
     left_out: Mapping[str, Unread]
 
     def entries(self, url: str) -> Entries:
-        """Return all references; `url` is the file's path or URL, as they name it."""
+        """Return all references; `url` is the path or URL of the file used in them."""
         builder, place = EntriesBuilder(), text_scalar(url)
         builder.add_values(self.documents)
         for name, chunks in self.chunks.items():
@@ -82,7 +82,7 @@ class DataFileReferences:
         return builder.finish()
 
     def beyond(self, size: int) -> Iterator[tuple[str, int]]:
-        """Yield of each array with chunks that end after the file the first key, and how many."""
+        """Yield for each array with chunks past the end of the file the first key, and how many."""
         for name, chunks in self.chunks.items():
             (rows,) = np.nonzero(chunks.offsets + chunks.lengths > size)
             if len(rows):
@@ -91,7 +91,7 @@ class DataFileReferences:
 
 
 def references_of(file: DataFile) -> DataFileReferences:
-    """Make references to all that is in a file."""
+    """Generate references to everything in a file."""
     documents, chunks = dict[str, str](), dict[str, FileChunks]()
     left_out = dict[str, Unread]()
     for path, attributes in file.groups().items():
@@ -127,7 +127,7 @@ def references_of(file: DataFile) -> DataFileReferences:
 
 
 def _at_root(documents: Mapping[str, str], chunks: Mapping[str, FileChunks]) -> DataFileReferences:
-    """Return a single image as an array at the root, as tifffile has it."""
+    """Return a single image as an array at the root, as tifffile does."""
     moved = {key.removeprefix("0/"): text for key, text in documents.items() if key[:2] == "0/"}
     return DataFileReferences(moved, {"": chunks["0"]} if "0" in chunks else {}, {})
 
@@ -161,7 +161,7 @@ def _arrays(file: DataFile, left_out: dict[str, Unread]) -> dict[str, FileArray]
 
 @dataclass(frozen=True)
 class _ArrayReferences:
-    """One array: its ``.zarray``, its chunks with byte ranges, and those that are inline."""
+    """One array: its ``.zarray``, its chunks with byte ranges, and its inline chunks."""
 
     metadata: dict[str, Any]
     chunks: FileChunks | None
@@ -169,7 +169,7 @@ class _ArrayReferences:
 
 
 def _is_nameable(name: str, left_out: dict[str, Unread]) -> bool:
-    """Return whether a name can be in a key; one that cannot is left out."""
+    """Return whether a name can be part of a key; otherwise the array is omitted."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -224,7 +224,7 @@ def _made(file: DataFile, array: FileArray) -> _ArrayReferences:
 
 
 def _in_grid(array: FileArray, chunks: FileChunks) -> FileChunks:
-    """Leave out chunks beyond the shape, which a file may keep after it became smaller."""
+    """Drop chunks outside the shape, which a file may keep after it shrank."""
     if not array.shape:
         return chunks
     grid = np.array(grid_of(array), np.int64)
@@ -235,7 +235,7 @@ def _in_grid(array: FileArray, chunks: FileChunks) -> FileChunks:
 def _pipeline(
     array: FileArray, chunks: FileChunks
 ) -> tuple[list[dict[str, Any]] | None, np.ndarray]:
-    """Return the codecs that most chunks were encoded with, and which were not; None if unknown."""
+    """Return the codecs of most chunks, and which chunks differ; None if unknown."""
     bad = np.zeros(len(chunks.offsets), np.bool_)
     if array.filters is None:
         return None, bad
@@ -257,7 +257,7 @@ def _is_codec(each: FileFilter) -> bool:
 
 
 def _fits_shuffle(array: FileArray, filters: Sequence[FileFilter]) -> bool:
-    """Return whether numcodecs can shuffle: HDF5 passes over the bytes after the last element."""
+    """Return whether numcodecs can shuffle: HDF5 skips the bytes after the last element."""
     size: int | None = math.prod(array.chunks) * array.dtype.itemsize
     for each in filters:
         if each.name == "shuffle":
@@ -271,7 +271,7 @@ def _fits_shuffle(array: FileArray, filters: Sequence[FileFilter]) -> bool:
 
 
 def _unknown(array: FileArray) -> str:
-    """Return the name of the filter that no codec decodes."""
+    """Return the name of the filter that no codec can decode."""
     if array.filters is None:
         return "that this format has of its own"
     names = [each.name for each in array.filters if not _is_codec(each)]
@@ -279,7 +279,7 @@ def _unknown(array: FileArray) -> str:
 
 
 def _held(file: DataFile, array: FileArray, kind: Any, why: Unread) -> _ArrayReferences:
-    """Keep a small array inline, decoded by the library; raise why it has no references else."""
+    """Store a small array inline, decoded by the library; raise if it cannot be referenced."""
     size = math.prod(array.shape) * array.dtype.itemsize
     if size > INLINE_BYTES:
         words = f"It is larger than the {size_text(INLINE_BYTES)} that are kept inline."
@@ -294,7 +294,7 @@ def _held(file: DataFile, array: FileArray, kind: Any, why: Unread) -> _ArrayRef
 
 
 def _values(file: DataFile, array: FileArray) -> np.ndarray:
-    """Read all values, with fill values where other arrays are longer along a dimension."""
+    """Read all values, padded with fill values if other arrays are longer along a dimension."""
     shape = file.array(array.name).shape
     found = file.values(array.name, tuple(slice(0, n) for n in shape))
     if shape == array.shape:
@@ -305,7 +305,7 @@ def _values(file: DataFile, array: FileArray) -> np.ndarray:
 
 
 def _held_texts(file: DataFile, array: FileArray) -> _ArrayReferences:
-    """Keep texts of varying length inline."""
+    """Store strings of variable length inline."""
     from numcodecs import VLenUTF8
 
     texts, size, shape = list[str](), 0, file.array(array.name).shape
@@ -345,7 +345,7 @@ def _many_texts(array: FileArray) -> Unread:
 def _encoded_again(
     file: DataFile, array: FileArray, filters: list[dict[str, Any]], indices: np.ndarray
 ) -> dict[str, str]:
-    """Return chunks that skipped other filters than most, with those that most have."""
+    """Re-encode chunks that skipped different filters from most, with those that most have."""
     size = math.prod(array.chunks) * array.dtype.itemsize
     if size * len(indices) > INLINE_BYTES:
         number = counted(len(indices), "chunk")
@@ -374,7 +374,7 @@ def _encoded_again(
 
 
 def _encoded(block: np.ndarray, filters: list[dict[str, Any]]) -> bytes:
-    """Encode a chunk, and make sure that it can be decoded."""
+    """Encode a chunk, and verify that it can be decoded."""
     from numcodecs import get_codec
 
     codecs = []
@@ -408,8 +408,8 @@ def _fill(
 ) -> tuple[Any, dict[str, str]]:
     """Return the fill value, and inline chunks in place of those that were never written.
 
-    Where chunks are missing, readers see the fill value: with null, all that are in use today take
-    zeros. Another value than that would be taken for missing, unless the file declares it so.
+    For missing chunks, readers return the fill value: with null, all current readers return zeros.
+    Any other value would be treated as missing, unless the file declares it so.
     """
     declared = declared_fill(array)
     stored = len(chunks.offsets) + len(inline)

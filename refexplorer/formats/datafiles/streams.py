@@ -1,4 +1,4 @@
-"""Streams that packages for data files read from: counted, and stopped on request."""
+"""Streams from which packages for data files read: counted, and cancellable."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Fetch = Callable[[int, int], bytes]
 
 @dataclass
 class ReadAmount:
-    """What was read of a data file to make references to it."""
+    """The amount read from a data file to generate references to it."""
 
     # requests, bytes: Byte ranges that were asked of a server, and what came; 0 for files of this
     # machine
@@ -30,24 +30,24 @@ class ReadAmount:
     size: int = 0  # Bytes of the file, or of all of them
 
     def add(self, other: ReadAmount) -> None:
-        """Count what was read of another file, too."""
+        """Add the amount read from another file."""
         self.requests += other.requests
         self.bytes += other.bytes
         self.size += other.size
 
 
 class SeekableBytes(io.RawIOBase):
-    """A file of known size that is read by `read_at`."""
+    """A file of known size, read with `read_at`."""
 
     size: int
     _position = 0
 
     def read_at(self, start: int, end: int) -> bytes:
-        """Return the bytes from `start` to `end`, or as many of them as there are."""
+        """Return the bytes from `start` to `end`, or those that exist."""
         raise NotImplementedError
 
     def begin_values(self) -> None:
-        """Lift what limits the reading of metadata, if anything does."""
+        """Lift the limits on reading metadata, if there are any."""
 
     def readable(self) -> bool:
         return True
@@ -66,7 +66,7 @@ class SeekableBytes(io.RawIOBase):
         return self._position
 
     def read(self, size: int = -1) -> bytes:
-        """Return bytes; no more memory is taken than the file has."""
+        """Return bytes; never allocates more memory than the size of the file."""
         data = self.read_at(self._position, self.size if size < 0 else self._position + size)
         self._position += len(data)
         return data
@@ -79,7 +79,7 @@ class SeekableBytes(io.RawIOBase):
 
 
 class RangeStream(SeekableBytes):
-    """A file whose bytes somebody else fetches, read in blocks."""
+    """A file whose bytes are fetched elsewhere, read in blocks."""
 
     kept, longest = 128, 2**24
     """Blocks in memory, as packages come back to those that they have read; bytes of a request."""
@@ -105,7 +105,7 @@ class RangeStream(SeekableBytes):
         return b"".join(parts)
 
     def _load(self, first: int, stop: int) -> None:
-        """Fetch blocks that are not held, as many as are asked for in one request."""
+        """Fetch missing blocks, with one request for adjacent ones."""
         last, size = first + 1, self._block
         most = min(-(-min(stop, self.size) // size), first + self.longest // size)
         while last < most and last not in self._blocks:
@@ -134,10 +134,10 @@ class RangeStream(SeekableBytes):
 
 
 class WatchedStream(SeekableBytes):
-    """A file that tells how far it was read, and keeps what ended the reading.
+    """A file that reports how far it was read, and keeps the error that ended reading.
 
-    Libraries of C turn what is raised in a read into errors of their own: `reraise` raises the
-    first of them as it was.
+    C libraries replace errors raised during a read with their own: `reraise` raises the first
+    original one.
     """
 
     def __init__(self, inner: BinaryIO, size: int, progress: Progress | None) -> None:
@@ -161,13 +161,13 @@ class WatchedStream(SeekableBytes):
         return data
 
     def reraise(self) -> None:
-        """Raise what a read raised."""
+        """Raise the error that a read raised."""
         if self._raised is not None:
             raise self._raised
 
     def forget(self) -> None:
-        """Let go of it: its traceback holds what HDF5 has of the file, which holds this stream.
+        """Release the error: its traceback holds HDF5's file handle, which holds this stream.
 
-        HDF5 would free that when Python has ended, and crash.
+        HDF5 would free it after Python has shut down, and crash.
         """
         self._raised = None

@@ -1,8 +1,8 @@
 """TIFF files, read with tifffile.
 
-Arrays have the names that tifffile's Zarr store gives them: the levels of the first series are
-``"0"``, ``"1"``, …, those of the others ``"1/0"``, ``"1/1"``, …; a single image is ``""``, too.
-Files that the OME-XML of a file names are not opened.
+Arrays are named as in tifffile's Zarr store: the levels of the first series are ``"0"``, ``"1"``,
+…, those of the others ``"1/0"``, ``"1/1"``, …; a single image is also ``""``. Files named in the
+OME-XML of a file are not opened.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class TiffFile(DataFile):
         )
 
     def _dimensions(self, name: str, series: Any) -> tuple[str, ...]:
-        """Return the letters of the axes; lengths that are not those of the first level differ."""
+        """Return the letters of the axes; differing lengths get different names."""
         level, first = name.rpartition("/")[2], self._first(name)
         return tuple(
             axis if size == whole else f"{axis}{level}"
@@ -184,7 +184,7 @@ def _located(array: FileArray, series: Any) -> FileChunks:
 
 
 def _directories(file: IO[bytes]) -> Iterator[int]:
-    """Yield where the directories of pages are, by the pointers from each to the next."""
+    """Yield the offsets of page directories by following their pointers."""
     file.seek(0)
     head = file.read(16)
     order: Literal["little", "big"] = "little" if head[:2] == b"II" else "big"
@@ -210,7 +210,7 @@ def _directories(file: IO[bytes]) -> Iterator[int]:
 def _below(
     file: IO[bytes], tags: bytes, entry: int, width: int, order: Literal["little", "big"]
 ) -> Iterator[int]:
-    """Yield where the pages below a page begin (SubIFDs)."""
+    """Yield the offsets of the pages below a page (SubIFDs)."""
     for start in range(0, len(tags), entry):
         tag = tags[start : start + entry]
         if int.from_bytes(tag[:2], order) == _SUBIFDS:
@@ -248,7 +248,7 @@ def _chunks(shape: tuple[int, ...], page: Any) -> tuple[int, ...]:
 
 
 def _segments(series: Any) -> Iterator[tuple[int, int, int]]:
-    """Yield the number of each tile or strip, in C order of the grid, its offset and length."""
+    """Yield the number, in C order of the grid, offset and length of each tile or strip."""
     keyframe = series.keyframe
     per_page = math.prod(keyframe.chunked)
     count = math.prod(series.shape) // max(math.prod(keyframe.shape), 1)
@@ -275,7 +275,7 @@ def _segments(series: Any) -> Iterator[tuple[int, int, int]]:
 def _filters(
     page: Any, chunks: tuple[int, ...], dtype: np.dtype[Any]
 ) -> tuple[FileFilter, ...] | None:
-    """Return predictor and compressor as tifffile writes them into reference sets."""
+    """Return predictor and compressor as in tifffile's reference sets."""
     whole = page.bitspersample in (8, 16, 32, 64, 128) and page.sampleformat in (1, 2, 3, 6)
     if page.fillorder != 1 or not whole:
         return None

@@ -1,4 +1,4 @@
-"""Arrays of data files in the words of Zarr's metadata, version 2."""
+"""Arrays of data files in terms of Zarr v2 metadata."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _AXES = ("z", "y", "x")
 def dimension_names(arrays: Mapping[str, FileArray]) -> dict[str, list[str]]:
     """Return the names of all dimensions of all arrays.
 
-    netCDF4 gives an axis without a name a dimension of the group that has its length, is unlimited
-    if it is, and that the array does not have yet, else ``phony_dim_N``. N counts all dimensions of
-    the file: those with names first, then those of groups before those of the group that has them.
+    To an unnamed axis, netCDF4 assigns a dimension of the group with the same length, equally
+    unlimited or not, that the array does not use yet; else ``phony_dim_N``. N counts all dimensions
+    of the file: named ones first, then those of subgroups before those of their parent group.
     """
     groups = dict[str, list[FileArray]]()
     for name, array in arrays.items():
@@ -48,10 +48,10 @@ def dimension_names(arrays: Mapping[str, FileArray]) -> dict[str, list[str]]:
 
 
 def at_full_length(arrays: Mapping[str, FileArray], names: Iterable[str]) -> dict[str, FileArray]:
-    """Return arrays with the shapes of their dimensions.
+    """Return arrays with the full shapes of their dimensions.
 
-    HDF5 lengthens each array by itself; in netCDF4 all that share an unlimited dimension are as
-    long as the longest of them.
+    HDF5 extends each array separately; in netCDF4 all arrays that share an unlimited dimension are
+    as long as the longest of them.
     """
     known, longest = set(names), dict[str, int]()
     scales = {name: tuple(_scales(array, known)) for name, array in arrays.items()}
@@ -69,7 +69,7 @@ def at_full_length(arrays: Mapping[str, FileArray], names: Iterable[str]) -> dic
 
 
 def _scales(array: FileArray, known: set[str]) -> Iterator[str]:
-    """Yield what has the name of each dimension, in the group of the array or one above it."""
+    """Yield the object that names each dimension, in the array's group or one above it."""
     for name in array.dimensions or ():
         group, found = array.name.rpartition("/")[0], ""
         while not found:
@@ -83,7 +83,7 @@ def _scales(array: FileArray, known: set[str]) -> Iterator[str]:
 
 
 def _after_its_groups(path: str) -> list[str]:
-    """Return what sorts the path of a group after those of the groups in it."""
+    """Return the sort key that puts the path of a group after those of its subgroups."""
     return [*path.split("/"), _LAST] if path else [_LAST]
 
 
@@ -91,7 +91,7 @@ _LAST = chr(0x10FFFF)
 
 
 def _named(arrays: Sequence[FileArray]) -> dict[str, tuple[int, bool]]:
-    """Return the lengths of the dimensions that arrays name, and whether they are unlimited."""
+    """Return the lengths of the dimensions named by arrays, and whether they are unlimited."""
     return {
         name: (length, axis in array.unlimited)
         for array in arrays
@@ -103,9 +103,9 @@ def _named(arrays: Sequence[FileArray]) -> dict[str, tuple[int, bool]]:
 
 
 def axis_names(arrays: Mapping[str, FileArray]) -> dict[str, list[str]]:
-    """Return the axes of FITS, as kerchunk names them; with the name of each array if they differ.
+    """Return the axes of FITS, named as by kerchunk; with the array's name if they differ.
 
-    One name stands for one length in xarray.
+    In xarray, a dimension name has one length.
     """
     is_alike = len({array.shape for array in arrays.values()}) == 1
     found = {}
@@ -126,7 +126,7 @@ def array_documents(
     dimensions: Sequence[str],
     attributes: Mapping[str, Any],
 ) -> dict[str, str]:
-    """Return the documents of an array whose chunks are all there."""
+    """Return the documents of an array that has all of its chunks."""
     array = FileArray(name, tuple(shape), tuple(chunks), np.dtype(kind), None, None, None, {})
     found = dict(attributes) | {"_ARRAY_DIMENSIONS": list(dimensions)}
     metadata = array_metadata(array, kind, tuple(chunks), filters, None)
@@ -136,7 +136,7 @@ def array_documents(
 def array_metadata(
     array: FileArray, kind: Any, chunks: tuple[int, ...], filters: list[dict[str, Any]], fill: Any
 ) -> dict[str, Any]:
-    """Return what ``.zarray`` holds."""
+    """Return the contents of ``.zarray``."""
     return {
         "zarr_format": 2,
         "shape": array.shape,
@@ -151,7 +151,7 @@ def array_metadata(
 
 
 def kind_of(array: FileArray) -> Any:
-    """Return a data type as ``.zarray`` has it."""
+    """Return a data type in the format of ``.zarray``."""
 
     def fields(dtype: np.dtype[Any]) -> Any:
         if dtype.subdtype is not None:
@@ -173,13 +173,13 @@ def kind_of(array: FileArray) -> Any:
 
 
 def grid_of(array: FileArray) -> tuple[int, ...]:
-    """Return how many chunks there are along each axis."""
+    """Return the number of chunks along each axis."""
     pairs = zip(array.shape, array.chunks, strict=True)
     return tuple(-(-size // max(chunk, 1)) for size, chunk in pairs)
 
 
 def declared_fill(array: FileArray) -> Any:
-    """Return the missing value that the file declares, if it is one of the data type."""
+    """Return the missing value declared in the file, if it fits the data type."""
     value = array.attributes.get("_FillValue")
     if value is None or array.dtype.kind not in "biufcS":
         return None
@@ -206,7 +206,7 @@ def is_same_value(one: Any, other: Any) -> bool:
 
 
 def json_fill(dtype: np.dtype[Any], value: Any) -> Any:
-    """Return a fill value as ``.zarray`` has it."""
+    """Return a fill value in the format of ``.zarray``."""
     if value is None:
         return None
     if dtype.kind in "SV":
@@ -224,7 +224,7 @@ def base64_text(data: bytes) -> str:
 
 
 def index_text(index: Sequence[int]) -> str:
-    """Return the last part of the key of a chunk."""
+    """Return the last part of a chunk key."""
     return ".".join(map(str, index)) or "0"
 
 

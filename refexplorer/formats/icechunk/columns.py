@@ -1,7 +1,7 @@
-"""The chunks of a session in columns, as Icechunk 2 gives them for any storage.
+"""The chunks of a session in columns, as Icechunk 2 returns them for any storage.
 
-`IcechunkStore.array_chunk_iterator` resolves locations that are compressed, or relative to a
-virtual chunk container.
+`IcechunkStore.array_chunk_iterator` resolves locations that are compressed or relative to a virtual
+chunk container.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class KeyEncoding:
-    """How an array calls its chunks: what keys begin with, and what joins the numbers."""
+    """The chunk key encoding of an array: prefix and separator."""
 
     start: str  # What every key begins with
     is_default: bool  # Whether the numbers follow a ``c``
@@ -42,9 +42,9 @@ class KeyEncoding:
 
     @classmethod
     def of(cls, folder: str, metadata: str) -> KeyEncoding:
-        """Return that of the array in a folder, by the text of its ``zarr.json``.
+        """Return the encoding of the array in a folder, from the text of its ``zarr.json``.
 
-        Where that cannot be read it is Zarr's default: the metadata is told to be wrong later.
+        If that cannot be read, return Zarr's default: the invalid metadata are reported later.
         """
         try:
             found = json.loads(metadata).get("chunk_key_encoding", {})
@@ -78,7 +78,7 @@ _NODES = 1_000_000
 
 
 def is_columnar(store: object) -> bool:
-    """Return whether the installed Icechunk gives chunks in columns, as it does from version 2."""
+    """Return whether the installed Icechunk returns chunks in columns, as version 2 does."""
     return hasattr(store, "array_chunk_iterator")
 
 
@@ -90,7 +90,7 @@ async def add_snapshot(
     paths: Sequence[str] | None = None,
     later: Collection[str] = (),
 ) -> Counter[str]:
-    """Append metadata and chunks of all groups and arrays; return how many chunks of each kind.
+    """Append the metadata and chunks of all groups and arrays; return chunk counts by kind.
 
     The chunks of some arrays are read later.
     """
@@ -106,7 +106,7 @@ async def add_snapshot(
 
 
 def batches(store: Any, path: str) -> AsyncIterator[tuple[Any, ...]]:
-    """Return the chunks of an array: indices, kinds, paths, offsets, lengths, and inline bytes."""
+    """Return the chunks of an array: indices, kinds, paths, offsets, lengths, inline bytes."""
     found: AsyncIterator[tuple[Any, ...]] = store.array_chunk_iterator(f"/{path}", _BATCH)
     return found
 
@@ -114,8 +114,8 @@ def batches(store: Any, path: str) -> AsyncIterator[tuple[Any, ...]]:
 async def _nodes(store: IcechunkStore, paths: Sequence[str] | None) -> dict[str, str]:
     """Return the metadata of groups and arrays by path, in order.
 
-    Folders are not gone through: Icechunk lists no folder that has no metadata of its own, and the
-    root need not have any.
+    Folders are not traversed: Icechunk lists no folder without metadata of its own, and the root
+    need not have any.
     """
     from zarr.core.buffer import default_buffer_prototype
 
@@ -133,7 +133,7 @@ async def _nodes(store: IcechunkStore, paths: Sequence[str] | None) -> dict[str,
 
 
 def is_array(metadata: str) -> bool:
-    """Say whether the text of a ``zarr.json`` is that of an array; what cannot be read is none."""
+    """Return whether the text of a ``zarr.json`` describes an array; False if unreadable."""
     try:
         return bool(json.loads(metadata).get("node_type") == "array")
     except (ValueError, AttributeError, RecursionError):
@@ -143,7 +143,7 @@ def is_array(metadata: str) -> bool:
 def _add(
     builder: EntriesBuilder, encoding: KeyEncoding, batch: Any, start: str, limits: Limits
 ) -> Counter[str]:
-    """Append a batch; return how many chunks of each kind it has."""
+    """Append a batch; return its chunk counts by kind."""
     indices, kinds, paths, offsets, lengths, inline = batch
     found = Counter({kind: int(np.count_nonzero(kinds == kind)) for kind in KINDS})
     if found.total() != len(kinds):
@@ -168,7 +168,7 @@ def _add(
 
 
 def located(paths: pa.LargeStringArray, kinds: np.ndarray, start: str) -> pa.LargeStringArray:
-    """Return the locations of chunks: of native ones Icechunk gives the id alone."""
+    """Return the locations of chunks: for native ones, Icechunk returns only the id."""
     native = kinds == NATIVE
     if not native.any():
         return paths
@@ -181,7 +181,7 @@ def located(paths: pa.LargeStringArray, kinds: np.ndarray, start: str) -> pa.Lar
 
 
 def outside(urls: pa.LargeStringArray, starts: list[str]) -> pa.LargeStringArray:
-    """Return the URLs that begin with none of some starts, and are not empty as of inline data."""
+    """Return the URLs that match none of the prefixes and are not empty (inline data)."""
     remaining = urls.filter(pc.not_equal(urls, ""))
     for start in starts:
         held = (
@@ -195,7 +195,7 @@ Awaited = TypeVar("Awaited")
 
 
 class ManifestFile(NamedTuple):
-    """A manifest, as a snapshot tells of it."""
+    """A manifest as described by a snapshot."""
 
     id: str
     chunks: int | None  # How many it holds, of all arrays; None if that is not told
@@ -217,7 +217,7 @@ class SnapshotNode:
 
 
 def nodes_of(repository: Repository, session: Session, name: str) -> list[SnapshotNode]:
-    """Return the nodes of a snapshot; Icechunk 1 tells them as JSON text, 2 as a dict."""
+    """Return the nodes of a snapshot; Icechunk 1 gives JSON text, version 2 a dict."""
     inspected: Any = awaited(_inspected(repository, session))
     snapshot: dict[str, Any] = json.loads(inspected) if isinstance(inspected, str) else inspected
     counts = {each["id"]: each.get("num_chunk_refs") for each in snapshot.get("manifests", ())}
@@ -225,12 +225,12 @@ def nodes_of(repository: Repository, session: Session, name: str) -> list[Snapsh
 
 
 async def _inspected(repository: Repository, session: Session) -> Any:
-    """Return what Icechunk tells; its other way stops every thread while it waits for a server."""
+    """Return Icechunk's answer; its other API blocks every thread while it waits for a server."""
     return await repository.inspect_snapshot_async(session.snapshot_id)
 
 
 def awaited(work: Coroutine[Any, Any, Awaited]) -> Awaited:
-    """Run a coroutine in a thread: a notebook has a loop of its own already."""
+    """Run a coroutine in a thread: a notebook already has its own event loop."""
     import asyncio  # every command would wait for it, and for threads
     from concurrent.futures import ThreadPoolExecutor
 
@@ -256,7 +256,7 @@ def _node(node: dict[str, Any], counts: Mapping[str, int | None], name: str) -> 
 
 
 async def metadata_of(session: Session, nodes: Sequence[SnapshotNode]) -> dict[str, str]:
-    """Return the text of the metadata of nodes by its key."""
+    """Return the metadata text of nodes by key."""
     from zarr.core.buffer import default_buffer_prototype
 
     found: dict[str, str] = {}

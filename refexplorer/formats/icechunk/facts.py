@@ -1,4 +1,4 @@
-"""What is known of a repository besides its references."""
+"""Facts about a repository besides its references."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from refexplorer.core.errors import SourceError
 from refexplorer.core.text import masks_repr
 
 NOWHERE = "icechunk:///"
-"""What locations of native chunks begin with where the repository has no place that is known."""
+"""The prefix of native chunk locations if the location of the repository is unknown."""
 UNREAD = "not told apart"
 """What stands for native, virtual and inline chunks in manifests that were not read."""
 NATIVE_STARTS = ("chunks/", NOWHERE)
@@ -26,7 +26,7 @@ class Container(NamedTuple):
     Attributes
     ----------
     prefix
-        The start of those URLs.
+        The common prefix of these URLs.
     name
         Its name in the repository; None without a name.
     store
@@ -62,10 +62,10 @@ class RepositoryFacts:
         Virtual chunk containers; None if only a session was given.
     chunks
         Numbers of chunks: ``native`` (bytes in the repository), ``virtual`` and ``inline``; of a
-        large snapshot, whose manifests opening does not read, ``not told apart``.
+        large snapshot, whose manifests are not read on opening, ``not told apart``.
     outside
         The number of virtual chunks outside all containers, which Icechunk refuses to read;
-        None if that is not known.
+        None if unknown.
     example
         One of these locations.
     """
@@ -83,17 +83,17 @@ class RepositoryFacts:
 
     @property
     def endpoints(self) -> dict[str, str]:
-        """The servers of buckets outside AWS, by the start of their URLs."""
+        """The servers of buckets outside AWS, by URL prefix."""
         return {each.prefix: each.endpoint for each in self.containers or () if each.endpoint}
 
     @staticmethod
     def kind_of(url: str) -> Literal["native", "virtual"]:
-        """Return whether a target is a file of the repository, or one that it refers to."""
+        """Return whether a target is a file of the repository or an external file."""
         return "native" if url.startswith(NATIVE_STARTS) else "virtual"
 
     @property
     def access(self) -> str | None:
-        """What Icechunk needs to read the virtual chunks, in a sentence; None if there are none.
+        """Return what Icechunk needs to read the virtual chunks, as text; None without any.
 
         refexplorer uses its own access policy instead.
         """
@@ -150,7 +150,7 @@ def storage_of(place: str, options: Mapping[str, Any]) -> Any:
 def storage_call(
     place: str, options: Mapping[str, Any]
 ) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
-    """Return the function that makes the storage, and its arguments; as `storage_of`."""
+    """Return the constructor of the storage, and its arguments; as for `storage_of`."""
     if "://" not in place:
         return "local_filesystem_storage", (place,), {}
     protocol, _, rest = place.partition("://")
@@ -201,9 +201,9 @@ def _gcs(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def place_of(session: Any) -> str | None:
-    """Return the path or URL of the repository of a session; None if it has none that is known.
+    """Return the path or URL of a session's repository; None if unknown.
 
-    The object itself tells of its storage only what it writes into its pickle.
+    The object reveals its storage only through its pickle.
     """
     from msgspec import msgpack
 
@@ -221,7 +221,7 @@ def place_of(session: Any) -> str | None:
 
 
 def _fields(fields: Any) -> dict[str, Any]:
-    """Return the texts in a tree of mappings, the outer ones first."""
+    """Return the strings in a tree of mappings, outer ones first."""
     found: dict[str, Any] = {}
     if isinstance(fields, Mapping):
         for name, value in fields.items():

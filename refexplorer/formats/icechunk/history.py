@@ -1,4 +1,4 @@
-"""The snapshots that led to a version of a repository, and what each changed, in words."""
+"""The snapshots that led to a version of a repository, and the changes in each, in words."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class RepositorySnapshot:
     id
         Its id; ``repository@id`` opens it.
     parent
-        The id of the one before; None for the first.
+        The id of the previous snapshot; None for the first.
     written
         When it was written, as ISO 8601.
     message
@@ -50,7 +50,7 @@ class RepositorySnapshot:
     metadata
         The metadata of the commit.
     branches, tags
-        Branches and tags of this snapshot.
+        Branches and tags that point to this snapshot.
     """
 
     id: str
@@ -64,7 +64,7 @@ class RepositorySnapshot:
 
 @dataclass(frozen=True, slots=True)
 class RepositoryListing:
-    """The versions of a repository that are listed."""
+    """The listed versions of a repository."""
 
     # branches, tags: The ids of the snapshots that they lead to, by name
     branches: Mapping[str, str]
@@ -79,7 +79,7 @@ class RepositoryHistory:
     Attributes
     ----------
     name
-        Of the repository.
+        The name of the repository.
     branches, tags
         The ids of their snapshots, by name.
     """
@@ -98,12 +98,12 @@ class RepositoryHistory:
         }
 
     def snapshots(self, start: int = 0, stop: int | None = None) -> list[RepositorySnapshot]:
-        """Return the snapshots numbered `start` to `stop`, from 0, the newest first."""
+        """Return the snapshots numbered `start` to `stop`, from 0, newest first."""
         with as_source_error(self.name):
             return list(islice(self._snapshots(), start, stop))
 
     def listing(self, most: int) -> RepositoryListing:
-        """Return the first branches, tags and snapshots, up to a number."""
+        """Return the first branches, tags and snapshots, up to a limit."""
         found = self.snapshots(0, most + 1)
         branches, tags = (dict(islice(names.items(), most)) for names in (self.branches, self.tags))
         return RepositoryListing(branches, tags, tuple(found[:most]), len(found) > most)
@@ -146,7 +146,7 @@ class RepositoryHistory:
 
 
 def _sentences(found: Any) -> Iterator[str]:
-    """Yield one for each kind of change; Icechunk before 2 knows no moved nodes."""
+    """Yield a sentence for each kind of change; Icechunk before 2 has no moved nodes."""
     for name, what, verb in (
         ("new_groups", "group", "created"),
         ("new_arrays", "array", "created"),
@@ -174,7 +174,7 @@ def _shown(path: str) -> str:
 
 
 class RecordedVersion(NamedTuple):
-    """What a target was when a reference to it was written."""
+    """The version of a target when a reference to it was written."""
 
     etag: str | None  # As its store had it; None if none was written down
     # The last time it may have been modified, in seconds since 1970; None as above
@@ -217,7 +217,7 @@ def _of_array(
     limits: Limits,
     opening: OpenManifest,
 ) -> list[_VersionColumns]:
-    """Return the columns of an array; those without any version are left out."""
+    """Return the columns of an array; chunks without a version are omitted."""
     found: list[_VersionColumns] = []
     for file in files:
         try:
@@ -235,14 +235,14 @@ def _of_array(
 
 
 def _tells(block: ManifestVersions) -> bool:
-    """Return whether any version was written down."""
+    """Return whether any version was recorded."""
     return bool(block.modified.any() or pc.any(pc.not_equal(block.etags, "")).as_py())
 
 
 def _distinct(
     urls: pa.LargeStringArray, etags: pa.LargeStringArray, modified: np.ndarray
 ) -> set[tuple[str, str, int]]:
-    """Return the different rows of three columns."""
+    """Return the distinct rows of three columns."""
     columns = [urls.dictionary_encode(), etags.dictionary_encode()]
     codes = [numbers_of(column.indices).astype(np.int64) for column in columns]
     rows = set(zip(*(code.tolist() for code in codes), modified.tolist(), strict=True))

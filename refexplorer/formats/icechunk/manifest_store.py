@@ -1,7 +1,7 @@
-"""The manifests of a snapshot, read when their chunks are asked for.
+"""The manifests of a snapshot, read when their chunks are requested.
 
-Which manifests an array has, how many chunks each of them holds and where these are in the grid
-is in the snapshot itself.
+The snapshot itself lists the manifests of an array, how many chunks each contains and where these
+are in the grid.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FEW = 10_000
 
 @dataclass(frozen=True, slots=True)
 class ManifestArray:
-    """An array, with the manifests that hold its chunks."""
+    """An array with the manifests that contain its chunks."""
 
     array: ArrayMeta  # Its metadata
     node: str  # Its id in the repository
@@ -37,7 +37,7 @@ class ManifestArray:
 
 @dataclass(frozen=True)
 class ManifestStore(PickledByFields):
-    """The arrays of a snapshot whose chunks are not read yet."""
+    """The arrays of a snapshot whose chunks have not been read yet."""
 
     place: str  # Of the repository
     limits: Limits
@@ -65,10 +65,10 @@ def manifest_path(place: str, name: str) -> str:
 def readable_later(
     nodes: Sequence[SnapshotNode], metadata: Mapping[str, str], few: int
 ) -> Iterator[ManifestArray]:
-    """Yield the arrays of a large snapshot whose chunks can be found by their numbers.
+    """Yield the arrays of a large snapshot whose chunks can be found by number.
 
-    Others are read at once: those whose metadata is wrong, with chunks outside of the grid, or
-    with a manifest that holds chunks of another array, too, so that nothing counts them.
+    Others are read immediately: those with invalid metadata, chunks outside the grid, or a
+    manifest that also contains chunks of another array, so that their number is unknown.
     """
     owners = Counter(file.id for node in nodes for file in node.manifests)
     if sum(file.chunks or 0 for node in nodes for file in node.manifests) <= few:
@@ -86,7 +86,7 @@ def readable_later(
 
 
 def _fits(file: ManifestFile, array: ArrayMeta) -> bool:
-    """Return whether the chunks of a manifest are counted, and inside the grid of its array."""
+    """Return whether the chunks of a manifest are counted, and inside the array's grid."""
     return (
         file.chunks is not None
         and array.chunk_count <= INT64_MAX

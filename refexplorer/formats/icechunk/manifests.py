@@ -1,8 +1,8 @@
 """The chunks of an array in a manifest of an Icechunk repository.
 
 Source: Icechunk specification, "Manifest files": a header of 39 bytes, then a FlatBuffer, mostly
-zstd. Of versions 1 and 2 of it what is known here is read; a manifest that uses anything else is
-refused, since a chunk that is half understood would be a wrong reference.
+zstd. The known fields of versions 1 and 2 are read; a manifest that uses anything else is rejected,
+since a partly understood chunk would be a wrong reference.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from refexplorer.formats.columns.references import number_column, text_column
 
 
 class FlatTable:
-    """A table of a FlatBuffer: its fields by their place in the schema."""
+    """A FlatBuffer table: its fields by their slot in the schema."""
 
     def __init__(self, data: bytes, at: int) -> None:
         self._data = data
@@ -37,7 +37,7 @@ class FlatTable:
 
     @classmethod
     def root(cls, data: bytes) -> FlatTable:
-        """Return the table that a buffer begins with."""
+        """Return the root table of a buffer."""
         return cls(data, struct.unpack_from("<I", data)[0])
 
     def _number(self, form: str, at: int) -> int:
@@ -45,28 +45,28 @@ class FlatTable:
         return number
 
     def _place(self, field: int) -> int | None:
-        """Return where a field is; None if it is left out."""
+        """Return the offset of a field; None if absent."""
         at = 4 + 2 * field
         offset = self._number("<H", self._fields + at) if at < self._size else 0
         return self._at + offset if offset else None
 
     def others(self, known: frozenset[int]) -> list[int]:
-        """Return the fields that are here and not among those that are known."""
+        """Return the fields that are present but not among the known ones."""
         slots = (self._size - 4) // 2
         return [n for n in range(slots) if n not in known and self._place(n) is not None]
 
     def vector(self, field: int) -> bytes | None:
-        """Return a vector of bytes."""
+        """Return a byte vector."""
         at, count = self._vector(field) or (0, 0)
         return self._data[at : at + count] if at else None
 
     def bytes_at(self, field: int, size: int) -> bytes | None:
-        """Return a structure of a known size."""
+        """Return a struct of known size."""
         at = self._place(field)
         return None if at is None else self._data[at : at + size]
 
     def _vector(self, field: int) -> tuple[int, int] | None:
-        """Return where the elements of a vector begin, and how many there are."""
+        """Return where the elements of a vector start, and how many there are."""
         at = self._place(field)
         if at is None:
             return None
@@ -90,7 +90,7 @@ class FlatTable:
 
 
 class FlatTables:
-    """n tables: a field of theirs is a column."""
+    """n tables: each field is a column."""
 
     def __init__(self, data: bytes, places: np.ndarray) -> None:
         self._bytes = data
@@ -106,12 +106,12 @@ class FlatTables:
         return FlatTables(self._bytes, self._places[rows])
 
     def distinct(self) -> Iterator[FlatTable]:
-        """Yield one table of each layout: tables of the same layout have the same fields."""
+        """Yield one table of each layout: tables with the same layout have the same fields."""
         rows = np.unique(self._layouts, return_index=True)[1]
         yield from (FlatTable(self._bytes, place) for place in self._places[np.sort(rows)].tolist())
 
     def places_of(self, field: int) -> np.ndarray:
-        """Return where a field of each table is, int64, shape ``(n,)``; -1 if it is left out."""
+        """Return the offset of a field in each table, int64, shape ``(n,)``; -1 if absent."""
         at = 4 + 2 * field
         places = np.full(len(self), -1, np.int64)
         rows = np.flatnonzero(self._sizes > at)
@@ -120,16 +120,16 @@ class FlatTables:
         return places
 
     def numbers(self, field: int, form: str = "<u8") -> np.ndarray:
-        """Return numbers of 64 bits, or of another form, shape ``(n,)`` uint64; 0 if left out."""
+        """Return 64-bit numbers, or another type, shape ``(n,)`` uint64; 0 if absent."""
         places = self.places_of(field)
         found = np.zeros(len(self), np.uint64)
         found[places >= 0] = _gathered(self._data, places[places >= 0], form, np.uint64)
         return found
 
     def vectors(self, field: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return where the elements of vectors begin and how many there are, shape ``(n,)`` each.
+        """Return where the elements of vectors start and how many there are, shape ``(n,)`` each.
 
-        -1 and 0 where they are left out.
+        -1 and 0 if absent.
         """
         starts, counts = self.places_of(field), np.zeros(len(self), np.int64)
         rows = np.flatnonzero(starts >= 0)
@@ -138,7 +138,7 @@ class FlatTables:
         return starts, counts
 
     def matrix(self, starts: np.ndarray, width: int) -> np.ndarray:
-        """Return numbers of 32 bits that begin at some places, shape ``(n, width)`` int64."""
+        """Return 32-bit numbers at the given offsets, shape ``(n, width)`` int64."""
         if 4 * width > len(self._data):
             raise IndexError("a vector is longer than the file")
         at = (starts[:, None] + 4 * np.arange(width)).ravel()
@@ -148,7 +148,7 @@ class FlatTables:
 def _gathered(
     data: np.ndarray, places: np.ndarray, form: str, kind: type[np.generic] = np.int64
 ) -> np.ndarray:
-    """Return the numbers at many places, shape ``(n,)``; IndexError if one is outside."""
+    """Return the numbers at many offsets, shape ``(n,)``; IndexError if one is outside."""
     size = np.dtype(form).itemsize
     if len(places) and (places.min() < 0 or places.max() + size > len(data)):
         raise IndexError("a place is outside of the file")
@@ -194,7 +194,7 @@ Containers = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ManifestChunks:
-    """n chunks of one array, as a manifest has them."""
+    """n chunks of one array, as stored in a manifest."""
 
     indices: np.ndarray  # Of each chunk, shape ``(n, rank)`` int64
     locations: list[str]  # The distinct ones; empty for chunks whose bytes are in the manifest
@@ -207,13 +207,13 @@ class ManifestChunks:
 
     @property
     def urls(self) -> pa.LargeStringArray:
-        """Column of texts, n rows."""
+        """Column of strings, n rows."""
         return text_column(self.locations).take(number_column(self.codes))
 
 
 @dataclass(frozen=True, slots=True)
 class ManifestVersions:
-    """The versions that the targets of n chunks of one array had when they were written down."""
+    """The recorded target versions of n chunks of one array."""
 
     indices: np.ndarray  # Of each chunk, shape ``(n, rank)`` int64
     etags: pa.LargeStringArray  # Column of texts, n rows; empty where there is none
@@ -227,7 +227,7 @@ OpenManifest = Callable[[str], BinaryIO]
 def chunks_of(
     file: str, node: str, limits: Limits, opening: OpenManifest, containers: Containers
 ) -> Iterator[ManifestChunks]:
-    """Yield the chunks of one array in a manifest, many at a time."""
+    """Yield the chunks of one array in a manifest, in batches."""
     with _content(file, limits, opening) as (manifest, content):
         yield from manifest.chunks(content, node, limits, containers)
 
@@ -235,9 +235,9 @@ def chunks_of(
 def versions_in(
     file: str, node: str, limits: Limits, opening: OpenManifest
 ) -> Iterator[ManifestVersions]:
-    """Yield the versions of the targets of one array in a manifest, as `chunks_of`.
+    """Yield the target versions of one array in a manifest, like `chunks_of`.
 
-    Locations may be compressed: they are not looked at.
+    Locations may be compressed and are not read.
     """
     with _content(file, limits, opening) as (manifest, content):
         yield from manifest.versions(content, node, limits)
@@ -256,7 +256,7 @@ def _content(file: str, limits: Limits, opening: OpenManifest) -> Iterator[tuple
 
 @dataclass(frozen=True, slots=True)
 class _Manifest:
-    """A manifest, as its header says."""
+    """A manifest with its header."""
 
     file: str  # Where it is
     version: int  # Of the specification
@@ -307,7 +307,7 @@ class _Manifest:
                 yield ManifestVersions(self._indices(block, limits), etags, modified)
 
     def _arrays(self, content: bytes, node: str) -> Iterator[FlatTables]:
-        """Yield the chunks of an array, after a look at the fields that they have."""
+        """Yield the chunks of an array, after checking their fields."""
         root = FlatTable.root(content)
         self._check(root, _MANIFEST_NAME, _OF_MANIFEST)
         if root.bytes_at(_METHOD, 1) not in (None, _NO_METHOD):
@@ -355,14 +355,14 @@ class _Manifest:
     def _texts(
         self, places: np.ndarray, sizes: np.ndarray, content: bytes, limits: Limits
     ) -> pa.LargeStringArray:
-        """Return the texts at some places, each of which is decoded once."""
+        """Return the strings at the given offsets, each decoded once."""
         texts, rows = self.distinct(places, sizes, content, limits)
         return text_column([text.decode() for text in texts]).take(number_column(rows))
 
     def distinct(
         self, places: np.ndarray, sizes: np.ndarray, content: bytes, limits: Limits
     ) -> tuple[list[bytes], np.ndarray]:
-        """Return the different bytes at some places, and which of them a row has."""
+        """Return the distinct byte strings at the given offsets, and the index for each row."""
         self.check_size(int(sizes.sum()), limits)
         found: dict[bytes, int] = {}
         spans = zip(places.tolist(), sizes.tolist(), strict=True)
@@ -384,7 +384,7 @@ class _Manifest:
         return content[at : at + size]
 
     def check_size(self, size: int, limits: Limits) -> None:
-        """Refuse what overlaps in the file, so that it is large when each part is cut out."""
+        """Reject overlapping parts, whose total size could exceed the file."""
         if size > limits.document_bytes:
             raise self._larger(limits)
 
@@ -395,12 +395,12 @@ class _Manifest:
         )
 
     def _check(self, table: FlatTable, name: str, known: frozenset[int]) -> None:
-        """Refuse a table with a field that is not known."""
+        """Reject a table with an unknown field."""
         for field in table.others(known):
             raise self.refusal(f"uses field {field} of {name}, which refexplorer does not know")
 
     def refusal(self, what: str) -> SourceError:
-        """Return the error, with the version that was found."""
+        """Return the error, with the version found."""
         return SourceError(
             f"The manifest {self.file!r} (Icechunk specification {self.version}, written by "
             f"{escape(self.writer)}) {what}."
@@ -408,7 +408,7 @@ class _Manifest:
 
 
 class _Locations:
-    """The locations of chunks of a manifest, whole: unpacked, with the URL of a container."""
+    """The complete chunk locations of a manifest: decompressed, with container URLs."""
 
     def __init__(
         self, manifest: _Manifest, content: bytes, containers: Containers, limits: Limits
@@ -426,7 +426,7 @@ class _Locations:
     def at(
         self, places: np.ndarray, sizes: np.ndarray, packed: np.ndarray, packed_sizes: np.ndarray
     ) -> tuple[list[str], np.ndarray]:
-        """Return the different locations, and which of them each chunk has."""
+        """Return the distinct locations, and the index for each chunk."""
         is_packed = packed_sizes > 0
         at, of = np.where(is_packed, packed, places), np.where(is_packed, packed_sizes, sizes)
         if not is_packed.any() or is_packed.all():
@@ -452,7 +452,7 @@ class _Locations:
         return [self._resolved(text.decode()) for text in texts]
 
     def _resolved(self, location: str) -> str:
-        """Put what the URLs of a container begin with in place of its name."""
+        """Replace container names by the URL prefixes of the containers."""
         if not location or ("://" in location and not location.startswith(_IN_CONTAINER)):
             return location
         name, _, path = location.removeprefix(_IN_CONTAINER).partition("/")
@@ -465,5 +465,5 @@ class _Locations:
 
 
 def crockford(data: bytes) -> str:
-    """Write an id as Icechunk does, in the alphabet of Crockford."""
+    """Format an id as Icechunk does, in Crockford's base32."""
     return base64.b32encode(data).decode().rstrip("=").translate(_BASE32)

@@ -1,8 +1,8 @@
 """A snapshot of an Icechunk repository as a reference set, read-only.
 
 The `icechunk` package opens the repository, wherever it is stored. Its version 2 gives chunks in
-columns; version 1 has no question for what a manifest says of a chunk, so that manifests are then
-read by `refexplorer.formats.icechunk.manifests`, from a folder of this machine.
+columns; version 1 has no API for the contents of a manifest, so manifests are then read by
+`refexplorer.formats.icechunk.manifests`, from a local folder.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Snapshot(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OpenedVersion:
-    """A version of a repository, as the package icechunk opened it."""
+    """A version of a repository opened by the package icechunk."""
 
     name: str  # Of the repository, for messages
     place: str | None  # Its path or URL; None if it has none
@@ -76,7 +76,7 @@ class OpenedVersion:
     folder: Path | None  # Of this machine, if it is in one
 
     def read(self, limits: Limits, opening: OpenManifest) -> Snapshot:
-        """Read metadata and chunks; of a large snapshot no chunk that can be read later."""
+        """Read metadata and chunks; of a large snapshot only chunks that cannot be read later."""
         import icechunk
 
         if self.repository is None or self.session.has_uncommitted_changes:
@@ -112,7 +112,7 @@ class OpenedVersion:
     def _manifests(
         self, nodes: Sequence[SnapshotNode], limits: Limits, opening: OpenManifest, few: int
     ) -> ManifestStore | None:
-        """Return the chunks that are read later; None without any, or if there are but a few."""
+        """Return the chunks to read later; None if there are none, or only a few."""
         if self.place is None or self.again is None:
             return None
         metadata = awaited(metadata_of(self.session, nodes))
@@ -123,7 +123,7 @@ class OpenedVersion:
 
     @property
     def containers(self) -> Mapping[str, str]:
-        """What URLs of virtual chunk containers begin with, by the names of these."""
+        """The URL prefixes of virtual chunk containers, by container name."""
         assert self.repository is not None
         return {each.name: each.prefix for each in _containers(self.repository) if each.name}
 
@@ -194,7 +194,7 @@ def _containers(repository: Repository) -> tuple[Container, ...]:
 
 
 def _endpoint_of(store: Any) -> str | None:
-    """Return the server of an S3 bucket, if one is named."""
+    """Return the server of an S3 bucket, if one is set."""
     import icechunk
 
     kinds: Any = icechunk.ObjectStoreConfig
@@ -205,7 +205,7 @@ def _endpoint_of(store: Any) -> str | None:
 
 
 def _kind_of(store: object) -> str:
-    """Return what the class of a store is called: ``S3Compatible`` is ``s3_compatible``."""
+    """Return the name of a store class in snake case: ``S3Compatible`` is ``s3_compatible``."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(store).__name__.split("_")[-1]).lower()
 
 
@@ -218,7 +218,7 @@ def is_repository(path: Path) -> bool:
 def folder_version(
     path: Path, version: str | None, limits: Limits, files: Files
 ) -> Iterator[OpenedVersion]:
-    """Lend a version of a repository in a folder of this machine."""
+    """Open a version of a repository in a local folder, as a context manager."""
     icechunk = _imported(path.name)
     if not any((path / mark).is_file() for mark in MARKS):
         raise SourceError(
@@ -238,7 +238,7 @@ def folder_version(
 def url_version(
     url: str, version: str | None, options: Mapping[str, Any]
 ) -> Iterator[OpenedVersion]:
-    """Lend a version of a repository by its URL, as `folder_version`."""
+    """Open a version of a repository by URL, like `folder_version`."""
     name = url.rstrip("/").rpartition("/")[2]
     _imported(name)
     with as_source_error(name):
@@ -251,7 +251,7 @@ def url_version(
 
 @contextmanager
 def object_version(given: Any) -> Iterator[OpenedVersion]:
-    """Lend the version that a repository (its branch ``main``), session or store is of."""
+    """Open the version of a repository (its branch ``main``), session or store."""
     import icechunk
 
     repository = given if hasattr(given, "readonly_session") else None
@@ -280,7 +280,7 @@ def object_version(given: Any) -> Iterator[OpenedVersion]:
 def open_version(
     source: object, options: Mapping[str, Any], limits: Limits, files: Files
 ) -> AbstractContextManager[OpenedVersion] | None:
-    """Return what lends the version that a path, URL or object means; None if it means none."""
+    """Return the opener for the version that a path, URL or object means; None if none."""
     if is_icechunk(source):
         return object_version(source)
     text = os.fspath(source) if isinstance(source, str | os.PathLike) else None
@@ -300,7 +300,7 @@ def open_version(
 
 
 def is_icechunk(given: object) -> bool:
-    """Return whether an object is one of the package icechunk that leads to a snapshot."""
+    """Return whether an object of the package icechunk points to a snapshot."""
     kind = type(given)
     kinds = ("Repository", "Session", "ForkSession", "IcechunkStore")
     return kind.__module__.partition(".")[0] == "icechunk" and kind.__name__ in kinds
@@ -319,7 +319,7 @@ def _imported(name: str) -> Any:
 
 @contextmanager
 def as_source_error(name: str, done: str = "read") -> Iterator[None]:
-    """Turn errors of Icechunk into sentences, and keep its log off stdout, which is for answers."""
+    """Convert errors of Icechunk into sentences, and keep its log off stdout."""
     import icechunk
 
     icechunk.set_logs_filter("off")
@@ -338,14 +338,14 @@ def as_source_error(name: str, done: str = "read") -> Iterator[None]:
 
 
 def _error_text(error: Exception) -> str:
-    """Return the line that tells the cause: Icechunk 1 draws a tree of causes, the last counts."""
+    """Return the line that states the cause: Icechunk 1 draws a tree of causes, the last counts."""
     lines = re.findall(r"[\w'`/].*", str(error)) or [type(error).__name__]
     text = lines[0 if str(error)[:1].isalnum() else -1].removeprefix("`-> ")
     return escape(text.rstrip("."), _SHOWN)
 
 
 def _opened(storage: Storage) -> Repository:
-    """Open a repository, and read no manifest ahead."""
+    """Open a repository without preloading manifests."""
     import icechunk
 
     preload = icechunk.ManifestPreloadConfig(max_total_refs=0)

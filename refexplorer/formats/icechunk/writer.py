@@ -1,4 +1,4 @@
-"""Writing an Icechunk repository: metadata and chunks go into a session that is committed last."""
+"""Writing an Icechunk repository: metadata and chunks go into a session, committed at the end."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class RepositoryWriter:
         self.session = session
 
     def add_values(self, values: Iterable[tuple[str, bytes]]) -> None:
-        """Write metadata, or bytes of chunks, by their keys."""
+        """Write metadata or chunk bytes by key."""
         awaited(_set(self.session.store, values))
 
     def add_ranges(
@@ -68,7 +68,7 @@ def writing_repository(
     options: Mapping[str, Any] | None = None,
     endpoints: Mapping[str, str] | None = None,
 ) -> Iterator[RepositoryWriter]:
-    """Lend a writer; what it wrote is committed at the end, nothing if anything stops before."""
+    """Yield a writer; commit at the end, and nothing if an error occurs."""
     _imported()
     containers = [*_containers(targets, endpoints or {})]
     if isinstance(place, str):
@@ -126,7 +126,7 @@ def _writing_stored(
 
 
 def _repository(storage: Storage, containers: Sequence[Any], is_new: bool) -> Repository:
-    """Create or open a repository that has these virtual chunk containers, or wider ones."""
+    """Create or open a repository with at least these virtual chunk containers."""
     import icechunk
 
     config = None if is_new else icechunk.Repository.fetch_config(storage)
@@ -150,7 +150,7 @@ def _committed(repository: Repository, message: str, is_new: bool) -> Iterator[R
 
 
 def _is_empty(repository: Repository) -> bool:
-    """Return whether nothing was ever written: a conversion that failed leaves it so."""
+    """Return whether nothing was ever written, as after a failed conversion."""
     snapshots = list(islice(repository.ancestry(branch=MAIN), 2))
     others = {*repository.list_branches()} - {MAIN}
     return len(snapshots) == 1 and not others and not repository.list_tags()
@@ -170,9 +170,9 @@ def _imported() -> Any:
 
 
 def _containers(targets: Iterable[str], endpoints: Mapping[str, str]) -> Iterator[Any]:
-    """Yield a container for each bucket and host, and one for all files of this machine.
+    """Yield a container for each bucket and host, and one for all local files.
 
-    `endpoints` are the servers of buckets by what URLs begin with.
+    `endpoints` are the servers of buckets by URL prefix.
     """
     import icechunk
 

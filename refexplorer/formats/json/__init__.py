@@ -1,5 +1,5 @@
-"""JSON: read in blocks where it is large, and explained where it breaks.
+"""JSON: read in blocks if it is large, with explanations of syntax errors.
 
-`blocks` reads what is large, `positions` finds a JSON pointer in the text, `slips` says what is
-wrong where a text is no JSON; what is small is parsed by `formats.documents`. Begin with `blocks`.
+`blocks` reads large documents, `positions` finds a JSON pointer in the text, `slips` explains
+syntax errors; small documents are parsed by `formats.documents`. Begin with `blocks`.
 """

@@ -1,11 +1,10 @@
 """The references of a large JSON document, read in blocks without a Python object for each.
 
 Most of a large set is ``"key": ["url", offset, length]``. The text is split at ``],`` and each
-piece is held against the strict form of one such entry (`refexplorer.formats.json.blocks`);
-pieces that do not match are joined again with their neighbours and go to a real parser. A piece
-that is inside a text or a nested value leaves the pieces around it unbalanced, so that parser
-fails, and with it this whole way: what is accepted is exactly JSON, and any doubt ends in
-`NotInBlocks`.
+piece is matched against the strict syntax of one such entry; pieces that do not match are joined
+with their neighbours and passed to a real parser. A piece inside a string or a nested value leaves
+the pieces around it unbalanced, so that the parser fails, and reading in blocks with it: exactly
+valid JSON is accepted, and any doubt raises `NotInBlocks`.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class Ranges(NamedTuple):
 
 
 class _Marks(NamedTuple):
-    """Where the marks of JSON stand, int64, in order."""
+    """The positions of JSON's structural characters, int64, ascending."""
 
     quotes: np.ndarray
     commas: np.ndarray
@@ -54,7 +53,7 @@ class _Marks(NamedTuple):
 
 
 def match_ranges(block: bytes) -> Ranges:
-    """Match each piece of a block against the forms of one reference."""
+    """Match each piece of a block against the possible formats of one reference."""
     data = np.frombuffer(block or b" ", np.uint8)
     marks = _find_marks(data, block)
     starts = np.append(0, marks.cuts + 2)
@@ -84,7 +83,7 @@ def match_ranges(block: bytes) -> Ranges:
 
 
 def _find_marks(data: np.ndarray, block: bytes) -> _Marks:
-    """Find all marks, what is rare only where there is any."""
+    """Find all marks, searching for rare ones only if there are any."""
     quotes, commas = np.flatnonzero(data == _QUOTE), np.flatnonzero(data == _COMMA)
     cuts = commas[data[np.maximum(commas - 1, 0)] == _CLOSING] - 1
     odd = np.flatnonzero(data < ord(" ")) if data.min() < ord(" ") else commas[:0]
@@ -96,7 +95,7 @@ def _find_marks(data: np.ndarray, block: bytes) -> _Marks:
 
 
 def _four_quotes(pieces: Spans, quotes: np.ndarray) -> tuple[_Rows, np.ndarray]:
-    """Return which pieces have four quotes, and where, shape ``(4, n)``."""
+    """Return which pieces have four quotes, and their positions, shape ``(4, n)``."""
     if (found := pieces.marked(quotes, 4)) is not None:
         return slice(None), found
     first = np.searchsorted(quotes, pieces.starts)
@@ -105,7 +104,7 @@ def _four_quotes(pieces: Spans, quotes: np.ndarray) -> tuple[_Rows, np.ndarray]:
 
 
 def _is_between(spans: Spans) -> np.ndarray:
-    """Return where a colon and an opening bracket stand."""
+    """Return where a colon and an opening bracket are."""
     spans = spans.trimmed()
     good = (spans.sizes > 1) & (spans.first() == ord(":")) & (spans.last() == ord("["))
     inner = Spans(spans.data, spans.starts + 1, np.maximum(spans.ends - 1, spans.starts + 1))
@@ -113,7 +112,7 @@ def _is_between(spans: Spans) -> np.ndarray:
 
 
 def _two_numbers(rest: Spans, commas: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
-    """Read ``, offset, length``; say where it is just that."""
+    """Parse ``, offset, length``; return where it matches exactly."""
     if (found := rest.marked(np.append(commas, len(rest.data)), 2)) is not None:
         (one, two), good = found, np.ones(len(rest.starts), np.bool_)
     else:
@@ -140,19 +139,19 @@ _SECTIONS = ("version", "templates", "gen", "refs")
 
 
 class NotInBlocks(Exception):
-    """The document cannot be read this way; a real parser must have all of it."""
+    """The document cannot be read in blocks and needs a real parser."""
 
 
 @dataclass
 class DocumentEntries(Entries):
-    """The references of a document, in its order; values are as JSON has them."""
+    """The references of a document, in document order; values as in JSON."""
 
     # The document without its references: V1's other sections, or nothing for V0
     outer: dict[str, Any]
     is_v1: bool  # Whether the references are those of ``refs``
 
     def written(self) -> dict[str, Any]:
-        """Return the document as it is written, less the byte ranges among its references."""
+        """Return the document as written, without the byte ranges among its references."""
         rows = np.fromiter(self.values, np.int64, len(self.values))
         keys = self.keys.take(number_column(rows)).to_pylist()
         refs = dict(zip(keys, self.values.values(), strict=True))
@@ -160,7 +159,7 @@ class DocumentEntries(Entries):
 
 
 def read_in_blocks(stream: Readable, noting: Noting) -> DocumentEntries:
-    """Read a V0 or V1 document from a stream of plain UTF-8."""
+    """Read a V0 or V1 document from a stream of uncompressed UTF-8."""
     np.empty(_KEPT, np.uint8)  # given free at once
     head, body, is_v1 = _read_head(stream)
     reader = _Reader(noting)
@@ -175,7 +174,7 @@ def read_in_blocks(stream: Readable, noting: Noting) -> DocumentEntries:
 
 
 def _read_head(stream: Readable) -> tuple[bytes, int, bool]:
-    """Read until the references begin; return what was read, that place, and if it is V1."""
+    """Read until the references begin; return what was read, the position, and if it is V1."""
     head, is_more = bytearray(), True
     while is_more and len(head) < HEAD:
         # each try begins at the start: a try at every block would cost the square of a long key
@@ -196,7 +195,7 @@ def _read_head(stream: Readable) -> tuple[bytes, int, bool]:
 
 
 def _fill(buffer: bytearray, size: int, stream: Readable) -> bool:
-    """Read until a buffer has a size; False if the stream ends before."""
+    """Fill a buffer to a size; return False if the stream ends before."""
     while len(buffer) < size:
         more = stream.read(BLOCK)
         if not more:
@@ -206,7 +205,7 @@ def _fill(buffer: bytearray, size: int, stream: Readable) -> bool:
 
 
 def _blocks(first: bytes, stream: Readable) -> Iterator[bytes]:
-    """Yield the bytes that were read already and the rest of a stream, a block at a time."""
+    """Yield the bytes already read and the rest of a stream, one block at a time."""
     for at in range(0, len(first), BLOCK):
         yield first[at : at + BLOCK]
     while more := stream.read(BLOCK):
@@ -214,7 +213,7 @@ def _blocks(first: bytes, stream: Readable) -> Iterator[bytes]:
 
 
 class _Cut:
-    """Blocks that end where a reference ends; the cuts between them are left out."""
+    """Blocks that end at the end of a reference; the cuts between them are omitted."""
 
     def __init__(self, blocks: Iterable[bytes]) -> None:
         self._blocks = blocks
@@ -271,7 +270,7 @@ class _Reader:
         self._waiting: list[str] = []
 
     def read(self, block: bytes) -> None:
-        """Read the text between two cuts."""
+        """Parse the text between two cuts."""
         if not block.isascii():
             _decoded(block)
         ranges = match_ranges(block)
@@ -282,9 +281,9 @@ class _Reader:
         self._append(ranges.keys, columns, ranges.matched, runs)
 
     def _parse_runs(self, block: bytes, ranges: Ranges) -> dict[int, dict[str, Any]]:
-        """Parse the runs of pieces that do not match, each by the place of its first piece.
+        """Parse runs of unmatched pieces, keyed by the index of the first piece.
 
-        A run that waited and does not go on is at -1, before all pieces.
+        A pending run that does not continue is at -1, before all pieces.
         """
         parsed: dict[int, dict[str, Any]] = {}
         matched, pieces = ranges.matched, ranges.pieces
@@ -315,7 +314,7 @@ class _Reader:
         matched: np.ndarray,
         runs: dict[int, dict[str, Any]],
     ) -> None:
-        """Append a block, the entries of runs at their places among those that matched."""
+        """Append a block, with the entries of runs inserted between the matched ones."""
         if runs:
             counts = np.concatenate([[0], matched.astype(np.int64)])
             for place, entries in runs.items():
@@ -339,7 +338,7 @@ class _Reader:
             column.append(values)
 
     def finish(self, buffer: bytes) -> str:
-        """Read what follows the last cut; return the text behind the references."""
+        """Parse what follows the last cut; return the text after the references."""
         text = "{" + "],".join([*self._waiting, _decoded(buffer)])
         try:
             entries, end = self._decoder.raw_decode(text)
@@ -352,7 +351,7 @@ class _Reader:
         return text[end:]
 
     def entries(self, outer: dict[str, Any], is_v1: bool) -> DocumentEntries:
-        """Return all that was read; without ``refs``, no key may be called as a section."""
+        """Return all entries; without ``refs``, no key may have the name of a section."""
         keys, urls = self._keys.finish(), self._urls.finish().dictionary_encode()
         if not is_v1 and pc.any(pc.is_in(keys, text_column(_SECTIONS))).as_py():
             raise NotInBlocks
@@ -370,7 +369,7 @@ def _keys(texts: list[str]) -> pa.LargeStringArray:
 
 
 def _runs(matched: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Yield first and last place of each run of pieces that do not match."""
+    """Yield the first and last index of each run of unmatched pieces."""
     places = np.flatnonzero(~matched)
     if len(places):
         ends = np.flatnonzero(np.diff(places) > 1)

@@ -1,6 +1,6 @@
-"""The position of the value of a JSON pointer in a JSON text, looked up only when asked.
+"""The position of a JSON pointer's value in a JSON text, looked up on demand.
 
-Nothing is kept while a document is parsed, so positions cost nothing until someone wants one.
+Nothing is recorded during parsing, so positions cost nothing until they are needed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TOKEN = re.compile(rf'[ \t\r\n]*(?:({TEXT})|([{{}}\[\]:,])|([^\s{{}}\[\]:,"]+))
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of a text: offsets of characters, end exclusive; line and column from 1."""
+    """A span of text: character offsets, end exclusive; line and column from 1."""
 
     start: int
     end: int
@@ -35,7 +35,7 @@ class Span:
 
 
 class Positions:
-    """Finds values in one text; a container that was walked through is not walked again."""
+    """Finds values in a text; a container is scanned only once."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -43,10 +43,10 @@ class Positions:
         self._members: dict[int, dict[str, int] | None] = {}
 
     def locate(self, pointer: str) -> Span | None:
-        """Find the value that a JSON pointer (RFC 6901) names; of equal keys the last one.
+        """Find the value at a JSON pointer (RFC 6901); the last one of duplicate keys.
 
-        Where the pointer leads further than the text, the last value on its way is given; a
-        text that is no JSON up to the end of that container gives None.
+        If the pointer leads further than the text, the last value along it is returned; None if the
+        text is not valid JSON up to the end of that container.
         """
         start = self.start
         for part in parts_of(pointer):
@@ -65,7 +65,7 @@ class Positions:
     def members(self, start: int) -> dict[str, int] | None:
         """Return where each member of the container at `start` begins; None if it is broken.
 
-        Members of a list are called by their place; what is not a container has no members.
+        Members of a list are named by index; values that are no containers have no members.
         """
         if start not in self._members:
             try:
@@ -76,13 +76,13 @@ class Positions:
 
 
 def locate(text: str, pointer: str) -> Span | None:
-    """Find one value, as `Positions.locate`."""
+    """Find one value, like `Positions.locate`."""
     return Positions(text).locate(pointer)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A value in a large text: line and column (in bytes) from 1, and the text there, cut."""
+    """A value in a large text: line and column (in bytes) from 1, and an excerpt."""
 
     line: int
     column: int
@@ -90,11 +90,11 @@ class Found:
 
 
 def find_in_stream(stream: Readable, pointer: str) -> Found | None:
-    """Find the value that a JSON pointer names, by the last key that is spelt like its end.
+    """Find the value at a JSON pointer by the last key that matches the end of the pointer.
 
-    In a text of millions of lines, walking to the place costs seconds and holding the text costs
-    its size; this costs neither, and goes wrong only where another object further on has a key
-    of the same name.
+    In a text of millions of lines, parsing up to the position takes seconds and keeping the text
+    takes its size in memory; this avoids both, and is wrong only if a later object has a key of
+    the same name.
     """
     *_, name = ["", *parts_of(pointer)]
     plain = json.dumps(name, ensure_ascii=False)
@@ -118,7 +118,7 @@ def find_in_stream(stream: Readable, pointer: str) -> Found | None:
 
 
 def _last_value(block: bytes, key: bytes) -> int:
-    """Return where the value behind the last such key begins, -1 without one."""
+    """Return where the value of the last such key starts, -1 if there is none."""
     place = block.rfind(key)
     while place >= 0:
         colon = _COLON.match(block, place + len(key))
@@ -129,7 +129,7 @@ def _last_value(block: bytes, key: bytes) -> int:
 
 
 def _line_start(block: bytes, place: int, base: int, begin: int) -> int:
-    """Return where the line of a place begins: in this block, which is at `base`, or before."""
+    """Return the start of the line at an offset: in this block (from `base`) or before."""
     newline = block.rfind(b"\n", 0, place)
     return begin if newline < 0 else base + newline + 1
 
@@ -141,7 +141,7 @@ def span(text: str, start: int, end: int) -> Span:
 
 
 class Broken(Exception):
-    """The text is not JSON at this place."""
+    """The text is not valid JSON at this position."""
 
 
 def _skip_blank(text: str, start: int) -> int:
@@ -157,7 +157,7 @@ def _token(text: str, start: int) -> re.Match[str]:
 
 
 def end_of_value(text: str, start: int) -> int:
-    """Return where the value that begins at `start` ends; `Broken` if it does not."""
+    """Return where the value that begins at `start` ends; raise `Broken` if it does not end."""
     try:
         return _DECODER.raw_decode(text, start)[1]
     except (ValueError, RecursionError):
@@ -165,7 +165,7 @@ def end_of_value(text: str, start: int) -> int:
 
 
 def _end_of_brackets(text: str, start: int) -> int:
-    """Return where a value ends that Python cannot read, by its brackets alone."""
+    """Return the end of a value that Python cannot parse, by its brackets only."""
     depth = 0
     place = start
     while True:
@@ -181,7 +181,7 @@ def _end_of_brackets(text: str, start: int) -> int:
 
 
 def _members(text: str, start: int) -> Iterator[tuple[str, int]]:
-    """Yield the members of a container and where their values begin."""
+    """Yield the members of a container and where their values start."""
     opening = _token(text, start)
     if opening[2] not in ("{", "["):
         return

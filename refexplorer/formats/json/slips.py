@@ -1,4 +1,4 @@
-"""The slip that was made where a text is no JSON."""
+"""The mistake in a text that is not valid JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OF_A_WORD = f"{string.ascii_letters}{string.digits}_.+-"
 _LONGEST_WORD = 40  # characters of a misspelt word that a message quotes
 BRACKET = re.compile(rf"{TEXT}|([\[{{])|([\]}}])", re.DOTALL)
 CURLY = r"\u201c\u201d\u201e\u201f\u00ab\u00bb\uff02"
-"""Of a set of characters: quotes that a word processor writes in place of the straight one."""
+"""Characters: quotes that a word processor writes instead of straight ones."""
 ODD_SPACES = r"\u00a0\u1680\u2000-\u200d\u202f\u205f\u2060\u3000\ufeff"
 """Of a set of characters: spaces that JSON does not have."""
 # the search begins at the start of the text
@@ -23,7 +23,7 @@ _OPENED_BY = {"}": "{", "]": "["}
 
 
 class Slip(NamedTuple):
-    """Where a slip begins, and what is wrong there: a part of a sentence."""
+    """The position of a mistake and a clause that describes it."""
 
     start: int
     sentence: str
@@ -61,7 +61,7 @@ _FROM_WORD = [(re.compile(pattern), sentence) for pattern, sentence in _WORDS]
 
 
 def slip(text: str, at: int, said: str) -> Slip | None:
-    """Say what was meant where a text is no JSON; None where nothing usual is there."""
+    """Describe the mistake in invalid JSON; None if it is not a common one."""
     if said.startswith("Invalid control character"):
         return Slip(at, _control(text[at]))
     if said.startswith("Invalid \\"):
@@ -94,7 +94,7 @@ def _listed(text: str, at: int, begin: int) -> Slip | None:
 
 
 def _named(text: str, at: int, said: str) -> Slip | None:
-    """Read a name without quotes."""
+    """Parse an unquoted name."""
     if at == 0 and (assigned := _ASSIGNED.match(text)):
         return Slip(at, f"leave out {assigned[0]}, since a document begins with {{")
     if (name := _NAME.match(text, at)) is None:
@@ -110,7 +110,7 @@ def _named(text: str, at: int, said: str) -> Slip | None:
 
 
 def _structural(text: str, at: int, said: str) -> Slip | None:
-    """Say what is missing or too much."""
+    """Describe what is missing or superfluous."""
     here = text[at : at + 1]
     if said.startswith("Extra data"):
         if here in ("{", "[", '"'):
@@ -134,7 +134,7 @@ def _structural(text: str, at: int, said: str) -> Slip | None:
 
 
 def last_open(text: str, at: int) -> str | None:
-    """Return the bracket that is open at a place; None far inside of a long text."""
+    """Return the innermost open bracket at a position; None deep inside a long text."""
     if at > _FAR:
         return None
     open_: list[str] = []

@@ -1,7 +1,7 @@
 """One record file of a parquet store: its footer, which rows hold a reference, its columns.
 
-Chunks without a reference have neither ``path`` nor ``raw``. How many there are often is in
-the footer; which ones they are, in these two columns, which are small beside the others.
+Chunks without a reference have neither ``path`` nor ``raw``. Their number is often in the footer;
+which ones they are is in these two columns, which are small compared with the others.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _headers(file: IO[bytes], chunk: Any) -> Iterator[_ThriftFields]:
 
 
 def _header_at(file: IO[bytes], place: int) -> tuple[_ThriftFields, int]:
-    """Return the header at a place of a file, and how many bytes it has."""
+    """Return the page header at an offset of a file, and its size in bytes."""
     for size in (_SHORT, _LONG):
         file.seek(place)
         reader = _Compact(file.read(size))
@@ -70,14 +70,14 @@ def _header_at(file: IO[bytes], place: int) -> tuple[_ThriftFields, int]:
 
 
 class _Compact:
-    """Reads Thrift's compact protocol; an `IndexError` tells that the bytes have ended."""
+    """Reads Thrift's compact protocol; an `IndexError` means that the bytes have ended."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self.place = 0
 
     def structure(self, depth: int = 0) -> _ThriftFields:
-        """Read a structure: its whole numbers and inner structures by the numbers of fields."""
+        """Read a struct: its integers and nested structs by field number."""
         if depth > _DEPTH:
             raise BadPages
         fields: _ThriftFields = {}
@@ -136,7 +136,7 @@ _STORED, _DECODED = 16, 1024
 
 
 class BadRecords(Exception):
-    """A record file cannot be used: a diagnostic code and one sentence."""
+    """An unusable record file: a diagnostic code and one sentence."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -144,7 +144,7 @@ class BadRecords(Exception):
 
 
 class Footer(NamedTuple):
-    """The facts of a record file before its columns are read."""
+    """The facts about a record file known before its columns are read."""
 
     rows: int  # How many rows it has
     held: int | None  # How many of them hold a reference; None where the statistics do not tell
@@ -154,14 +154,14 @@ class Footer(NamedTuple):
 
 
 def read_footer(metadata: pq.FileMetaData) -> Footer:
-    """Tell the rows, and how many hold a reference where the statistics are enough."""
+    """Read the number of rows, and of references if the statistics suffice."""
     proved = has_good_numbers(metadata)
     absent = tuple(name for name in COLUMNS if name not in metadata.schema.names)
     return Footer(metadata.num_rows, _held(metadata) if proved else None, proved, absent)
 
 
 def check_footer(file: pq.ParquetFile, name: str, rows: int, limits: Limits) -> None:
-    """Refuse a record file that has too much in it, or other columns."""
+    """Reject a record file that is too large or has different columns."""
     metadata = file.metadata
     if metadata.num_rows > rows:
         raise BadRecords(
@@ -181,7 +181,7 @@ def check_footer(file: pq.ParquetFile, name: str, rows: int, limits: Limits) -> 
 def check_pages(
     file: IO[bytes], metadata: pq.FileMetaData, column: str, name: str, limits: Limits
 ) -> None:
-    """Refuse a column whose pages unpack to more than the footer is allowed to say."""
+    """Reject a column whose pages decompress to more than the footer may declare."""
     chunks, expected = list(chunks_of(metadata, column)), metadata.num_rows * _STORED
     most = sum(c.total_compressed_size * _MOST_TIMES.get(c.compression, inf) for c in chunks)
     if most <= expected + limits.fetch_bytes:
@@ -197,7 +197,7 @@ def check_pages(
 
 
 def check_decoded(name: str, column: str, size: int, rows: int, limits: Limits) -> None:
-    """Refuse a column whose values, each one written out, would take too many bytes."""
+    """Reject a column whose values would take too many bytes when written out."""
     _check_bytes(name, column, size, rows * _DECODED, limits)
 
 
@@ -212,7 +212,7 @@ def _check_bytes(name: str, column: str, size: int, expected: int, limits: Limit
 
 
 def has_good_numbers(metadata: pq.FileMetaData) -> bool:
-    """Return whether the statistics prove that every offset and size is a number of bytes."""
+    """Return whether the statistics prove that every offset and size is a valid byte count."""
     return all(
         _is_good(statistics) for name in NUMBERS for statistics in _statistics(metadata, name)
     )
@@ -246,7 +246,7 @@ def _wrong_columns(file: pq.ParquetFile) -> str:
 
 
 def _fits(column: str, kind: pa.DataType) -> bool:
-    """Return whether a column may have a type; one of nulls alone has type null."""
+    """Return whether a column may have a type; a column of nulls has type null."""
     import pyarrow.types as types
 
     if types.is_dictionary(kind):
@@ -259,7 +259,7 @@ def _fits(column: str, kind: pa.DataType) -> bool:
 
 
 def _held(metadata: pq.FileMetaData) -> int | None:
-    """Count the rows with ``path`` or ``raw`` by the numbers of nulls, if these are enough."""
+    """Count the rows with ``path`` or ``raw`` from the null counts, if these suffice."""
     paths, raws = _count_values(metadata, "path"), _count_values(metadata, "raw")
     if paths == metadata.num_rows or raws == 0:
         return paths
@@ -267,7 +267,7 @@ def _held(metadata: pq.FileMetaData) -> int | None:
 
 
 def _count_values(metadata: pq.FileMetaData, name: str) -> int | None:
-    """Return how many rows of a column are not null; None where a row group does not tell."""
+    """Return the number of non-null rows of a column; None if a row group has no count."""
     total = 0
     for number, statistics in enumerate(_statistics(metadata, name)):
         rows = metadata.row_group(number).num_rows
@@ -282,7 +282,7 @@ def _statistics(metadata: pq.FileMetaData, name: str) -> Iterator[Any]:
 
 
 def chunks_of(metadata: pq.FileMetaData, name: str) -> Iterator[Any]:
-    """Yield the column chunks of a column, one for each row group; none of one that is lacking."""
+    """Yield the column chunks of a column, one per row group; none if it is missing."""
     schema = metadata.schema
     places = (n for n in range(metadata.num_columns) if schema.column(n).path == name)
     place = next(places, None)
@@ -305,19 +305,19 @@ class RecordColumns(NamedTuple):
 
     @property
     def held(self) -> np.ndarray:
-        """Which rows hold a reference that can be used, shape ``(n,)`` bool."""
+        """Which rows have a usable reference, shape ``(n,)`` bool."""
         ranged = (self.codes >= 0) & (self.offsets >= 0) & (self.sizes >= 0)
         held: np.ndarray = ranged | (self.raw_codes >= 0)
         return held
 
     def sizes_by_row(self) -> dict[str, int]:
-        """Return how many bytes ``path`` and ``raw`` would take with each value written out."""
+        """Return the size of ``path`` and ``raw`` with each value written out."""
         found = {"path": (self.codes, self.urls), "raw": (self.raw_codes, self.raw)}
         return {name: _size(codes, values) for name, (codes, values) in found.items()}
 
 
 def to_columns(table: pa.Table) -> RecordColumns:
-    """Take the columns of a record file apart; texts are checked."""
+    """Split the columns of a record file; strings are checked."""
     codes, urls = _coded(table["path"], pa.large_string())
     urls.validate(full=True)
     raw_codes, raw = _coded(table["raw"], pa.large_binary())
@@ -327,7 +327,7 @@ def to_columns(table: pa.Table) -> RecordColumns:
 
 
 def byte_counts(column: pa.ChunkedArray) -> np.ndarray:
-    """Return a column of numbers as int64, 0 for null; what is no count of bytes is less than 0."""
+    """Return a numeric column as int64, 0 for null; invalid byte counts are negative."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if not pa.types.is_floating(column.type):  # of 64 bits without a sign, large ones turn negative
@@ -346,7 +346,7 @@ def valid_rows(column: pa.ChunkedArray) -> np.ndarray:
 
 
 def _coded(column: pa.ChunkedArray, kind: pa.DataType) -> tuple[np.ndarray, pa.Array]:
-    """Return the places of the values among the distinct values, -1 for null, and these."""
+    """Return the indices into the distinct values, -1 for null, and the distinct values."""
     if not pa.types.is_dictionary(column.type):
         column = column.cast(kind).dictionary_encode()
     coded = column.unify_dictionaries().combine_chunks()
@@ -354,7 +354,7 @@ def _coded(column: pa.ChunkedArray, kind: pa.DataType) -> tuple[np.ndarray, pa.A
 
 
 def _filled(column: pa.Array, number: int) -> np.ndarray:
-    """Return a column of numbers with `number` for null."""
+    """Return a numeric column with `number` in place of null."""
     numbers = numbers_of(column)
     if not column.null_count:
         return numbers
@@ -370,7 +370,7 @@ def _size(codes: np.ndarray, values: pa.Array) -> int:
 
 
 class RecordCounts(NamedTuple):
-    """What the references of a record file come to; none of them is inline."""
+    """The totals of the references in a record file; none of them is inline."""
 
     ranges: int
     whole: int  # References to whole files
@@ -379,7 +379,7 @@ class RecordCounts(NamedTuple):
 
     @property
     def references(self) -> int:
-        """How many there are in all."""
+        """The total number of references."""
         return self.ranges + self.whole
 
 
@@ -395,7 +395,7 @@ def _counted(codes: np.ndarray, urls: pa.LargeStringArray, sizes: np.ndarray) ->
 
 
 class RecordFile:
-    """A record file by its name; it is opened again for each question, its footer read once."""
+    """A record file by name; it is reopened for each query, its footer is read once."""
 
     def __init__(
         self, filesystem: AbstractFileSystem, root: str, name: str, rows: int, limits: Limits
@@ -412,7 +412,7 @@ class RecordFile:
             return read_footer(self._checked(file))
 
     def held(self) -> np.ndarray:
-        """Read which rows hold a reference, shape ``(n,)`` bool."""
+        """Read which rows have a reference, shape ``(n,)`` bool."""
         with self._opened() as file:
             proved = has_good_numbers(self._checked(file))
             opened = self._decoder(file, TEXTS if proved else COLUMNS)
@@ -425,10 +425,10 @@ class RecordFile:
             return held
 
     def counts(self, rows: int) -> RecordCounts | None:
-        """Count the references in the first rows without reading where their ranges begin.
+        """Count the references in the first rows without reading their offsets.
 
-        None where more has to be read: inline data, references in rows after these, or offsets
-        that the footer does not prove.
+        None if more has to be read: for inline data, references in later rows, or offsets that the
+        footer does not prove valid.
         """
         with self._opened() as file:
             metadata = self._checked(file)
@@ -457,7 +457,7 @@ class RecordFile:
             return columns
 
     def _decoder(self, file: IO[bytes], columns: tuple[str, ...]) -> pq.ParquetFile:
-        """Make ready to read some columns, so that of equal texts, or bytes, one is decoded."""
+        """Return a reader of some columns that decodes equal strings or bytes once."""
         import pyarrow.parquet as pq
 
         metadata = self._checked(file)
@@ -494,12 +494,12 @@ def _column(file: pq.ParquetFile, name: str) -> pa.ChunkedArray:
 
 
 def _read(file: pq.ParquetFile, names: tuple[str, ...]) -> pa.Table:
-    """Read some columns; one that the file lacks is null in each row.
+    """Read some columns; a missing one is null in each row.
 
-    Without Arrow's threads, those that decode and those that read ahead (``pre_buffer``): what they
-    let go of belongs to Python, and one that waits for the interpreter while that ends aborts the
-    process ("terminate called without an active exception", seen once in thousands of runs). They
-    gain nothing here: at 5·10⁶ rows 4.8 to 5.9 s of processor time either way.
+    Arrow's threads for decoding and read-ahead (``pre_buffer``) are not used: they release Python
+    objects, and a thread that waits for the interpreter during shutdown aborts the process
+    ("terminate called without an active exception", seen once in thousands of runs). They gain
+    nothing here: 5·10⁶ rows take 4.8 to 5.9 s of CPU time either way.
     """
     there = [name for name in names if name in file.schema_arrow.names]
     found = file.read(columns=there, use_threads=False)

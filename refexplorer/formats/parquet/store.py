@@ -1,10 +1,10 @@
-"""The parquet layout of fsspec's `LazyReferenceMapper`, a record file at a time.
+"""The parquet layout of fsspec's `LazyReferenceMapper`, one record file at a time.
 
 Source: reference specification, "Parquet references": a folder with ``.zmetadata`` (JSON:
 ``metadata`` and ``record_size``), and for each array record files with the columns ``path``,
 ``offset``, ``size`` and ``raw``. Chunk n is row ``n % record_size`` of
-``refs.<n // record_size>.parq``, counted from 0; where the text of the specification calls the
-second file ``refs.2.parquet``, that is a slip.
+``refs.<n // record_size>.parq``, counted from 0; the name
+``refs.2.parquet`` for the second file in the specification is a mistake.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _CHUNKS = 2**63
 
 @dataclass(frozen=True)
 class ParquetStore(PickledByFields):
-    """A store whose ``.zmetadata`` was read; record files are read when they are asked for."""
+    """A store whose ``.zmetadata`` was read; record files are read on demand."""
 
     filesystem: AbstractFileSystem
     root: str
@@ -73,11 +73,11 @@ class ParquetStore(PickledByFields):
         return f"{array.folder}refs.{number}.parq"
 
     def record_count(self, array: ArrayMeta) -> int:
-        """Return how many record files an array has by its grid."""
+        """Return how many record files an array has according to its grid."""
         return -(-array.chunk_count // self.record_size)
 
     def record_numbers(self, array: ArrayMeta) -> list[int]:
-        """Return the numbers of the record files that are there and that the array asks for."""
+        """Return the numbers of the existing record files that the array uses."""
         numbers = self._numbers.get(array.folder, [])
         end = min(self.record_count(array), _CHUNKS // self.record_size)
         return numbers[: bisect_left(numbers, end)]
@@ -95,15 +95,15 @@ class ParquetStore(PickledByFields):
 
     @cached_property
     def files(self) -> frozenset[str]:
-        """Every file of the store but ``.zmetadata``, relative to its folder."""
+        """Every file of the store except ``.zmetadata``, relative to its folder."""
         found = self.filesystem.find(self.root)
         names = (posixpath.relpath(path, self.root.rstrip("/")) for path in found)
         return frozenset(name for name in names if name != ZMETADATA)
 
     def metadata_chunks(self, array: ArrayMeta) -> list[int]:
-        """Return the numbers of the chunks that ``.zmetadata`` itself holds, ascending.
+        """Return the numbers of the chunks stored in ``.zmetadata``, ascending.
 
-        Readers find a key there first, so rows of record files for these chunks are never read.
+        Readers look there first, so the rows of record files for these chunks are never read.
         """
         return self._metadata_chunks.get(array.path, [])
 
@@ -122,7 +122,7 @@ class ParquetStore(PickledByFields):
         return {path: sorted(numbers) for path, numbers in found.items()}
 
     def note_strays(self) -> None:
-        """Note the parquet files that no array asks for."""
+        """Record the parquet files that belong to no array."""
         wanted = {
             self.record_file(array, number)
             for array in self.arrays
@@ -143,9 +143,9 @@ class ParquetStore(PickledByFields):
 
 
 def lost_record_message(array: ArrayMeta) -> str | None:
-    """Return why fsspec, and GDAL like it, finds no chunk of an array in a store; None if it does.
+    """Return why fsspec and GDAL find no chunk of an array in a store; None if they do.
 
-    Nothing is said of it there: chunks that are not found read as the fill value.
+    They report nothing: chunks that are not found read as the fill value.
     """
     if array.zarr_format == 3:
         return "it reads the `.zarray` of Zarr v2 only."
@@ -246,7 +246,7 @@ def _note_lost(arrays: Iterable[ArrayMeta], findings: Findings) -> None:
 
 
 def _object(reference: Reference | None) -> Mapping[str, object]:
-    """Return the JSON object of a metadata key, an empty one if it holds none."""
+    """Return the JSON object of a metadata key, an empty one if there is none."""
     found = parse_metadata(reference.text) if isinstance(reference, Inline) else None
     return found or {}
 
@@ -272,7 +272,7 @@ def write_store(
     check: Check = unchecked,
     overwrite: bool = False,
 ) -> None:
-    """Write a store; the folder appears when all is written."""
+    """Write a store; the folder appears when complete."""
     with writing_alone(path):
         check_free(path, overwrite)  # another process may have written it since
         _write(path, metadata, arrays, record_size, check)
@@ -302,14 +302,14 @@ def _write(
 
 
 def check_free(path: Path, overwrite: bool) -> None:
-    """Refuse a folder that is there, unless it is a store and may be replaced."""
+    """Reject an existing folder, unless it is a store and may be replaced."""
     if path.exists() and not (overwrite and (path / ZMETADATA).is_file()):
         raise RefexplorerError(f"{str(path)!r} exists; choose another name or remove it first.")
 
 
 @contextmanager
 def _aside(path: Path) -> Iterator[None]:
-    """Put a store that is replaced aside, and away when the new one is in its place."""
+    """Move a replaced store aside, and delete it when the new one is in place."""
     old = path.with_name(path.name + ".replaced")
     if path.exists():
         shutil.rmtree(old, ignore_errors=True)
@@ -324,7 +324,7 @@ def _aside(path: Path) -> Iterator[None]:
 
 
 def _inside(path: str) -> str:
-    """Return the path of an array if it stays inside the store."""
+    """Return the path of an array if it is inside the store."""
     if path and {"", ".", ".."} & set(path.split("/")):
         raise RefexplorerError(
             f"`{path}` points outside the store, so a parquet store cannot contain it."
@@ -337,7 +337,7 @@ def _inside(path: str) -> str:
 
 
 def _encoded(document: Mapping[str, object]) -> bytes:
-    """Write JSON as UTF-8; with half a surrogate pair in it, which that cannot hold, escaped."""
+    """Write JSON as UTF-8; lone surrogates, which UTF-8 cannot represent, are escaped."""
     try:
         return json.dumps(document, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -397,7 +397,7 @@ def _table(chunks: Chunks, held: slice, start: int, size: int, urls: pa.Array) -
 
 
 def _raw_column(chunks: Chunks, held: slice, rows: np.ndarray, size: int) -> pa.Array:
-    """Return the raw data of a record file, null where there is none."""
+    """Return the raw data of a record file, null if there are none."""
     import pyarrow as pa
 
     if not chunks.raws:

@@ -1,4 +1,4 @@
-"""Parquet stores in zip archives, as archives of satellite data publish them."""
+"""Parquet stores in zip archives, as published by satellite data archives."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _ERRORS = (BadZipFile, RuntimeError, NotImplementedError, zlib.error, EOFError, 
 def zipped_store(
     file: Readable, name: str, limits: Limits
 ) -> tuple[AbstractFileSystem, str] | None:
-    """Return the only store of an archive, which is kept in memory; None if it has none.
+    """Return the only store of an archive, which is kept in memory; None if there is none.
 
-    Nothing is unpacked into a folder, so no name in an archive leads out of it.
+    Nothing is unpacked into a folder, so no name in an archive can point outside of it.
     """
     from fsspec.implementations.zip import ZipFileSystem
 

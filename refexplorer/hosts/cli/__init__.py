@@ -1,7 +1,7 @@
-"""The command line: exit status 0 fine, 1 the set has errors, 2 unreadable or called wrongly.
+"""The command line: exit status 0 no errors, 1 the set has errors, 2 unreadable or wrong usage.
 
-`program` is what the modules of `verbs` add their commands to, `output` and `terminal` print,
-`proxy` tells Jupyter how to start the page. Begin with `program`.
+The modules of `verbs` add their commands to `program`, `output` and `terminal` print, `proxy` tells
+Jupyter how to start the page. Begin with `program`.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _interruptible(arguments: list[str]) -> int:
-    """Run a command; a request to terminate, or a terminal that is closed, ends it as Ctrl-C does.
+    """Run a command; a termination request or a closed terminal ends it like Ctrl-C.
 
-    What somebody else handles or ignores, as `nohup` does, is left alone.
+    Signals that others handle or ignore, as with `nohup`, are left alone.
     """
     received: list[int] = []
 
@@ -123,7 +123,7 @@ def _gc_paused() -> Iterator[None]:
 
 
 def _start_early(arguments: list[str]) -> None:
-    """Start the process that reads a data file, which loads its modules while this one does."""
+    """Start the process that reads a data file; it loads its modules concurrently."""
     from refexplorer.formats.datafiles import confined_references
     from refexplorer.formats.other_files import PROBE, kind_of
 
@@ -146,9 +146,9 @@ def _unforeseen(error: Exception) -> str:
 
 
 def load_app(name: str = "") -> Typer:
-    """Return all commands, each with its examples, or the one of a name if there is one.
+    """Return all commands with their examples, or only the named one if it exists.
 
-    Typer reads the signatures of all commands that an app has, longer than `ls` works.
+    Typer reads the signatures of all commands of an app, which takes longer than running `ls`.
     """
     from refexplorer.hosts.cli import verbs
     from refexplorer.hosts.cli.program import EXAMPLES, app, epilog, with_storage_options
@@ -175,7 +175,7 @@ def _name(command: CommandInfo) -> str:
 
 
 def _is_closed_pipe(ended: BaseException) -> bool:
-    """Return whether the reader, such as `head`, has seen enough; typer calls that a failure."""
+    """Return whether the reader of the pipe, such as `head`, has exited."""
     return isinstance(ended, BrokenPipeError) or isinstance(ended.__context__, BrokenPipeError)
 
 

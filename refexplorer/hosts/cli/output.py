@@ -1,8 +1,8 @@
 """Output of commands: tables on a terminal, tab-separated text in a pipe, JSON on demand.
 
-Text from a file is escaped on its way out, addresses are without secrets but in the document that
-`expand` writes, and everything is written as it comes. What only a terminal has is in
-`refexplorer.hosts.cli.terminal`, loaded where there is one: rich takes its time.
+Text from a file is escaped on output, URLs are written without secrets except by `expand`, and
+everything is written immediately. Terminal features are in `refexplorer.hosts.cli.terminal`, loaded
+only if there is a terminal: importing rich is slow.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from refexplorer.core.errors import LeftOutWarning, RefexplorerError, SecretsWar
 from refexplorer.core.text import KEYS, escape, masked, masked_text
 
 _ALLOWING = re.compile(r'refs\.allowing\(((?:"[^"]*"(?:, )?)+)\)(?: or allow=\["[^"]*"\])?')
-"""How messages of the access policy and of reports advise to allow a place, in Python."""
+"""How messages of the access policy and of reports advise to allow a location, in Python."""
 _OPTIONS = re.compile(r'storage_options=\{"([^"]+)": \{((?:[^{}]|\{[^{}]*\})*)\}\}')
 """How messages of file systems advise to give credentials, in Python."""
 Item = TypeVar("Item")
@@ -30,26 +30,26 @@ Counter = Callable[..., None]
 
 
 class WrittenError(RefexplorerError):
-    """What went wrong is the end of the document that was begun."""
+    """An error that is reported at the end of a document already begun."""
 
 
 def is_terminal() -> bool:
-    """Return whether a person reads stdout."""
+    """Return whether stdout is a terminal."""
     return sys.stdout.isatty()
 
 
 def say(sentence: str) -> None:
-    """Tell the person something that is not the answer, on stderr."""
+    """Print a message for the user on stderr, separate from the result."""
     sys.stderr.write(f"{shown_text(sentence)}\n")
 
 
 def shown_text(text: str) -> str:
-    """Return text as a terminal shows it, with options of the command for what Python would say."""
+    """Return text for a terminal, with command options in place of Python advice."""
     return escape(options_text(text))
 
 
 def options_text(text: str) -> str:
-    """Return text in which advice that is Python is an option to type."""
+    """Return text in which Python advice is replaced by command-line options."""
     text = _ALLOWING.sub(
         lambda advice: " ".join(
             f"--allow {shlex.quote(name)}" for name in re.findall(r'"([^"]*)"', advice[1])
@@ -67,7 +67,7 @@ def options_text(text: str) -> str:
 
 @contextmanager
 def print_warnings() -> Iterator[None]:
-    """Print each warning as one line, without the place in code."""
+    """Print each warning as one line, without its source location."""
     with warnings.catch_warnings(record=True) as caught:
         for category in (LeftOutWarning, SecretsWarning):
             warnings.simplefilter("always", category)
@@ -79,12 +79,12 @@ def print_warnings() -> Iterator[None]:
 
 
 def write_line(text: str = "") -> None:
-    """Write one line of the answer."""
+    """Write one line of the result."""
     sys.stdout.write(f"{shown_text(text)}\n")
 
 
 def write_text(answer: object) -> None:
-    """Write an answer that has lines."""
+    """Write a result as lines."""
     for line in str(answer).splitlines():
         write_line(line)
 
@@ -92,9 +92,9 @@ def write_text(answer: object) -> None:
 def write_rows(
     columns: Sequence[str], rows: Iterable[Sequence[object]], always: bool = False
 ) -> None:
-    """Write a table; in a pipe one line a row with tabs between, with a head only if `always`.
+    """Write a table; when piped, tab-separated lines, with a header only if `always`.
 
-    Columns without any names have no head on a terminal either.
+    Without column names there is no header on a terminal either.
     """
     if is_terminal():
         from refexplorer.hosts.cli import terminal
@@ -106,10 +106,10 @@ def write_rows(
 
 
 def write_json(fields: Mapping[str, object], name: str, items: Iterable[object]) -> None:
-    """Write one JSON document: the fields, then `items` as the list `name`, one a line.
+    """Write a JSON document: the fields, then `items` as the list `name`, one per line.
 
-    What goes wrong after the first item is a last field ``error``, so that those before it are
-    not lost; what goes wrong before it leaves nothing on stdout, and `write_failure` says it.
+    An error after the first item is written as a last field ``error``, so that earlier items are
+    not lost; an error before it writes nothing to stdout, and `write_failure` reports it.
     """
     items = iter(items)
     first = list(islice(items, 1))
@@ -128,12 +128,12 @@ def write_json(fields: Mapping[str, object], name: str, items: Iterable[object])
 
 
 def write_failure(sentence: str) -> None:
-    """Write the JSON document of a command that has no answer."""
+    """Write the JSON document of a command without a result."""
     write_object({"schema": 1, "status": 2, "error": sentence}.items())
 
 
 def write_object(members: Iterable[tuple[str, object]], is_data: bool = False) -> None:
-    """Write one JSON object, one member a line; data as they are."""
+    """Write one JSON object, one member per line; bytes are written unchanged."""
     sys.stdout.write("{")
     separator = "\n"
     for name, value in members:
@@ -143,7 +143,7 @@ def write_object(members: Iterable[tuple[str, object]], is_data: bool = False) -
 
 
 def write_answer(answer: object, fields: Mapping[str, object], as_json: bool) -> None:
-    """Write an answer as JSON or in lines; a text is one line."""
+    """Write a result as JSON or as lines; a string is one line."""
     if as_json:
         write_object(fields.items())
     elif isinstance(answer, str):
@@ -153,23 +153,23 @@ def write_answer(answer: object, fields: Mapping[str, object], as_json: bool) ->
 
 
 def write_document(text: str) -> None:
-    """Write a document in a form of its own, whose maker has escaped what needs it."""
+    """Write a document in its own format, already escaped by its maker."""
     sys.stdout.write(text)
 
 
 def write_lines(items: Iterable[object], is_data: bool = False) -> None:
-    """Write JSON lines, one document a line; data as they are."""
+    """Write JSON Lines, one document per line; bytes are written unchanged."""
     for item in items:
         sys.stdout.write(f"{_json(item, is_data)}\n")
 
 
 def waiting(sentence: str) -> AbstractContextManager[object]:
-    """Show on a terminal that something is going on."""
+    """Show a spinner on a terminal."""
     return terminal.waiting(sentence) if (terminal := _watched_terminal()) else nullcontext()
 
 
 def counting(sentence: str, of_bytes: bool = False) -> AbstractContextManager[Counter]:
-    """Show on a terminal how far a work is, in bytes or in things; take it as it comes."""
+    """Show progress on a terminal, in bytes or items, as it is reported."""
     counter: AbstractContextManager[Counter] = nullcontext(lambda done, total, sentence=None: None)
     if terminal := _watched_terminal():
         counter = terminal.counting(sentence, of_bytes)
@@ -177,17 +177,17 @@ def counting(sentence: str, of_bytes: bool = False) -> AbstractContextManager[Co
 
 
 def progress(items: Iterable[Item], total: int, sentence: str) -> Iterable[Item]:
-    """Pass items on and show on a terminal how many of them there were."""
+    """Yield items and show on a terminal how many there were."""
     return terminal.progress(items, total, sentence) if (terminal := _watched_terminal()) else items
 
 
 def at_most(items: Iterable[Item], limit: int | None) -> Iterator[Item]:
-    """Pass on the first items, however many are asked for."""
+    """Yield at most the requested number of items."""
     return islice(items, None if limit is None else min(limit, sys.maxsize))
 
 
 def cell(value: object) -> str:
-    """Return a value as the cell of a table."""
+    """Return a value as a table cell."""
     return "" if value is None else escape(str(value))
 
 
@@ -196,14 +196,14 @@ def _json(value: object, is_data: bool = False) -> str:
 
 
 def _joined(row: Sequence[object]) -> str:
-    """Return a row with tabs between its cells; nearly always none needs to be escaped."""
+    """Return a row as tab-separated cells; escaping is rarely needed."""
     cells = ["" if value is None else str(value) for value in row]
     is_plain = "".join(cells).isprintable()
     return masked_text("\t".join(cells if is_plain else map(escape, cells)))
 
 
 def _watched_terminal() -> Any:
-    """Return what shows progress, where a person sees stderr; None elsewhere."""
+    """Return the progress display if stderr is a terminal; else None."""
     if not sys.stderr.isatty():
         return None
     from refexplorer.hosts.cli import terminal

@@ -1,4 +1,4 @@
-"""The program that verbs join: its arguments, opening of sets, and exit statuses."""
+"""The program with all commands: its arguments, opening of sets, and exit statuses."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ for _line in Path(__file__).with_name("examples.txt").read_text(encoding="utf-8"
 
 
 def epilog(command: str) -> str:
-    r"""Return the examples as the end of a help text; ``\b`` keeps its lines as they are."""
+    r"""Return the examples for the end of a help text; ``\b`` preserves their lines."""
     lines = [f"  {line}\n      {purpose}" for line, purpose in EXAMPLES.get(command, {}).items()]
     return "\n".join(["\b", "Examples:", *lines]) if lines else ""
 
@@ -69,17 +69,17 @@ _WORDS = {"true": True, "false": False, "null": None, "none": None}
 
 
 def command_for(verb: str, *arguments: str) -> str:
-    """Return the command that does something with the set that is open, to copy from a message."""
+    """Return a command for the open set, to copy from a message."""
     return f"`{shlex.join(('refexplorer', verb, _source.get(), *arguments))}`"
 
 
 def asked_options() -> Mapping[str, Any]:
-    """Return the storage options of the command that runs."""
+    """Return the storage options of the running command."""
     return _options.get()
 
 
 def storage_options(options: Sequence[str]) -> dict[str, Any]:
-    """Return options of file systems as Python has them, of texts such as ``s3.anon=false``."""
+    """Parse file system options such as ``s3.anon=false`` into Python values."""
     found: dict[str, Any] = {}
     for option in options:
         name, equals, text = option.partition("=")
@@ -99,7 +99,7 @@ def storage_options(options: Sequence[str]) -> dict[str, Any]:
 
 
 def _value_of(text: str) -> Any:
-    """Return a truth value or what looks like JSON as such; all else, also digits, is text."""
+    """Parse booleans and JSON-like values; everything else, also digits, is text."""
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     if text.startswith(("{", "[")):
@@ -121,7 +121,7 @@ _SETS = {"source", "before"}
 
 
 def with_storage_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Return a command that opens sets with a further option, for what their file systems need."""
+    """Return a command that opens sets with an added option for their file systems."""
     signature = inspect.signature(command, eval_str=True)
     if not _SETS & signature.parameters.keys() or hasattr(command, "__wrapped__"):
         return command
@@ -166,7 +166,7 @@ def program(
 def open_set(
     source: str, templates: Mapping[str, str] | None = None, concat_dim: str | None = None
 ) -> ReferenceSet:
-    """Open a set, saying on stderr how far it is, and what was read of data files on servers."""
+    """Open a set; report progress and the amount read from data files on stderr."""
     _source.set(source)
     with output.print_warnings(), output.counting(f"Opening {source}", of_bytes=True) as progress:
         refs = open_references(
@@ -182,13 +182,13 @@ def open_set(
 
 
 def fetched_text(fetched: ReadAmount) -> str:
-    """Return what was read of data files to make references."""
+    """Return how much was read from data files to make references, as text."""
     requests = counted(fetched.requests, "request")
     return f"{size_text(fetched.bytes)} of {size_text(fetched.size)} in {requests}"
 
 
 def read_argument(source: str) -> str | bytes:
-    """Return a source as it is, or what standard input has if it is ``-``."""
+    """Return a source as given, or standard input for ``-``."""
     if source != STANDARD_INPUT:
         return source
     most, pieces, count = DEFAULT_LIMITS.document_bytes, list[bytes](), 0
@@ -205,7 +205,7 @@ def read_argument(source: str) -> str | bytes:
 
 
 def severities(refs: ReferenceSet) -> dict[str, int]:
-    """Count findings; one may stand for many alike."""
+    """Count findings by severity; one may represent many similar ones."""
     counts = {str(severity): 0 for severity in Severity}
     for diagnostic in refs.diagnostics:
         counts[diagnostic.severity] += diagnostic.count
@@ -213,7 +213,7 @@ def severities(refs: ReferenceSet) -> dict[str, int]:
 
 
 def status_of(refs: ReferenceSet) -> int:
-    """Say that a set has errors where the command itself would not show it."""
+    """Report that a set has errors if the command itself would not show it."""
     errors = refs.error_count
     if not errors:
         return 0
@@ -223,5 +223,5 @@ def status_of(refs: ReferenceSet) -> int:
 
 
 def size_cell(size: int | None) -> int | str:
-    """Return a size in bytes as the cell of a table."""
+    """Return a size in bytes as a table cell."""
     return "not known" if size is None else size

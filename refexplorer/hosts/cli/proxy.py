@@ -1,7 +1,7 @@
 """The page behind jupyter-server-proxy, which finds `setup` by its entry point.
 
-It is with the commands, since `refexplorer.hosts.page` would load Panel: a second of each start of
-Jupyter.
+It is next to the commands, since `refexplorer.hosts.page` would load Panel, which adds a second to
+each start of Jupyter.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ START_SECONDS = 60
 def setup() -> dict[str, Any]:
     """Return how JupyterLab starts the page, under ``/refexplorer/`` and from its launcher.
 
-    Jupyter has checked who asks and from where, so that the page takes each request as its own;
-    it listens to this machine only, and offers what is in the folder that Jupyter serves.
+    Jupyter has authenticated each request, so the page accepts them all; it listens on this machine
+    only, and offers the contents of the folder that Jupyter serves.
     """
     return {
         "command": [

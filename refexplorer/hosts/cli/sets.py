@@ -1,4 +1,4 @@
-"""Commands that check several sets: what fails, what is accepted, and in which form it is said."""
+"""Commands that check several sets: failures, accepted findings, and the output format."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ReportForm(StrEnum):
-    """The form in which reports are printed."""
+    """The output format of reports."""
 
     text = "text"
     json = "json"
@@ -68,7 +68,7 @@ def _options(
     form: _FormOption = ReportForm.text,
     as_json: AsJson = False,
 ) -> None:
-    """Have the parameters of every command that checks sets."""
+    """Declare the parameters of every command that checks sets."""
 
 
 Workers = Annotated[int | None, typer.Option(min=1, help="Number of threads.")]
@@ -99,13 +99,13 @@ def _run_options(
     within: _Within = None,
     against: _Against = None,
 ) -> None:
-    """Have the parameters of a run, which a verb takes as ``**run``."""
+    """Declare the parameters of a run, accepted by a command as ``**run``."""
 
 
 def over_sets(verb: Callable[..., Report]) -> Callable[..., int]:
-    """Return the command that runs a verb on each set, judges the reports and prints them.
+    """Return the command that checks each set, evaluates the reports and prints them.
 
-    A set that cannot be opened does not keep the others from being checked.
+    A set that cannot be opened does not prevent the others from being checked.
     """
     own, run, common = (
         dict(inspect.signature(each).parameters) for each in (verb, _run_options, _options)
@@ -168,7 +168,7 @@ def _check_call(sources: list[str], page: Path | None, results: Path | None) -> 
 def _write(
     results: list[SetResult], form: ReportForm, page: Path | None, badge: Path | None
 ) -> None:
-    """Print what a program reads, and write the files."""
+    """Print the machine-readable output, and write the files."""
     from refexplorer.checks.ci_formats import badge_svg, json_document, report_text
 
     report = results[0].report

@@ -13,14 +13,14 @@ _PARAMETERS = {"format": "form"}
 
 
 def settings() -> dict[str, Any]:
-    """Return defaults for the options of each verb that checks, from the files of this folder.
+    """Return the default options of each checking command, from the files of this folder.
 
-    Only this folder is asked: a file above it may be anybody's.
+    Only this folder is searched: a file above it may belong to someone else.
 
     Raises
     ------
     SourceError
-        If a file cannot be parsed, or has a key or a value that no option has.
+        If a file cannot be parsed, or has an unknown key or an invalid value.
     """
     if not (_OWN.is_file() or _SHARED.is_file()):
         return {}

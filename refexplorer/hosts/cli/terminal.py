@@ -40,7 +40,7 @@ _TABLE_ROWS = 500
 
 
 def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Write a table; columns without any names have no head."""
+    """Write a table; without column names there is no header."""
     console = Console(highlight=False)
     remaining = iter(rows)
     while page := list(islice(remaining, _TABLE_ROWS)):
@@ -55,7 +55,7 @@ def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
 
 
 class _BytesOrFiles(DownloadColumn):
-    """Bytes, unless what is told is a count of files."""
+    """A progress column for bytes, or for files if these are counted."""
 
     def render(self, task: Task) -> Text:
         if isinstance(task.completed, FileCount):
@@ -64,13 +64,13 @@ class _BytesOrFiles(DownloadColumn):
 
 
 def waiting(sentence: str) -> Status:
-    """Show that something is going on."""
+    """Show a spinner."""
     return Console(stderr=True).status(Text(escape(sentence)))
 
 
 @contextmanager
 def counting(sentence: str, of_bytes: bool) -> Iterator[Counter]:
-    """Show how far a work is, in bytes or in things; of several files it is told in files."""
+    """Show progress, in bytes or items; for several files, in files."""
     with _bar(_BytesOrFiles() if of_bytes else MofNCompleteColumn()) as bar:
         task = bar.add_task(escape(sentence), total=None)
 
@@ -82,7 +82,7 @@ def counting(sentence: str, of_bytes: bool) -> Iterator[Counter]:
 
 
 def progress(items: Iterable[Item], total: int, sentence: str) -> Iterator[Item]:
-    """Pass items on and show how many of them there were."""
+    """Yield items and show how many there were."""
     with _bar(MofNCompleteColumn()) as bar:
         yield from bar.track(items, total=total, description=escape(sentence))
 

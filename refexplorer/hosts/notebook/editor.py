@@ -29,7 +29,7 @@ _MOST = 20_000_000
 
 
 def _text_of(document: str | os.PathLike[str] | Mapping[str, object]) -> str | Mapping[str, object]:
-    """Return the text to edit, or a dict; a path leads to the text of its file."""
+    """Return the text to edit, or a dict; a path is read from its file."""
     if isinstance(document, ReferenceSet):
         if not document.source.is_document:
             return document.to_v0()
@@ -60,14 +60,14 @@ class TemplateEditor(StaticWidget):
     ----------
     document
         JSON text, a dict that is written as JSON, the path of a JSON file, also compressed, or a
-        `ReferenceSet`: the text of its document, or what it is as V0.
+        `ReferenceSet`: the text of its document, or its V0 equivalent.
     templates
-        Values to try instead of templates of the text, by name, as fsspec's ``template_overrides``.
+        Values that override templates of the text, by name, like fsspec's ``template_overrides``.
 
     Attributes
     ----------
     document
-        The text as it is in the editor; setting it replaces the text.
+        The text in the editor; setting it replaces the text.
     references
         The set of the last valid text; None if there was none.
     diagnostics
@@ -119,7 +119,7 @@ class TemplateEditor(StaticWidget):
         return self.explorer
 
     def to_html(self, path: str | os.PathLike[str], *, name: str = "An example") -> None:
-        """Write the editor with its text as one HTML file, which needs no Python and no network.
+        """Write the editor with its text as one HTML file that needs neither Python nor a network.
 
         Each key is explained, with links to the rules of the specification; the text can be copied.
         The page can be embedded in other pages.
@@ -156,7 +156,7 @@ class TemplateEditor(StaticWidget):
         self.explore().selection = key
 
     def _take(self) -> None:
-        """Let the traits say what the controller holds."""
+        """Update the traits from the controller."""
         references = self._controller.references
         if references is not self.references:
             self.set_trait("references", references)
@@ -182,8 +182,8 @@ class Exercises(TemplateEditor):
     Parameters
     ----------
     folder
-        A folder with your own exercises, TOML files as the documentation page "Exercises of your
-        own" describes them; the exercises of this package by default.
+        A folder with your own exercises, TOML files as described on the page "Exercises of your
+        own"; the exercises of this package by default.
     exercise
         The name of the first exercise to show.
     answers
@@ -195,7 +195,7 @@ class Exercises(TemplateEditor):
     exercise
         The open exercise; setting it opens another.
     solved
-        Names of those that were solved, sorted.
+        The names of the solved exercises, sorted.
 
     Raises
     ------
@@ -224,18 +224,18 @@ class Exercises(TemplateEditor):
         self._host(controller)
 
     def to_html(self, path: str | os.PathLike[str], *, name: str = "") -> None:
-        """Write the open exercise as one HTML file, which needs no Python and no network.
+        """Write the open exercise as one HTML file that needs neither Python nor a network.
 
         The page can judge the texts of the exercise: the initial one, its
-        solutions and its wrong answers, in any spacing, with all hints. Judging other texts
-        needs Python; for those, the page says that they cannot be judged.
+        solutions and its wrong answers, in any spacing, with all hints. Checking other
+        answers needs Python; the page says that it cannot check them.
 
         Parameters
         ----------
         path
             The file to write.
         name
-            Name in the title; by default that of the exercise.
+            The name in the title; by default that of the exercise.
         """
         from refexplorer.hosts.saved_page import save_exercise_page
 
@@ -252,7 +252,7 @@ class Exercises(TemplateEditor):
         self._keep()
 
     def _keep(self) -> None:
-        """Write the answers beside those of exercises that are not among these."""
+        """Save the answers together with those of other exercises in the file."""
         answers = self._controller.written
         if self._file is None or answers == self._kept:
             return

@@ -1,4 +1,4 @@
-"""A view in a tab or an output of JupyterLab: the extension opens a comm, a controller answers."""
+"""A view in a tab or an output of JupyterLab: the extension opens a comm, a controller responds."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class OpenTab(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def register() -> None:
-    """Answer the tabs that the extension opens; the extension runs this in its kernel."""
+    """Register the comm for tabs; the extension runs this in its kernel."""
     get_comm_manager().register_target(TARGET, open_tab)
 
 
 def open_tab(comm: BaseComm, message: dict[str, Any]) -> None:
-    """Open what a tab asks for, and answer its view from then on."""
+    """Open the set for a tab, and respond to its view from then on."""
     try:
         tab = msgspec.convert(message["content"]["data"], OpenTab)
         controller, traits = _editor(tab) if tab.view == "editor" else _explorer(comm, tab)

@@ -1,4 +1,4 @@
-"""The explorer in a notebook, and each of its parts by itself."""
+"""The explorer in a notebook, and each of its parts as a separate widget."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ from refexplorer.views.wire.requests import SourceChanged, event, question
 
 
 class StaticWidget(anywidget.AnyWidget):
-    """A widget with HTML and text of what it shows in its output.
+    """A widget whose saved output contains its content as HTML and text.
 
-    A host that shows widgets shows the live view alone; GitHub, nbviewer and nbconvert, which do
-    not, show the HTML.
+    Hosts with widget support show only the live view; GitHub, nbviewer and nbconvert show the
+    HTML.
     """
 
     _display_id: str | None = None
 
     def _static(self) -> tuple[str, str]:
-        """Return what is shown as HTML and as text."""
+        """Return the content as HTML and as text."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Take the widget from the screen, and stop what it does."""
+        """Remove the widget from the screen, and stop its work."""
         controller = getattr(self, "_controller", None)  # none where the widget cannot be made
         if controller is not None:
             controller.close()
         super().close()
 
     def save_static(self) -> None:
-        """Save the present state in the output where the widget was displayed last.
+        """Save the current state in the output where the widget was last displayed.
 
         Nothing happens if it was not displayed. The live view is drawn again.
         """
@@ -76,10 +76,10 @@ _BETWEEN = 0.1  # seconds between two updates of the bar
 
 
 def open_with_bar(source: object, options: Mapping[str, Any]) -> ReferenceSet:
-    """Open a set as `open_references`, with a bar below the cell while a large one is read.
+    """Open a set like `open_references`, with a progress bar below the cell for a large one.
 
-    Interrupting the kernel stops it: a button could not, since a kernel hears nothing while a
-    cell runs.
+    Interrupt the kernel to stop it: a button would not work, since a kernel handles no messages
+    while a cell runs.
     """
     if get_ipython() is None or "progress" in options:
         return open_references(source, **options)
@@ -91,7 +91,7 @@ def open_with_bar(source: object, options: Mapping[str, Any]) -> ReferenceSet:
 
 
 class OpeningBar:
-    """How many bytes of a source were read."""
+    """A bar of the bytes read from a source."""
 
     def __init__(self, name: str) -> None:
         self._name = masked_text(name)
@@ -99,7 +99,7 @@ class OpeningBar:
         self._box: ipywidgets.HBox | None = None
 
     def report(self, done: int, size: int) -> None:
-        """Show how far it is, now and then."""
+        """Update the bar now and then."""
         if (now := time.monotonic()) < self._due:
             return
         self._due = now + _BETWEEN
@@ -110,7 +110,7 @@ class OpeningBar:
         self._label.value = f"{megabytes}; interrupt the kernel to stop"
 
     def close(self) -> None:
-        """Take it from the screen."""
+        """Remove the bar."""
         if self._box is not None:
             self._box.close()
 
@@ -133,15 +133,15 @@ class ReferencesWidget(StaticWidget):
     Parameters
     ----------
     source
-        A `ReferenceSet`, or what `open_references` takes: path, URL, dict, JSON text or bytes.
+        A `ReferenceSet`, or any source of `open_references`: path, URL, dict, JSON or bytes.
     selection
         The key or path that is selected at the start.
     allow
-        Places that may be read without asking, in addition to the folder of the set, such as
+        Locations that may be read without asking, in addition to the folder of the set, such as
         ``["s3://bucket"]``.
     compare
-        An earlier version of the set, given like `source`: changes are shown in the comparison,
-        the tree and the map of chunks.
+        An earlier version of the set, in any form accepted for `source`: changes are shown in the
+        comparison, the tree and the chunk map.
     **options
         As for `open_references`.
 
@@ -152,11 +152,11 @@ class ReferencesWidget(StaticWidget):
     code
         Python code for the last action: a selection, a search, a read.
     references
-        The set that is shown; setting it shows another one.
+        The displayed set; setting it shows another one.
     compare
-        The set that it is compared with, or None; setting it compares with another one.
+        The set to compare with, or None; can be set.
     first
-        For the front end: the answers to the first requests of a view, while they are valid.
+        For the front end: the responses to the first requests of a view, while they are valid.
     parts
         For the front end: the name, label and title of each part.
 
@@ -180,7 +180,7 @@ class ReferencesWidget(StaticWidget):
     _part = EXPLORER
 
     def __init_subclass__(cls, *, part: str | None = None, **options: Any) -> None:
-        """Make a widget of one part of the explorer, by its name in the registry."""
+        """Register a widget for one part of the explorer, by its name in the registry."""
         super().__init_subclass__(**options)
         if part is not None:
             cls._part = part_named(part).name
@@ -222,7 +222,7 @@ class ReferencesWidget(StaticWidget):
 
     @property
     def kept_bytes(self) -> int:
-        """Bytes of decoded chunks that all views of the set keep, at most `Limits.kept_bytes`."""
+        """Bytes of decoded chunks kept by all views of the set, at most `Limits.kept_bytes`."""
         return cache_of(self._controller.references).size
 
     def _static(self) -> tuple[str, str]:
@@ -230,7 +230,7 @@ class ReferencesWidget(StaticWidget):
         return explorer_html(self._controller), explorer_text(self._controller, name)
 
     def save_static(self) -> None:
-        """Save the present state in the output where the widget was displayed last.
+        """Save the current state in the output where the widget was last displayed.
 
         For a large set, this also runs the checks that the first view does not wait for.
         Nothing happens if it was not displayed. The live view is drawn again.
@@ -239,7 +239,7 @@ class ReferencesWidget(StaticWidget):
         super().save_static()
 
     def _attach(self) -> None:
-        """Send what the controller says, and follow the set that a person compares with."""
+        """Forward the controller's messages, and follow the set chosen for comparison."""
         controller = self._controller
         controller.post = self.send
         controller.comparison.changed.append(
@@ -292,8 +292,8 @@ class Explorer(ReferencesWidget):
     ----------
     state
         The view, as strings by name: ``{"view": "data", "key": "sst", "slice": "1,0,0"}``.
-        Setting it restores the view. The names are those in the address of the page; values
-        that are still as at the start are omitted.
+        Setting it restores the view. The names are those in the page's URL; values that have
+        not changed since the start are omitted.
     """
 
     state = traitlets.Dict(value_trait=traitlets.Unicode()).tag(sync=True)
@@ -308,7 +308,7 @@ class KeyInspector(ReferencesWidget, part="key"):
 
 
 class ArrayPreview(ReferencesWidget, part="data"):
-    """The values of an array, read part by part when asked to; see `ReferencesWidget`."""
+    """The values of an array, read one part at a time on request; see `ReferencesWidget`."""
 
 
 class ChunkGrid(ReferencesWidget, part="chunks"):
@@ -319,7 +319,7 @@ class ChunkGrid(ReferencesWidget, part="chunks"):
 
 
 class TargetMap(ReferencesWidget, part="targets"):
-    """The targets of a set, and the bytes of one of them as a strip; see `ReferencesWidget`.
+    """The targets of a set, and a byte map of one of them; see `ReferencesWidget`.
 
     `refexplorer.refset.target_layout.TargetLayout` holds the numbers behind it.
     """
@@ -343,12 +343,12 @@ def explore(source: object, *, part: str = EXPLORER, **options: Any) -> Referenc
     Parameters
     ----------
     source
-        A `ReferenceSet`, or what `refexplorer.open_references` takes.
+        A `ReferenceSet`, or any source accepted by `refexplorer.open_references`.
     part
-        One part alone: ``"tree"``, ``"key"``, ``"data"``, ``"chunks"``, ``"targets"`` or
+        A single part: ``"tree"``, ``"key"``, ``"data"``, ``"chunks"``, ``"targets"`` or
         ``"compare"``. All of them can be linked by their traits.
     options
-        As of `refexplorer.types.Explorer`: ``selection``, ``allow``, ``compare`` and those of
+        As for `refexplorer.types.Explorer`: ``selection``, ``allow``, ``compare`` and those of
         `refexplorer.open_references`.
 
     Raises
@@ -382,7 +382,7 @@ def _open(name: str, source: object, options: dict[str, Any]) -> ReferenceSet:
 
 
 def _first_answers(controller: ExplorerController) -> dict[str, Any]:
-    """Return the answers to what every view asks first, so that the first one need not ask."""
+    """Return the responses to the first requests of every view, so that none are needed."""
     asked = (question("hello"), question("tree.rows", start=0, n=FIRST_ROWS))
     answers = {each["op"]: controller.handle(each)[0][0] for each in asked}
     return {} if any("error" in answer for answer in answers.values()) else answers

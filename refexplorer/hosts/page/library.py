@@ -48,28 +48,28 @@ class Upload:
 
     @property
     def received(self) -> int:
-        """Bytes that have come."""
+        """The number of bytes received."""
         return len(self._content)
 
     @property
     def is_complete(self) -> bool:
-        """Whether every announced byte has come."""
+        """Whether all announced bytes were received."""
         return self.received == self._size
 
     def add(self, piece: bytes) -> None:
-        """Take the next piece."""
+        """Add the next piece."""
         if self.received + len(piece) > self._size:
             raise RefexplorerError(f"{self.name} is longer than announced: drop it again.")
         self._content += piece
 
     @property
     def content(self) -> bytes:
-        """The bytes that have come."""
+        """The bytes received."""
         return bytes(self._content)
 
 
 class VisitedVersions:
-    """Reads the versions of one repository as a policy allows, within what visitors may take."""
+    """Reads the versions of one repository as permitted by a policy, within the visitor limits."""
 
     def __init__(
         self,
@@ -89,14 +89,14 @@ class VisitedVersions:
             self._opening = partial(open_references, storage_options=options, limits=limits)
 
     def listing(self, limit: int, is_wanted: Callable[[], bool]) -> RepositoryListing:
-        """Return the first branches, tags and snapshots, up to a number."""
+        """Return the first branches, tags and snapshots, up to a limit."""
         question = partial(ask_history, self._history, "listing", limit)
         watch = OpeningWatch(is_wanted=is_wanted)
         listing: RepositoryListing = self._openings.open(self._name, question, watch)
         return listing
 
     def changes(self, before: str, after: str, is_wanted: Callable[[], bool]) -> tuple[str, ...]:
-        """Return the changes that the transaction logs have."""
+        """Return the changes recorded in the transaction logs."""
         question = partial(ask_history, self._history, "changes", before, after)
         return self._openings.open(self._name, question, OpeningWatch(is_wanted=is_wanted))
 
@@ -105,7 +105,7 @@ class VisitedVersions:
         return self.open_watched(version, OpeningWatch(is_wanted=is_wanted))
 
     def open_watched(self, version: str, watch: OpeningWatch | None) -> ReferenceSet:
-        """Do as `open`, and report how far it is."""
+        """Do the same as `open`, and report progress."""
         if not version or {*version} & set("/\\#?@"):  # no name of one, but of another path
             raise RefexplorerError(f"{self._name} has no version {escape(version, _NAME_SHOWN)}.")
         opening = partial(self._opening, f"{self._place}@{version}")
@@ -126,7 +126,7 @@ def _shared() -> Openings:
 
 
 def is_local(source: str) -> bool:
-    """Return whether a source is a path of this machine."""
+    """Return whether a source is a local path."""
     return protocol_of(source) in (None, "file")
 
 
@@ -134,17 +134,17 @@ _LESSON = "lessons/"
 
 
 class Offer(NamedTuple):
-    """A set that anybody on the page may open: its title, and how it is opened."""
+    """A set that anybody on the page may open: its title, and how to open it."""
 
     title: str
     open: Callable[[], ReferenceSet]
 
 
 class Library:
-    """The shipped sets, the set that the page was started with, and what `allow` names.
+    """The example sets, the set that the page was started with, and the locations in `allow`.
 
-    Other people may see the page: a path that somebody types is opened only inside `allow`,
-    a URL only if it is on the internet or inside `allow`.
+    Other people may see the page: a typed path is opened only inside `allow`, a URL only if it is
+    on the internet or inside `allow`.
     """
 
     def __init__(
@@ -184,7 +184,7 @@ class Library:
         }
 
     def needs_consent(self, source: str) -> bool:
-        """Return whether a source is a path of this machine that was not allowed yet."""
+        """Return whether a source is a local path that was not allowed yet."""
         if source in self.offers or not is_local(source):
             return False
         try:
@@ -194,16 +194,16 @@ class Library:
         return False
 
     def consented(self, path: str) -> Library:
-        """Return the same for one person who may read the folder of a path that they named."""
+        """Return the same for one person, allowed to read the folder of a path that they named."""
         named = Path(path.removeprefix("file://")).resolve()
         mine = copy.copy(self)
         mine._allow = (*self._allow, str(named if named.is_dir() else named.parent))
         return mine
 
     def offer(self, references: ReferenceSet) -> str:
-        """Put an opened set before the others, for everybody; return the name of the offer.
+        """List an opened set first, for everybody; return the name of the offer.
 
-        Of an Icechunk repository all versions are offered, unless the name of one was opened.
+        All versions of an Icechunk repository are offered, unless a specific one was opened.
         """
         name = references.source.name
         place, facts = references.source.place, references.source.repository
@@ -216,7 +216,7 @@ class Library:
         return name
 
     def open(self, source: str, watch: OpeningWatch | None = None) -> ReferenceSet:
-        """Open what somebody chose or typed."""
+        """Open a set that a visitor chose or typed."""
         if offer := self.offers.get(source):
             return offer.open()
         name, _, version = source.rpartition("@")
@@ -227,11 +227,11 @@ class Library:
         return self._openings.open(source, partial(open_guarded, source, policy, VISITOR), watch)
 
     def versions(self, references: ReferenceSet) -> VisitedVersions | None:
-        """Return who reads other versions of the repository of a set.
+        """Return the reader of other versions of a set's repository.
 
-        None if it is of none, or of one that may not be opened on this page. Of those by URL only
-        the versions of one that the owner of the page opened are read, since the package icechunk
-        connects to servers by itself, whatever `allow` says.
+        None if there is no repository, or it may not be opened on this page. Of repositories by URL
+        only those opened by the owner of the page are read, since the package icechunk connects to
+        servers on its own, regardless of `allow`.
         """
         facts = references.source.repository
         if facts is None or facts.place is None:
@@ -252,7 +252,7 @@ class Library:
         return VisitedVersions(self._openings, place, policy, VISITOR, options)
 
     def others(self) -> OtherSets:
-        """Return the sets that the one that is open may be compared with: the same."""
+        """Return the sets that the open one may be compared with."""
         return OtherSets(
             lambda source, *watch: self.open(source, OpeningWatch(*watch)),
             lambda: {name: offer.title for name, offer in self.offers.items()},
@@ -260,7 +260,7 @@ class Library:
         )
 
     def open_dropped(self, upload: Upload, watch: OpeningWatch | None = None) -> ReferenceSet:
-        """Open a file that somebody dropped on the page; errors as of `open`."""
+        """Open a file dropped on the page; errors as for `open`."""
         # a function of this package would load Panel in the child
         opening = partial(open_references, upload.content, limits=VISITOR)
         references = self._openings.open(upload.name, opening, watch)
@@ -268,6 +268,6 @@ class Library:
         return references
 
     def grants(self, references: ReferenceSet) -> tuple[str, ...]:
-        """Return where targets of a set may be read from: its own folder, too, if it is ours."""
+        """Return where targets of a set may be read from: also its own folder, if it is ours."""
         location = references.source.location
         return (*self._allow, location) if location in self._homes else self._allow

@@ -1,4 +1,4 @@
-"""The page with the shipped sets, for ``panel serve refexplorer/hosts/page``."""
+"""The page with the example sets, for ``panel serve refexplorer/hosts/page``."""
 
 from refexplorer.hosts.page.page import page
 

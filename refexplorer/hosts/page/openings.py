@@ -1,4 +1,4 @@
-"""How sets of strangers are opened: some at a time, the others in turn, each within a budget.
+"""Opening untrusted sets: a few at a time, the others queued, each within a budget.
 
 Each is opened in a child process, `python -m refexplorer.hosts.page.openings`, which loads nothing
 of the page.
@@ -44,7 +44,7 @@ that it took. What waits for a server, or on a busy machine, takes none."""
 
 
 class OpeningWatch:
-    """What `open_references` calls as its `progress`, from the thread that opens."""
+    """The `progress` callback of `open_references`, called from the opening thread."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class OpeningWatch:
         self._reported = time.monotonic()
 
     def __call__(self, done: int, size: int) -> None:
-        """Report it now and then."""
+        """Report progress now and then."""
         self.check()
         now = time.monotonic()
         if now - self._reported >= BETWEEN:
@@ -63,13 +63,13 @@ class OpeningWatch:
             self._report(done, size)
 
     def check(self) -> None:
-        """Raise RefexplorerError if nobody waits for it any more."""
+        """Raise RefexplorerError if nobody waits for the result any more."""
         if not self._is_wanted():
             raise RefexplorerError("The opening was stopped.")
 
 
 class Openings:
-    """Opens what visitors choose, for all pages of a server together."""
+    """Opens the sets that visitors choose, for all pages of a server together."""
 
     def __init__(self, bounds: VisitorLimits | None = None) -> None:
         self._bounds = bounds or VisitorLimits()
@@ -79,20 +79,20 @@ class Openings:
         self._changed = threading.Condition()
 
     def start(self) -> None:
-        """Have a process ready, so that the first set need not wait for it."""
+        """Start a process in advance, so that the first set need not wait for it."""
         self._children.start()
 
     def open(
         self, name: str, opening: Callable[..., Opened], watch: OpeningWatch | None = None
     ) -> Opened:
-        """Open a set, or what else is in files of strangers, when it is its turn."""
+        """Open a set, or other untrusted files, when it is its turn."""
         watch = watch or OpeningWatch()
         with self._turn(watch):
             return self._open(escape(name, _NAME_SHOWN), opening, watch)
 
     @contextmanager
     def _turn(self, watch: OpeningWatch) -> Iterator[None]:
-        """Wait until all that came before have begun and there is room for one more."""
+        """Wait until all earlier ones have begun and there is room for one more."""
         ticket = object()
         with self._changed:
             is_free = self._running < self._bounds.openings and not self._queue
@@ -148,7 +148,7 @@ class Openings:
         return opened
 
     def _most_memory(self) -> tuple[str, str]:
-        """Say what a child may take, and what gives it more; limits of this process are its own."""
+        """Return the memory limit of a child and how to raise it; this process has its own."""
         most = memory_limit()
         if most is None or most >= OWN_MEMORY + self._bounds.memory:
             return size_text(self._bounds.memory), "add --memory"

@@ -1,4 +1,4 @@
-"""The owner of a served page: who has the secret of the address that the command prints."""
+"""The owner of a served page: whoever has the secret in the URL printed by the command."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ PARAMETER = "token"
 
 
 class Owner:
-    """Knows the owner by a secret: 127.0.0.1 alone proves nothing, since others share a machine.
+    """Identifies the owner by a secret: 127.0.0.1 proves nothing, since machines are shared.
 
-    The first visit brings the secret in the address, later ones in a cookie that no other site
-    makes a browser send. A page that is reached by a name which is not its own, as by a rebound
-    name of somebody else's, has no owner.
+    The first visit brings the secret in the URL, later ones in a cookie that no other site can make
+    a browser send. A page reached by a host name that is not its own, as in DNS rebinding, has no
+    owner.
     """
 
     def __init__(self, port: int, origins: Iterable[str]) -> None:
@@ -25,7 +25,7 @@ class Owner:
         self.cookie = f"refexplorer-{port}"
 
     def address(self, url: str) -> str:
-        """Return an address that makes its visitor the owner."""
+        """Return a URL that makes its visitor the owner."""
         return f"{url}?{urlencode({PARAMETER: self._token})}"
 
     def is_token(self, text: str) -> bool:
@@ -33,7 +33,7 @@ class Owner:
         return secrets.compare_digest(text.encode(), self._token.encode())
 
     def is_asking(self, request: Any) -> bool:
-        """Return whether a request of Bokeh's session is the owner's."""
+        """Return whether a request of a Bokeh session comes from the owner."""
         headers: Mapping[str, str] = {k.lower(): v for k, v in request.headers.items()}
         if headers.get("host") not in self._origins:
             return False

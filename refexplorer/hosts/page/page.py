@@ -55,22 +55,22 @@ Arguments = TypeVarTuple("Arguments")
 
 
 class Turns:
-    """Makes changes to one page one after the other, in the turns that Bokeh gives its document.
+    """Serializes changes to one page in callbacks of its Bokeh document.
 
-    Then Bokeh sends them. What changes at other times Panel sends by itself, and can forget the
-    last of it while the connection is busy: in `panel.io.document._dispatch_msgs` (1.9) who ends
-    one round of writing lifts the block that the next has just set. It also sends by itself what
-    changes in a turn, unless the document is held.
+    Bokeh then sends them. Panel itself sends changes at other times, and can lose the last one
+    while the connection is busy: in `panel.io.document._dispatch_msgs` (1.9) the end of one round
+    of writing lifts the block that the next has just set. It also sends changes made in a callback
+    itself, unless the document is held.
 
-    Made where the document is known: while the page is made, or in a turn. Where no document is
-    served, as in a notebook or a test, changes are made at once.
+    Create it where the document is known: while the page is created, or in a callback. Without a
+    Bokeh server document, as in a notebook or a test, changes are applied immediately.
     """
 
     def __init__(self) -> None:
         self._served = _served_document()
 
     def soon(self, change: Callable[[*Arguments], object], *arguments: *Arguments) -> None:
-        """Change the page when it is its turn; may be called from any thread."""
+        """Schedule a change of the page; may be called from any thread."""
         if self._served is None:
             change(*arguments)
         else:
@@ -81,7 +81,7 @@ class Turns:
 
 
 def _served_document() -> tuple[Document, asyncio.AbstractEventLoop] | None:
-    """Return the document that is being served, and the loop of its server."""
+    """Return the document being served, and the event loop of its server."""
     document = state.curdoc
     if document is None or document.session_context is None:
         return None
@@ -114,10 +114,10 @@ _TOO_MANY = f"{MESSAGES:,} requests are waiting: try again when some are answere
 
 
 class View(JSComponent):
-    """A view whose messages a controller answers.
+    """A view whose messages are handled by a controller.
 
-    One thread answers for each view, in order: a long search holds up neither the server
-    nor the other people on it.
+    Each view has one thread that responds in order: a long search blocks neither the server nor its
+    other users.
     """
 
     def __init__(self, controller: ExplorerController | EditorController, **params: Any) -> None:
@@ -129,7 +129,7 @@ class View(JSComponent):
         controller.post = self._post
 
     def close(self) -> None:
-        """Answer no more, and stop what runs: it is shown to nobody."""
+        """Stop responding, and cancel running work: nobody sees it."""
         self._worker.shutdown(wait=False, cancel_futures=True)
         self._controller.close()
 
@@ -168,12 +168,12 @@ class ExplorerView(View):
         super().__init__(controller, parts=described())
 
     def go(self, address: str, step: int) -> None:
-        """Go where an address says."""
+        """Go to the state in a URL."""
         self.asked = {"address": address, "step": step}
 
     @property
     def address(self) -> str:
-        """Where it is; where it was asked to go, until the browser says that it is there."""
+        """The current state; the requested one until the browser confirms it."""
         arrived = self.here.get("step") == self.asked["step"]
         return str((self.here if arrived else self.asked).get("address", ""))
 
@@ -196,7 +196,7 @@ class EditorView(View):
 
     @property
     def is_edited(self) -> bool:
-        """Whether the text is another one than at first."""
+        """Whether the text differs from the initial one."""
         return self._editor.is_edited
 
     def choose(self, key: str) -> None:
@@ -205,7 +205,7 @@ class EditorView(View):
 
 
 class PieceWanted(Event, frozen=True, tag="piece"):
-    """The bytes of the dropped file are taken from here on."""
+    """Tells the browser to send the bytes of the dropped file from this offset."""
 
     start: int
 
@@ -245,7 +245,7 @@ class Frame(JSComponent):
         )
 
     def ask_for_piece(self, start: int) -> None:
-        """Tell the browser that the bytes of a dropped file are taken from here on."""
+        """Tell the browser to start sending the bytes of a dropped file."""
         message, buffers = event(PieceWanted(start))
         self._send_msg({"message": message, "buffers": buffers})
 
@@ -260,7 +260,7 @@ _NAMES = [
 
 @dataclass(frozen=True)
 class Address:
-    """A place on the page, as the query of its address says it."""
+    """A state of the page, as in the query of its URL."""
 
     # What is open: the name of an offered set, a path or a URL; empty on the start screen
     source: str = ""
@@ -270,7 +270,7 @@ class Address:
 
     @classmethod
     def read(cls, query: str) -> Address:
-        """Read a query; what it does not name, or what the page does not know, is left out."""
+        """Parse a query; missing and unknown parts are omitted."""
         texts_by_name = {name: texts[-1] for name, texts in parse_qs(query).items()}
         view, explorer = (
             texts_by_name.get("view", ""),
@@ -284,7 +284,7 @@ class Address:
 
 
 def is_shareable(source: str) -> bool:
-    """Return whether an address may name a source: not if it carries a password or a signature."""
+    """Return whether a URL may name a source: not with a password or a signature."""
     return masked_text(source) == source
 
 
@@ -307,7 +307,7 @@ Result = TypeVar("Result")
 
 
 class ServedPage:
-    """The parts of one page and what happens between them; nothing of it is anybody else's."""
+    """The parts of one page and their interaction; nothing is shared with other pages."""
 
     events = (PieceWanted,)
 
@@ -343,17 +343,17 @@ class ServedPage:
     def show(
         self, references: ReferenceSet, source: str = "", place: Address | None = None
     ) -> None:
-        """Put a set into the explorer, and its text into the editor once that is looked at."""
+        """Show a set in the explorer, and its text in the editor once that is opened."""
         self._hold(references, source)
         self._stand(place or Address(source))
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is being read or made on a thread."""
+        """Whether something is being read or created on a thread."""
         return self._begun > 0
 
     def close(self) -> None:
-        """Stop what it does, and open no more: the person has left."""
+        """Stop all work, and open no more: the person has left."""
         self._attempt = self._upload = None
         self._making.clear()
         self._threads.shutdown(wait=False, cancel_futures=True)
@@ -361,7 +361,7 @@ class ServedPage:
             view.close()
 
     def _hold(self, references: ReferenceSet, source: str) -> None:
-        """Put a set into the explorer, whatever is shown."""
+        """Load a set into the explorer, whichever view is visible."""
         self._references = references
         self._source = source if is_shareable(source) else ""
         self._chosen = ""
@@ -375,7 +375,7 @@ class ServedPage:
         )
 
     def _explore(self, references: ReferenceSet) -> None:
-        """Make the explorer again; the other views stay as they are."""
+        """Create the explorer again; the other views stay as they are."""
         library = self._library
         explorer: ExplorerView = ExplorerView(
             references,
@@ -410,7 +410,7 @@ class ServedPage:
     def _show_version(self, asker: View, references: ReferenceSet) -> None:
         """Show another version of the repository of the set that is shown.
 
-        Who turned to another view meanwhile stays there; a set that was opened meanwhile, too.
+        If the person has switched to another view or opened another set meanwhile, that stays.
         """
         if asker is not self._explorer:
             return
@@ -438,9 +438,9 @@ class ServedPage:
             self._explorer.selection = key
 
     def _explore_edited(self, name: str, asker: View, references: ReferenceSet, key: str) -> None:
-        """Explore what the text of a view makes; what is explored already, if it was not changed.
+        """Explore the set of a view's text; the one already explored if it is unchanged.
 
-        Who turned to another view meanwhile stays there; a set that was opened meanwhile, too.
+        If the person has switched to another view or opened another set meanwhile, that stays.
         """
         if not isinstance(asker, EditorView) or asker is not self._made.get(name):
             return
@@ -458,7 +458,7 @@ class ServedPage:
         self._turn(EXPLORER if self._frame.view == name else self._frame.view)
 
     def _do(self, message: object) -> None:
-        """Do what the header or the start screen asks for; say why it cannot be done."""
+        """Run an action of the header or the start screen; say why it is not possible."""
         if not isinstance(message, dict):
             return
         try:
@@ -473,10 +473,10 @@ class ServedPage:
 
     @request("open")
     def choose(self, source: str) -> None:
-        """Open one of the sets that the page offers, or what a person names.
+        """Open one of the sets offered by the page, or one named by the person.
 
-        Who owns the page may name any path of this machine: that they typed it and asked to open it
-        is what allows its folder to be read.
+        The owner of the page may name any local path: typing it and asking to open it allows its
+        folder to be read.
         """
         self._consent(source)
         self._open(source, partial(self._library.open, source), Address(source))
@@ -487,7 +487,7 @@ class ServedPage:
         address: str,  # Its query
         step: int,  # Number of the step through the history of the browser
     ) -> None:
-        """Go where an address says; what it names is opened unless it is open already."""
+        """Go to the state in a URL; open its set unless it is open already."""
         self._step = step
         place = Address.read(address)
         if place.source in ("", self._source):
@@ -504,27 +504,27 @@ class ServedPage:
     def turn_to(self, view: str) -> None:
         """Show another view: the explorer, the editor, the exercises, or the start screen.
 
-        The header marks the one that Python says, so that both agree.
+        The header marks the view that Python reports, so that both agree.
         """
         self._turn(view)
 
     @request("stop")
     def stop(self) -> None:
-        """Wait no longer for what is being opened or uploaded."""
+        """Stop waiting for what is being opened or uploaded."""
         self._attempt = self._upload = None
         self._frame.opening = ""
         self._tell()
 
     @request("upload")
     def begin_upload(self, name: str, size: int) -> None:
-        """Announce a file that was dropped, and its bytes."""
+        """Announce a dropped file and its size."""
         self._frame.problem = ""
         self._upload = Upload(name, size, self._library.largest)
         self._frame.ask_for_piece(0)
 
     @request("piece")
     def take_piece(self, piece: Bytes) -> None:
-        """Send the next bytes of the file."""
+        """Receive the next bytes of the file."""
         if (upload := self._upload) is None:
             return
         upload.add(piece)
@@ -535,7 +535,7 @@ class ServedPage:
         self._open(upload.name, partial(self._library.open_dropped, upload), Address())
 
     def _aside(self, work: Callable[[], Result], finish: Callable[[Future[Result]], None]) -> None:
-        """Do on a thread what takes long, and the rest in a turn of the page."""
+        """Run slow work on a thread, and the rest in a callback of the page."""
 
         def turn(done: Future[Result]) -> None:
             try:
@@ -548,9 +548,9 @@ class ServedPage:
         done.add_done_callback(lambda done: self._turns.soon(turn, done))
 
     def _open(self, name: str, opening: Opening, place: Address) -> None:
-        """Open a set on a thread and show it, unless the person gave up or chose another.
+        """Open a set on a thread and show it, unless the person cancelled or chose another.
 
-        Who turned to another view meanwhile stays there.
+        If the person has switched to another view meanwhile, that stays.
         """
         self._attempt = attempt = object()
         begun = self._frame.view
@@ -573,7 +573,7 @@ class ServedPage:
         self._turns.soon(setattr, self._frame, "opened", [done, size])
 
     def _stand(self, place: Address) -> None:
-        """Show the place that an address names, without another step in the history."""
+        """Show the state in a URL, without adding a history entry."""
         view = place.view if place.view in SCREENS else START
         if view == START and self._explorer and (place.source or not self._source):
             self._explorer.go(str(place), self._step)
@@ -581,10 +581,10 @@ class ServedPage:
         self._turn(view)
 
     def _turn(self, chosen: str) -> None:
-        """Show a view; the others keep what they hold.
+        """Show a view; the others keep their contents.
 
-        The address goes first, since each change is a message of its own: who sees the view can
-        go back from it.
+        The URL is sent first, since each change is a separate message: whoever sees the view can go
+        back from it.
         """
         self._tell(chosen)
         if chosen in SCREENS and chosen not in self._made:
@@ -601,9 +601,9 @@ class ServedPage:
         self._frame.param.update(notice=notice, view=chosen)
 
     def _make(self, name: str) -> None:
-        """Make a view on a thread, since a text of 6 MB takes seconds, and see it if it is chosen.
+        """Create a view on a thread, since a text of 6 MB takes seconds, and show it if selected.
 
-        One that is made already is not made twice; that of a set that is no longer shown is closed.
+        An existing view is not created twice; the view of a set that is no longer shown is closed.
         """
         if name in self._making:
             return
@@ -639,7 +639,7 @@ class ServedPage:
         self._aside(make, finish)
 
     def _editable(self, references: ReferenceSet | None) -> tuple[str, str]:
-        """Return the text of the set, or an example and a notice of why it is one."""
+        """Return the text of the set, or an example and a notice that explains why."""
         notice = ""
         if references is not None:
             text = references.source.text_within(self._shown_chars)
@@ -649,7 +649,7 @@ class ServedPage:
         return demo.path("spec.v1.json").read_text(encoding="utf-8"), notice
 
     def _tell(self, view: str = "") -> None:
-        """Keep the address to where the person is; while a set is being opened, it waits."""
+        """Keep the URL up to date; while a set is being opened, it waits."""
         if self._frame.opening:
             return
         view, place = view or self._frame.view, Address()
@@ -668,7 +668,7 @@ def page(
     *,
     is_owner: bool = False,
 ) -> panel.Template:
-    """Make a page for one person."""
+    """Create a page for one person."""
     library = library or Library()
     served = ServedPage(library, is_owner=is_owner)
     if panel.state.curdoc is not None:

@@ -81,12 +81,12 @@ def policy_text(nonce: str = "") -> str:
 
 
 class Headers(OutputTransform):
-    """Adds the headers to every answer of the server, those that are errors, too."""
+    """Adds the headers to every response of the server, including errors."""
 
     def transform_first_chunk(
         self, status_code: int, headers: HTTPHeaders, chunk: bytes, finishing: bool
     ) -> tuple[int, HTTPHeaders, bytes]:
-        """Add them, unless the answer has a policy of its own."""
+        """Add the headers, unless the response has its own policy."""
         headers.setdefault("Content-Security-Policy", policy_text())
         headers["X-Content-Type-Options"] = "nosniff"
         headers["Referrer-Policy"] = "no-referrer"
@@ -94,13 +94,13 @@ class Headers(OutputTransform):
 
 
 class PageHandler(DocHandler):
-    """The page, in a session that this server has made for this request.
+    """The page, in a session that this server created for this request.
 
-    A browser runs its scripts by a number that nobody can know before.
+    A browser runs its scripts only with a nonce that nobody can predict.
     """
 
     def write(self, chunk: Any) -> None:
-        """Mark the scripts; nothing else reads as one, since Bokeh escapes what they are given."""
+        """Add the nonce to scripts; nothing else looks like one, since Bokeh escapes arguments."""
         nonce = secrets.token_urlsafe(16)
         self.set_header("Content-Security-Policy", policy_text(nonce))
         if isinstance(chunk, str):
@@ -108,7 +108,7 @@ class PageHandler(DocHandler):
         super().write(chunk)
 
     async def prepare(self) -> None:
-        """Refuse a session that is named: whoever knows the name could look on."""
+        """Reject a named session: anyone who knows the name could watch."""
         named = any(self.get_arguments(name) for name in _NAMES)
         if named or "Bokeh-Session-Id" in self.request.headers:
             self.set_status(403)
@@ -127,7 +127,7 @@ class PageSocket(WSHandler):
     """The connection of a page to its session, without Bokeh's pauses and log lines."""
 
     async def prepare(self) -> None:
-        """Refuse a token that this server has not written, or that is too old."""
+        """Reject a token that this server has not issued, or that is too old."""
         _, _, token = self.request.headers.get("Sec-WebSocket-Protocol", "").partition(",")
         if not self._is_valid(token.strip()):
             self.set_status(403)
@@ -146,21 +146,21 @@ class PageSocket(WSHandler):
             return False
 
     def open(self, *args: object, **options: object) -> None:
-        """Let each of the three pieces of a message leave as it is written, without 40 ms more."""
+        """Send each of the three pieces of a message at once, without a delay of 40 ms."""
         super().open(*args, **options)
         self.set_nodelay(True)
 
     async def send_message(self, message: Message[Any]) -> None:
-        """Send it, unless the person has left: Bokeh would write a warning for each message."""
+        """Send a message unless the person has left: Bokeh would log a warning for each."""
         with suppress(WebSocketClosedError):
             await message.send(self)  # type: ignore[arg-type]  # as Bokeh does
 
 
 class Health(RequestHandler):
-    """Answers as long as the server takes requests; makes no session."""
+    """Responds as long as the server accepts requests; creates no session."""
 
     def get(self) -> None:
-        """Say so."""
+        """Respond that the server is up."""
         self.write({"status": "ok"})
 
 
@@ -181,7 +181,7 @@ OF_THE_SERVER: dict[str, Route] = {
 
 
 class _OurRoutes(Application):
-    """Keeps the routes of the page from those that it is given, and takes no others later."""
+    """Protects the routes of the page against replacement, and accepts no others later."""
 
     def __init__(self, handlers: Sequence[Route], *args: Any, **settings: Any) -> None:
         super().__init__(self._ours(handlers), *args, **settings)
@@ -205,7 +205,7 @@ class _OurRoutes(Application):
 
 
 class PageServer(BokehTornado, _OurRoutes):
-    """Bokeh's web application with the routes of the page, and sessions that it alone names."""
+    """Bokeh's web application with the routes of the page, and sessions that only it names."""
 
     owner: Owner | None = None
 
@@ -219,15 +219,15 @@ class PageServer(BokehTornado, _OurRoutes):
 
 
 def close_other_routes() -> None:
-    """Have the servers that this process makes from now on answer the routes of the page alone.
+    """Restrict servers created later in this process to the routes of the page.
 
-    For `panel serve`, which makes the server itself.
+    For `panel serve`, which creates the server itself.
     """
     bokeh.server.server.BokehTornado = PageServer  # type: ignore[attr-defined]
 
 
 def mask_logs() -> None:
-    """Mask what is logged in this process from now on: Tornado logs whole addresses of requests."""
+    """Mask log messages of this process from now on: Tornado logs complete request URLs."""
     logging.setLogRecordFactory(_record)
 
 
@@ -252,7 +252,7 @@ _FULL = """
 
 
 class Sessions:
-    """Makes a page for each person who comes, while there is room."""
+    """Creates a page for each visitor, while there is room."""
 
     def __init__(self, make: Callable[[bool], panel.Template], most: int) -> None:
         self._make = make
@@ -261,7 +261,7 @@ class Sessions:
         self.owner: Owner | None = None
 
     def page(self) -> panel.Template:
-        """Return a page, or what says that there is no room; in the loop of the server."""
+        """Return a page, or a notice that there is no room; in the event loop of the server."""
         if self._open >= self._most:
             return panel.Template(_FULL.format(self._open))
         template = self._make(self._is_owner())
@@ -270,7 +270,7 @@ class Sessions:
         return template
 
     def _is_owner(self) -> bool:
-        """Return whether the session that is being made is that of the owner."""
+        """Return whether the session being created is the owner's."""
         context: Any = None if state.curdoc is None else state.curdoc.session_context
         if self.owner is None or context is None:
             return False
@@ -281,7 +281,7 @@ class Sessions:
 
 
 def end_sessions(server: BaseServer) -> None:
-    """Do what is done at the end of a session for all that are open: Bokeh leaves them as is."""
+    """Run the end-of-session callbacks of all open sessions, which Bokeh does not do."""
     for session in server.get_sessions():
         if (context := session.document.session_context) is not None:
             for leave in session.document.session_destroyed_callbacks:
@@ -304,7 +304,7 @@ def serve(
     bounds: VisitorLimits | None = None,
     ready: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve the page until interrupted; ``/healthz`` answers proxies."""
+    """Serve the page until interrupted; ``/healthz`` responds to proxies."""
     # BokehJS introduces a model that was added later again, which Bokeh knows already.
     warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
     mask_logs()
@@ -342,9 +342,9 @@ def serve(
 
 @contextmanager
 def _end_event() -> Iterator[asyncio.Event]:
-    """Set an event when the process shall end; what ignores a signal, as `nohup` does, is kept.
+    """Set an event when the process should end; ignored signals, as with `nohup`, stay ignored.
 
-    A handler that raises would do so in whatever the loop runs, which may catch it.
+    A handler that raises would do so inside any code that the loop runs, which may catch it.
     """
     loop, is_ended = asyncio.get_running_loop(), asyncio.Event()
     is_main = threading.current_thread() is threading.main_thread()
@@ -366,7 +366,7 @@ def _end_event() -> Iterator[asyncio.Event]:
 
 
 def _open_source(source: object, library: Library) -> tuple[ReferenceSet | None, Library]:
-    """Open the source once for everybody, before anything listens."""
+    """Open the source once for everybody, before the server listens."""
     for view in (Frame, ExplorerView, EditorView):
         bundle_path(view._bundle.stem)
     if source is None:
@@ -379,7 +379,7 @@ def _open_source(source: object, library: Library) -> tuple[ReferenceSet | None,
 def _listen(
     sessions: Sessions, port: int, address: str, origins: Iterable[str], prefix: str
 ) -> tuple[BaseServer, str]:
-    """Return a server that listens, and its address for the owner."""
+    """Return a listening server, and its URL for the owner."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
         # Tornado would leave a socket that it cannot bind to the garbage collector
@@ -405,7 +405,7 @@ def _listen(
 
 
 def _own_names(address: str) -> list[str]:
-    """Return the names of this server for browsers; any other could be somebody's trap."""
+    """Return the host names of this server; any other could be an attack."""
     names = ["localhost", "127.0.0.1"]
     if address not in _LOOPBACK:
         names += [address, socket.gethostname(), socket.getfqdn()]

@@ -1,6 +1,6 @@
-"""Decoding of chunks to values, never more of them than a chunk has room for.
+"""Decoding of chunks, never producing more values than a chunk can contain.
 
-`steps` are the codecs as stages, `sizes` tells the size beforehand, `confined` runs in a child
-process what does not tell. Zarr decodes chunks itself, once `steps` has checked them. Begin
-with `steps`.
+`steps` are the codecs as stages, `sizes` predicts decoded sizes, `confined` runs codecs of
+unpredictable size in a child process. Zarr decodes chunks itself after `steps` has checked them.
+Begin with `steps`.
 """

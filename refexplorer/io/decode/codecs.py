@@ -48,7 +48,7 @@ _REGISTRATIONS = {
 
 
 def refuse_unsafe(key: str, text: bytes) -> None:
-    """Refuse array metadata that asks for a codec which runs code from the data."""
+    """Reject array metadata with a codec that runs code from the data."""
     for codec in _codecs(text):
         if (name := _name(codec).lower()) in _UNSAFE:
             raise DecodeError(
@@ -64,7 +64,7 @@ _NEEDED = {"cast_value": "cast_value_rs"}
 
 
 def require_codecs(key: str, text: bytes) -> None:
-    """Refuse array metadata with a codec, or a data type, which nothing installed brings."""
+    """Reject array metadata with a codec or data type that no installed package provides."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
@@ -81,7 +81,7 @@ def require_codecs(key: str, text: bytes) -> None:
 
 
 def missing_type(written: object) -> str | None:
-    """Return the sentence that names a data type of Zarr v3 that is not known; None of others."""
+    """Return a sentence naming an unknown Zarr v3 data type; None if known."""
     if not _name(written):
         return None
     from zarr.core.dtype import data_type_registry, get_data_type_from_json
@@ -109,7 +109,7 @@ def _newer_zarr_text() -> str:
 
 
 def _names_v3(codecs: object) -> Iterator[str]:
-    """Yield the names of codecs of Zarr v3, those inside of shards among them."""
+    """Yield the names of Zarr v3 codecs, including those inside shards."""
     waiting = _list(codecs)[:_CODECS]
     for codec in waiting:
         yield _name(codec)
@@ -119,7 +119,7 @@ def _names_v3(codecs: object) -> Iterator[str]:
 
 
 def missing_codec(array: ArrayMeta) -> str | None:
-    """Return the sentence on a codec of an array that cannot be used here; None if all can."""
+    """Return a sentence on an array's unusable codec; None if all can be used."""
     try:
         require_codecs(array.path, json.dumps(array.metadata).encode())
     except DecodeError as lacking:
@@ -128,7 +128,7 @@ def missing_codec(array: ArrayMeta) -> str | None:
 
 
 def names_v2(metadata: Mapping[str, object]) -> list[str]:
-    """Return the names of the codecs of an array of Zarr v2, some empty."""
+    """Return the codec names of a Zarr v2 array, some empty."""
     return [*map(_name, _list(metadata.get("filters"))), _name(metadata.get("compressor"))]
 
 
@@ -159,7 +159,7 @@ def _has_class(name: str) -> bool:
 
 
 def registering(name: str) -> str | None:
-    """Return the module that has to register a codec of Zarr v2; None where none does."""
+    """Return the module that registers a Zarr v2 codec; None if there is none."""
     short = name.removeprefix("numcodecs.")
     return next(
         (module for start, module in _REGISTERED_BY.items() if short.startswith(start)), None
@@ -167,12 +167,12 @@ def registering(name: str) -> str | None:
 
 
 def registration(module: str) -> str:
-    """Return the line of Python that registers the codecs of such a module."""
+    """Return the line of Python that registers the codecs of a module."""
     return _REGISTRATIONS[module]
 
 
 def _is_registered_now(name: str) -> bool:
-    """Have a codec registered, in this process; say whether that could be done."""
+    """Register a codec in this process; return whether that succeeded."""
     from numcodecs.registry import codec_registry
 
     module = registering(name)
@@ -190,7 +190,7 @@ def _is_registered_now(name: str) -> bool:
 
 
 def missing(name: str, zarr_format: int) -> str:
-    """Return the sentence that names a codec and what brings it, without its subject."""
+    """Return a sentence, without its subject, naming a codec and the package that provides it."""
     short = name.removeprefix("numcodecs.")
     start = max((each for each in _PACKAGES if short.startswith(each)), key=len, default="")
     package = _PACKAGES.get(start)
@@ -212,7 +212,7 @@ def _name(codec: object) -> str:
 
 
 def _codecs(text: bytes) -> Iterator[dict[str, object]]:
-    """Yield all that may be a codec; without recursion, since the text may be nested deeply."""
+    """Yield possible codecs; without recursion, since the metadata may be nested deeply."""
     try:
         queue = [json.loads(text)]
     except (ValueError, RecursionError):

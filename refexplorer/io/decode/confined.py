@@ -1,6 +1,6 @@
-"""Runs single codecs in a process of their own, under limits of memory and time.
+"""Runs single codecs in a separate process, with limits on memory and time.
 
-For codecs whose output cannot be known before they make it. `python -m
+For codecs whose output size cannot be predicted. `python -m
 refexplorer.io.decode.confined` is the child.
 """
 
@@ -42,7 +42,7 @@ def decode_confined(array: ArrayMeta, number: int, data: Any, limit: int) -> Any
 
 
 def check_confined(array: ArrayMeta, number: int, data: Any, limit: int) -> None:
-    """Do as `decode_confined`, and leave the result where it is."""
+    """Do the same as `decode_confined`, without returning the result."""
     _asked(array, number, data, limit, keep=False)
 
 
@@ -84,7 +84,7 @@ _ArrayForm = tuple[Any, Sequence[int]] | None
 
 
 def _packed(data: Any) -> tuple[_ArrayForm, bytes]:
-    """Return what stands for bytes or an array on the way between processes."""
+    """Return the representation of bytes or an array for sending between processes."""
     if not isinstance(data, np.ndarray):
         return None, bytes(data)
     if not data.dtype.hasobject:
@@ -113,7 +113,7 @@ def _unpacked(form: _ArrayForm, data: bytes) -> Any:
 
 
 def _dtype(written: Any) -> np.dtype[Any]:
-    """Read a data type that JSON made lists of."""
+    """Parse a data type that JSON turned into lists."""
     if isinstance(written, str):
         return np.dtype(written)
     return np.dtype([(name, _dtype(kind), *map(tuple, more)) for name, kind, *more in written])

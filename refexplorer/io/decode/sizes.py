@@ -1,6 +1,6 @@
-"""Shapes and sizes of chunks before a codec makes them: a small one can hold terabytes.
+"""Shapes and sizes of chunks before decoding: a small one can expand to terabytes.
 
-Streams that do not declare the size are decoded piece by piece and only counted.
+Streams that do not declare their size are decoded piece by piece and only counted.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ Index = tuple[int, ...]
 
 
 def region(array: ArrayMeta, index: Index) -> tuple[slice, ...]:
-    """Return the part of the array that a chunk covers, cut at the array's edge."""
+    """Return the region of the array that a chunk covers, clipped at the array's edge."""
     return tuple(axis.part(number) for axis, number in zip(array.axes, index, strict=True))
 
 
 def place_count(places: range) -> int:
-    """Return how many places there are; `len` refuses 2^63 and more."""
+    """Return the number of indices; `len` fails for 2^63 and more."""
     return max(0, -((places.start - places.stop) // places.step))
 
 
 def inside(places: range, part: slice) -> tuple[slice, slice]:
-    """Return which of the places are in a chunk, and where they are in it."""
+    """Return which of the indices are in a chunk, and their positions in it."""
     first = max(0, -((places.start - part.start) // places.step))
     last = max(first, min(place_count(places), -((places.start - part.stop) // places.step)))
     begin = places.start + first * places.step - part.start
@@ -57,7 +57,7 @@ def inside(places: range, part: slice) -> tuple[slice, slice]:
 def overlap(
     array: ArrayMeta, places: Sequence[range], index: Index
 ) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
-    """Return where values of a chunk go in a part of an array, and which of the chunk they are."""
+    """Return where a chunk's values go in a selection, and which of its values they are."""
     pairs = [inside(*each) for each in zip(places, region(array, index), strict=True)]
     return tuple(into for into, _ in pairs), tuple(of for _, of in pairs)
 
@@ -69,7 +69,7 @@ def is_small(array: ArrayMeta) -> bool:
 
 
 def check_size(array: ArrayMeta, limits: Limits) -> None:
-    """Refuse chunks that would eat the machine, before anything is allocated or read."""
+    """Reject chunks that would exhaust the machine, before anything is allocated or read."""
     name = array.path or "the root array"
     if array.itemsize is None and array.dtype in STRUCTURES:
         raise DecodeError(f"{name} has a structured data type that is not supported.")
@@ -91,7 +91,7 @@ Settings = Mapping[str, Any]
 # four bytes of versions and flags, then decoded size, block size and encoded size, four each
 _BLOSC_HEADER = 16
 _MSGPACK_RATIO = 64
-"""The most that a byte of msgpack makes of Python objects: an empty list and its place."""
+"""The largest Python object from one msgpack byte: an empty list and its slot."""
 _ZFP_HEADER, _ZFP_WIDTHS, _ZFP_ITEMSIZES = 12, (48, 24, 16, 12), (4, 8, 4, 8)
 """Bytes of it; bits of a length, by dimensions; bytes of an element, by type."""
 
@@ -113,7 +113,7 @@ def lz4(data: bytes, settings: Settings, limit: int) -> int:
 
 
 def items(data: bytes, settings: Settings, limit: int) -> int:
-    """Read how many items of varying length follow; each takes four bytes or more."""
+    """Read the number of variable-length items; each takes four bytes or more."""
     declared, most = int.from_bytes(data[:4], "little"), max(len(data) - 4, 0) // 4
     if declared > most:
         raise DecodeError(
@@ -123,7 +123,7 @@ def items(data: bytes, settings: Settings, limit: int) -> int:
 
 
 def json_items(data: bytes, settings: Settings, limit: int) -> int:
-    """Read dtype and shape, the last two items of the list that json2 writes."""
+    """Read dtype and shape, the last two items of json2's list."""
     try:
         document = json.loads(data)
         dtype, shape = np.dtype(document[-2]), document[-1]
@@ -133,7 +133,7 @@ def json_items(data: bytes, settings: Settings, limit: int) -> int:
 
 
 def msgpack_items(data: bytes, settings: Settings, limit: int) -> int:
-    """Read dtype and shape, the last two items of the list that msgpack2 writes."""
+    """Read dtype and shape, the last two items of msgpack2's list."""
     most = len(data) * _MSGPACK_RATIO
     if most > limit:
         return most
@@ -182,17 +182,17 @@ _Measure = Callable[[bytes, Settings, int], int]
 
 
 def is_bounded(name: str) -> bool:
-    """Return whether `check_inflation` knows what a codec decodes to."""
+    """Return whether `check_inflation` can predict the decoded size of a codec."""
     return name in _MEASURES or name in _SAME_SIZE or name in _RATIOS
 
 
 def keeps_size(name: str) -> bool:
-    """Return whether a codec decodes to as many bytes as it is given, or a few less."""
+    """Return whether a codec's output has the size of its input, or a few bytes less."""
     return name in _SAME_SIZE
 
 
 def most(name: str, settings: Settings, size: int, data: bytes | None) -> int | None:
-    """Return how many bytes a codec can make at most, as far as this is known at once."""
+    """Return an upper bound of a codec's output in bytes, as far as immediately known."""
     if name in _DEFLATED:
         return size * _DEFLATE_RATIO
     if name not in _MEASURES:
@@ -212,7 +212,7 @@ def most(name: str, settings: Settings, size: int, data: bytes | None) -> int | 
 
 
 def check_inflation(name: str, settings: Settings, data: bytes, limit: int) -> None:
-    """Refuse encoded bytes that would decode to more than `limit` bytes."""
+    """Reject encoded bytes that would decode to more than `limit` bytes."""
     if name in _MEASURES:
         try:
             size = _MEASURES[name](data, settings, limit)
@@ -228,7 +228,7 @@ def check_inflation(name: str, settings: Settings, data: bytes, limit: int) -> N
 
 
 def inflated(data: bytes, limit: int) -> bytes | None:
-    """Decode a zlib stream that makes at most `limit` bytes, in one pass."""
+    """Decompress a zlib stream to at most `limit` bytes, in one pass."""
     stream = zlib.decompressobj()
     try:
         # one byte more tells a chunk that is too large from one that just fits
@@ -296,7 +296,7 @@ def _zstd(data: bytes, settings: Settings, limit: int) -> int:
 
 
 def _count(pieces: Iterator[int], limit: int) -> int:
-    """Add up sizes until they pass the limit."""
+    """Add up sizes until they exceed the limit."""
     size = 0
     for piece in pieces:
         size += piece
@@ -323,7 +323,7 @@ _MEASURES: dict[str, _Measure] = {
 
 
 def _ratio(decoded: str, encoded: str) -> Callable[[Settings], float]:
-    """Return a function for the ratio between the sizes of two data types of a configuration."""
+    """Return a function for the size ratio between two data types of a configuration."""
 
     def ratio(settings: Settings) -> float:
         before = settings.get(encoded) or ("u1" if decoded == "dtype" else settings.get(decoded))
@@ -336,7 +336,7 @@ def _ratio(decoded: str, encoded: str) -> Callable[[Settings], float]:
 
 
 def _records(settings: Settings) -> float:
-    """Return the ratio of a record of the result to one of the table in text."""
+    """Return the ratio of a decoded record to one of the table in text."""
     try:
         before, after = (
             np.dtype([tuple(field) for field in settings[name]])
@@ -380,14 +380,14 @@ _WRAPPINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Recompressed:
-    """Bytes that were inflated, and a stream that holds them as they are."""
+    """Decompressed bytes, and a stream that contains them uncompressed."""
 
     inside: bytes
     packed: bytes
 
 
 def recompressed(name: str, data: bytes, limit: int) -> Recompressed | None:
-    """Inflate a stream once, for somebody who then only copies it."""
+    """Decompress a stream once, for a decoder that then only copies it."""
     if name not in _WRAPPINGS:
         return None
     window, head, tail = _WRAPPINGS[name]

@@ -1,4 +1,4 @@
-"""The codecs of an array as steps, and the check of chunks before Zarr decodes them unbounded."""
+"""The codecs of an array as steps, and the check of chunks before Zarr's unbounded decoding."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ VALUES = "values"
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One codec, or the step from bytes to the values of an array."""
+    """One codec, or the step from bytes to array values."""
 
     name: str  # As numcodecs names the codec; ``"values"`` for the step without one
     label: str  # The codec with its settings, as the metadata has it
@@ -46,12 +46,12 @@ class Stage:
 
 
 def stages(array: ArrayMeta) -> tuple[Stage, ...]:
-    """Return how a chunk of an array is decoded, Zarr v2 or v3."""
+    """Return the decoding stages of an array, Zarr v2 or v3."""
     return tuple(_stages_v3(array) if array.zarr_format == 3 else _stages_v2(array))
 
 
 def as_bytes(data: Any) -> bytes:
-    """Return bytes, or what an array of numbers holds, in C order."""
+    """Return bytes, or the contents of a numeric array, in C order."""
     return data.tobytes() if isinstance(data, np.ndarray) else bytes(data)
 
 
@@ -94,7 +94,7 @@ def _numpy_dtype(array: ArrayMeta) -> np.dtype[Any]:
 
 
 def _shaped(array: ArrayMeta, data: Any) -> np.ndarray:
-    """Take bytes as elements, in the shape of a chunk; say which length they should have."""
+    """Interpret bytes as elements in the shape of a chunk; report the expected length."""
     dtype = _numpy_dtype(array)
     order: Any = "F" if array.metadata.get("order") == "F" else "C"
     if isinstance(data, np.ndarray) and dtype.kind in "OSU" and data.dtype.kind in "OSU":
@@ -107,7 +107,7 @@ def _shaped(array: ArrayMeta, data: Any) -> np.ndarray:
 
 
 def check_decoded_length(size: int, shape: tuple[int, ...], itemsize: int, dtype: str) -> None:
-    """Refuse bytes that are not as many as a chunk takes."""
+    """Reject bytes whose number differs from the size of a chunk."""
     elements = math.prod(shape)
     if size == elements * itemsize:
         return
@@ -123,7 +123,7 @@ def check_decoded_length(size: int, shape: tuple[int, ...], itemsize: int, dtype
 
 
 def _stages_v3(array: ArrayMeta) -> Iterator[Stage]:
-    """Ask Zarr for each codec by itself, so that a missing one does not hide the others."""
+    """Ask Zarr for each codec separately, so that a missing one does not hide others."""
     written: Any = array.metadata.get("codecs")
     spec = _chunk_spec(array)
     found: list[Stage] = []
@@ -162,7 +162,7 @@ def _chunk_spec(array: ArrayMeta) -> Any:
 def _zarr_codec(
     array: ArrayMeta, name: str, settings: dict[str, Any], spec: Any
 ) -> tuple[Callable[[Any], Any], Any]:
-    """Return a decoder for a Zarr codec, and the array specification for the codecs after it."""
+    """Return a decoder for a Zarr codec, and the array specification for later codecs."""
     from zarr.registry import get_codec_class
 
     if not is_installed(name, 3):
@@ -212,7 +212,7 @@ _CHECKSUM = 4
 
 @dataclass(frozen=True)
 class ShardCodec:
-    """How the chunks of an array are divided again."""
+    """The subdivision of an array's chunks."""
 
     inner: ArrayMeta  # The parts as chunks of an array
     grid: tuple[int, ...]  # Inner chunks of a shard along each dimension
@@ -226,7 +226,7 @@ class ShardCodec:
         return _ENTRY * prod(self.grid) + (_CHECKSUM if self.is_summed else 0)
 
     def parts(self, data: bytes) -> list[bytes]:
-        """Return the encoded parts; none if the bytes are too few for an index."""
+        """Return the encoded parts; none if there are too few bytes for an index."""
         start = 0 if self.leads else len(data) - self.size
         if not 0 <= start <= len(data) - self.size:
             return []
@@ -235,11 +235,11 @@ class ShardCodec:
         return [data[offset : offset + length] for offset, length in present]
 
     def is_index(self, data: bytes, start: int) -> bool:
-        """Return whether a part that was read is the index."""
+        """Return whether a given part is the index."""
         return self.leads and start == 0 and len(data) == self.size
 
     def read(self, data: bytes) -> tuple[np.ndarray, np.ndarray]:
-        """Return the offsets and lengths of the inner chunks, uint64, of the shape of `grid`."""
+        """Return the offsets and lengths of the inner chunks, uint64, in the shape of `grid`."""
         if len(data) != self.size:
             raise DecodeError(
                 f"The index of the shard has {len(data):,} bytes, and one of "
@@ -259,7 +259,7 @@ class ShardCodec:
 
 
 def shard_layout(array: ArrayMeta) -> ShardCodec | None:
-    """Read the codec that divides chunks."""
+    """Parse the sharding codec."""
     try:
         return _layout(array)
     except (BadMetadata, TypeError, ValueError, LookupError, AttributeError):
@@ -305,7 +305,7 @@ _WIDEST = 16
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One stage of decoding, under a limit of bytes."""
+    """One decoding stage with a byte limit."""
 
     array: ArrayMeta
     number: int
@@ -313,7 +313,7 @@ class Step:
     limit: int
 
     def run(self, data: Any) -> Any:
-        """Decode bytes or an array; raises what the codec raises, `LimitError` for too many."""
+        """Decode bytes or an array; raise codec errors, or `LimitError` for too much output."""
         if self.stage.name == VALUES:
             return self.stage.decode(data)
         if not is_bounded(self.stage.name):
@@ -328,7 +328,7 @@ class Step:
         return self.stage.decode(data)
 
     def check(self, data: Any) -> None:
-        """Refuse what would decode to too many bytes; nothing is kept of what it decodes to."""
+        """Reject input that would decode to too many bytes; the output is discarded."""
         if not is_bounded(self.stage.name):
             from refexplorer.io.decode.confined import check_confined
 
@@ -338,7 +338,7 @@ class Step:
 
 
 def steps(array: ArrayMeta, limits: Limits) -> list[Step]:
-    """Return how a chunk of an array is decoded."""
+    """Return the decoding steps of an array's chunks."""
     check_size(array, limits)
     found = stages(array)
     return [
@@ -348,14 +348,14 @@ def steps(array: ArrayMeta, limits: Limits) -> list[Step]:
 
 
 def decoded(array: ArrayMeta, data: Any, limits: Limits) -> np.ndarray:
-    """Return the values of a chunk; raises what the codecs raise, `LimitError` for too many."""
+    """Return the values of a chunk; raise codec errors, or `LimitError` for too much output."""
     for step in steps(array, limits):
         data = step.run(data)
     return np.asarray(data).reshape(array.chunks)
 
 
 def error_text(error: Exception) -> str:
-    """Say an error of a codec in one sentence."""
+    """Return a codec error as one sentence."""
     text = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else ""
     if isinstance(error, RefexplorerError):
         return f"{text}."
@@ -369,7 +369,7 @@ def error_text(error: Exception) -> str:
 
 
 def _room(array: ArrayMeta, later: tuple[Stage, ...], limits: Limits) -> int:
-    """Return how many bytes a stage may make, so that the codecs after it come to the chunk."""
+    """Return how many bytes a stage may produce, so that later codecs can yield the chunk."""
     size = math.prod(array.chunks) * (array.itemsize or POINTER)
     varies = array.itemsize is None or "O" in array.dtype
     room = limits.chunk_bytes if varies else _SLACK
@@ -388,7 +388,7 @@ _ChunkKind = tuple[str, tuple[int, ...]]
 
 
 class ChunkGuard:
-    """Refuses encoded chunks that would decode to far more than a chunk of their array has."""
+    """Rejects encoded chunks that would decode to far more than a chunk of their array."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -397,12 +397,12 @@ class ChunkGuard:
         self._shards: dict[_ChunkKind, ShardCodec | None] = {}
 
     def is_free(self, array: ArrayMeta, data: bytes) -> bool:
-        """Return whether a chunk may be decoded as it is, as far as that is known at once."""
+        """Return whether a chunk can be decoded without checks, as far as immediately known."""
         found = self._steps_of(array)
         return bool(found) and self._fits(found, data)
 
     def chunk(self, array: ArrayMeta, data: bytes) -> bytes:
-        """Check all bytes of a chunk, which is decoded only as far as a later step needs it."""
+        """Check a chunk's bytes, decoding them only as far as a later step needs."""
         found = self._steps_of(array)
         if self._fits(found, data):
             return data
@@ -428,7 +428,7 @@ class ChunkGuard:
         return data
 
     def _fits(self, found: list[Step], data: bytes) -> bool:
-        """Return whether no step can make too much, before any is taken."""
+        """Return whether no step can produce too much, before any is run."""
         size, given = len(data), data if data else None
         for step in found:
             if step.stage.name == VALUES:
@@ -440,7 +440,7 @@ class ChunkGuard:
         return True
 
     def part(self, array: ArrayMeta, data: bytes, start: int) -> None:
-        """Check a part of a shard, which is one of its chunks, or the index at its start."""
+        """Check a part of a shard: an inner chunk, or the index at its start."""
         shard = self._shard_of(array)
         if shard is not None and not shard.is_index(data, start):
             self.chunk(shard.inner, data)

@@ -1,7 +1,7 @@
-"""Answers: bytes in pieces, facts and versions of files, and the checks of those of HTTP.
+"""Responses: bytes in pieces, facts and versions of files, and the checks of HTTP responses.
 
-A server may send a login page, compressed bytes or another range with a status of success; taken
-for data they would be noise, or values of another place.
+A server may send a login page, compressed bytes or a different range with a status of success; used
+as data they would be noise, or values of another chunk.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _SHOWN = 60  # characters of a header: a server may send any text
 
 
 class ContentRange(NamedTuple):
-    """The part of a file that came."""
+    """The part of a file that was received."""
 
     # first, end: Offsets in the file
     first: int
@@ -52,7 +52,7 @@ class ContentRange(NamedTuple):
 
 
 def check_encoding(name: str, header: str, allowed: frozenset[str] = frozenset()) -> None:
-    """Refuse bytes that are not those of the file but an encoding of them."""
+    """Reject bytes that are an encoding of the file instead of the file itself."""
     tokens = (token.strip().lower() for token in header.split(","))
     found = [token for token in tokens if token not in _NO_ENCODING]
     if found and (len(found) > 1 or found[0] not in allowed):
@@ -62,11 +62,11 @@ def check_encoding(name: str, header: str, allowed: frozenset[str] = frozenset()
 
 
 def check_type(headers: Mapping[str, str], place: Place) -> None:
-    """Refuse a web page, unless the name of the target says that it is one.
+    """Reject a web page, unless the target's name says that it is one.
 
-    Pages that ask for a login, or tell of an error, often come with a status of success. A target
-    whose path ends in ``.html``, ``.htm`` or ``.xhtml`` may be a page; any other type is accepted,
-    since many servers know none for data.
+    Login and error pages are often sent with a status of success. A target whose path ends in
+    ``.html``, ``.htm`` or ``.xhtml`` may be a page; any other type is accepted, since many servers
+    have none for data.
     """
     header = headers.get("Content-Type", "")
     kind = header.partition(";")[0].strip().lower()
@@ -78,7 +78,7 @@ def check_type(headers: Mapping[str, str], place: Place) -> None:
 
 
 def check_start(head: bytes, place: Place) -> None:
-    """Refuse a web page that does not say so: one without a type, or with the type of any bytes."""
+    """Reject a web page without a content type, or with a generic one."""
     if place.path.lower().endswith(_PAGE_NAMES):
         return
     text = head.removeprefix(b"\xef\xbb\xbf")
@@ -105,7 +105,7 @@ def is_text(data: bytes) -> bool:
 
 
 def part_of(headers: Mapping[str, str], start: int, end: int | None) -> ContentRange:
-    """Return which part of a file a server sent; it may have more than was asked for."""
+    """Return which part of a file a server sent; it may exceed the request."""
     kind = headers.get("Content-Type", "")
     if kind.lower().startswith("multipart/"):
         raise FetchError(
@@ -122,7 +122,7 @@ def part_of(headers: Mapping[str, str], start: int, end: int | None) -> ContentR
 
 
 def check_whole(headers: Mapping[str, str]) -> None:
-    """Refuse an answer 200 that is a part of a file by its header."""
+    """Reject a 200 response whose header says that it is a part of a file."""
     header = headers.get("Content-Range")
     if header is None:
         return
@@ -135,11 +135,11 @@ def check_whole(headers: Mapping[str, str]) -> None:
 
 
 class TruncatedAnswer(FetchError):
-    """Fewer bytes came than an answer announced, and its connection did not break."""
+    """A response has fewer bytes than announced, although its connection did not break."""
 
 
 def check_body_length(span: ContentRange, length: int | None) -> None:
-    """Refuse a body of another length than its Content-Range says; None is not known."""
+    """Reject a body whose length differs from its Content-Range; None if unknown."""
     if length is not None and length != span.end - span.first:
         kind = TruncatedAnswer if length < span.end - span.first else FetchError
         raise kind(
@@ -149,7 +149,7 @@ def check_body_length(span: ContentRange, length: int | None) -> None:
 
 
 def check_sent(header: str | None, start: int, end: int, length: int) -> int | None:
-    """Refuse what an object store sent unless it is a range, as far as there is one."""
+    """Reject an object store's response unless it is the range, as far as there is one."""
     size = length if header is None else None
     if header is None:
         is_asked = not start and length <= end
@@ -180,7 +180,7 @@ def _covering(header: str, start: int, end: int | None) -> ContentRange:
 
 
 def _range_in(header: str) -> ContentRange | None:
-    """Parse a Content-Range; None if it cannot be read."""
+    """Parse a Content-Range; None if invalid."""
     found = _SPAN.fullmatch(header.strip())
     if found is None:
         return None
@@ -234,7 +234,7 @@ def _cut(tag: str | None) -> str:
 
 
 class ByteParts:
-    """Bytes in the pieces in which they came: to join them before cutting is one copy more."""
+    """Received bytes in pieces: joining them before cutting would copy once more."""
 
     def __init__(self, pieces: list[bytes], size: int | None = None) -> None:
         self._pieces = pieces
@@ -245,7 +245,7 @@ class ByteParts:
         return list(accumulate(map(len, self._pieces), initial=0))
 
     def cut(self, start: int = 0, stop: int | None = None) -> bytes:
-        """Return the bytes from `start` to `stop`, or as many of them as there are."""
+        """Return the bytes from `start` to `stop`, or those that exist."""
         if len(self._pieces) == 1:
             return self._pieces[0][start:stop]
         size = self._starts[-1]

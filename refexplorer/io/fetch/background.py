@@ -1,4 +1,4 @@
-"""Waiting for what runs on fsspec's event loop, so that it can be stopped."""
+"""Waiting for coroutines on fsspec's event loop, with cancellation."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _keep_on: ContextVar[Callable[[], bool]] = ContextVar("keep_on", default=lambda:
 
 
 class Stopped(Exception):
-    """The person who waited wants no more."""
+    """The waiting person has cancelled."""
 
 
 class NoLoopError(FetchError):
-    """There is no thread for the loop that reads remote targets."""
+    """No thread can be started for the loop that reads remote targets."""
 
 
 @contextmanager
 def stoppable(keep_on: Callable[[], bool]) -> Iterator[None]:
-    """Let `keep_on` stop every read that is waited for inside, also by the threads of Zarr."""
+    """Let `keep_on` cancel every read waited for inside, also by Zarr's threads."""
     token = _keep_on.set(keep_on)
     try:
         yield
@@ -43,7 +43,7 @@ def stoppable(keep_on: Callable[[], bool]) -> Iterator[None]:
 
 
 def is_wanted() -> bool:
-    """Return whether what `stoppable` was told of here is still wanted."""
+    """Return whether the innermost `stoppable` still wants the result."""
     return _keep_on.get()()
 
 
@@ -79,7 +79,7 @@ def wait_for(
 
 
 def start_thread(work: Callable[[], None], name: str) -> None:
-    """Do something in a thread; here and now where none can be started, as in a browser."""
+    """Run a function in a thread; immediately if none can be started, as in a browser."""
     context = copy_context()
     try:
         threading.Thread(target=context.run, args=[work], name=name, daemon=True).start()
@@ -91,17 +91,17 @@ _interrupted = False
 
 
 def _note_interrupt() -> None:
-    """Note whether an interrupt ended the program, which will now wait for threads of executors.
+    """Record whether an interrupt ended the program, which will now wait for executor threads.
 
-    Those of Dask, say, wait here in turn, and a server that says nothing would keep all of them.
-    Without an interrupt threads may well go on when the main program is through.
+    Dask's threads, for example, wait here in turn, and a silent server would block all of them.
+    Without an interrupt, threads may continue after the main program ends.
     """
     global _interrupted
     _interrupted = isinstance(getattr(sys, "last_value", None), KeyboardInterrupt)
 
 
 def _register_at_end(call: Callable[[], None]) -> None:
-    """Have something called before Python waits for threads; `atexit` comes after that."""
+    """Register a callback that runs before Python waits for threads; `atexit` runs later."""
     import concurrent.futures.thread  # noqa: F401  what it registers itself is called later then
 
     register = getattr(threading, "_register_atexit", None)  # has no public name
@@ -118,7 +118,7 @@ Arguments = ParamSpec("Arguments")
 
 
 class ReaderThreads(Executor):
-    """At most so many threads, each started when it is needed first."""
+    """A limited number of threads, each started when first needed."""
 
     def __init__(self, most: int, name: str) -> None:
         self._most = most

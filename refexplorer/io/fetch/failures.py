@@ -1,4 +1,4 @@
-"""Failed reads: their errors and sentences, and the time that a read may take."""
+"""Failed reads: their errors and sentences, and the time limit of a read."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ _CREDENTIALS |= dict.fromkeys(("ftp", "sftp", "ssh", "smb"), '{"username": …, 
 
 
 class TransientError(FetchError):
-    """A failure of the moment: the same request may succeed a little later."""
+    """A temporary failure: the same request may succeed a little later."""
 
     wait = 0.0  # Seconds that the server asks to wait before
 
 
 class TooLate(TransientError):
-    """A read took longer than it may."""
+    """A read took longer than allowed."""
 
     count = 0  # Bytes that came
 
 
 class DeniedByServer(FetchError):
-    """The store wants to know who asks."""
+    """The store requires authentication."""
 
     def __init__(self, message: str, place: Place | None = None) -> None:
         super().__init__(message)
@@ -67,11 +67,11 @@ class DeniedByServer(FetchError):
 
 
 class NotFoundError(FetchError):
-    """A web server has no such file, and says so (404)."""
+    """A web server has no such file (404)."""
 
 
 def http_failure(status: int, reason: str | None, wait: float = 0.0) -> FetchError:
-    """Return the failure that the status of an HTTP answer tells of."""
+    """Return the failure for the status of an HTTP response."""
     words = _HTTP.get(status) or f"the server answered {status} {reason or ''}".rstrip()
     if status >= 500 or status == 429:
         asks = f" and asks to wait {math.ceil(wait):,} seconds" if wait else ""
@@ -86,7 +86,7 @@ _KINDS = {401: DeniedByServer, 403: DeniedByServer, 404: NotFoundError}
 
 
 def retry_after(text: str | None) -> float:
-    """Return the seconds that a ``Retry-After`` asks to wait: it has them, or a date."""
+    """Return the seconds to wait according to ``Retry-After``: a number or a date."""
     text = (text or "").strip()
     if text.isascii() and text.isdigit():
         return float(text[:_DIGITS])
@@ -123,7 +123,7 @@ def cause(error: BaseException, place: Place, url: str = "") -> str:
 
 
 def require_packages(places: Iterable[str]) -> None:
-    """Refuse buckets that are allowed, and that no installed package reads."""
+    """Reject allowed buckets that no installed package can read."""
     for name in places:
         protocol = protocol_of(name) or ""
         if protocol in EXTRAS and find_spec(PACKAGES[protocol]) is None:
@@ -131,7 +131,7 @@ def require_packages(places: Iterable[str]) -> None:
 
 
 def _rename_advice(place: Place, url: str) -> str:
-    """Return where a relative URL was looked for, and how to name another folder."""
+    """Return where a relative URL was searched, and how to set another folder."""
     if not url or protocol_of(url) is not None or url.startswith("/"):
         return ""
     start = url.rpartition("/")[0] + "/" if "/" in url else url
@@ -141,7 +141,7 @@ def _rename_advice(place: Place, url: str) -> str:
 
 
 def _plain(error: BaseException) -> str:
-    """Return what an error says, without the names of classes as far as it says anything."""
+    """Return the text of an error, without class names if there is other text."""
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     text = text.strip().partition("\n")[0].rstrip(". :")
     name = type(error).__name__
@@ -151,7 +151,7 @@ def _plain(error: BaseException) -> str:
 
 
 def _connection(error: BaseException, place: Place) -> str | None:
-    """Return the words for what happened on the way to a server."""
+    """Return a description of a connection failure."""
     import aiohttp
 
     requests: Any = sys.modules.get("requests.exceptions")  # some file systems use it
@@ -177,14 +177,14 @@ def _connection(error: BaseException, place: Place) -> str | None:
 
 
 def _tls(error: BaseException) -> str:
-    """Return the reason that OpenSSL gives, such as ``"self-signed certificate"``."""
+    """Return OpenSSL's reason, such as ``"self-signed certificate"``."""
     inner = getattr(error, "certificate_error", None) or getattr(error, "os_error", error)
     text = getattr(inner, "verify_message", "") or getattr(inner, "reason", "") or str(inner)
     return str(text).replace("_", " ").lower().splitlines()[0]
 
 
 def _advice(place: Place) -> str:
-    """Return which option would help, where there is one."""
+    """Return which option would help, if there is one."""
     options = _CREDENTIALS.get(place.protocol)
     if options is None:
         return ""
@@ -193,7 +193,7 @@ def _advice(place: Place) -> str:
 
 
 def too_long(size: int, limit: int, ranges: bool = True) -> LimitError:
-    """Say that more came, or would come, than one read may take."""
+    """Return an error that more was, or would be, received than one read may take."""
     if not ranges:
         return LimitError(
             "the server does not support byte ranges and sends the file from its start, "
@@ -207,7 +207,7 @@ def too_long(size: int, limit: int, ranges: bool = True) -> LimitError:
 
 
 def rejection_text(error: Finding) -> str:
-    """Say in a sentence why a key of the source is not in the set."""
+    """Return a sentence on why a key of the source is not in the set."""
     return f"The reference of {error.key} cannot be used: {error}"
 
 
@@ -219,15 +219,15 @@ _read_time: ContextVar[ReadTime | None] = ContextVar("read_time", default=None)
 
 
 class NoReference(FileNotFoundError):
-    """The set has no reference for a key: the one error that Zarr may take for a fill value."""
+    """The set has no reference for a key: the only error that Zarr may turn into a fill value."""
 
 
 @contextmanager
 def as_internal_error(what: str) -> Iterator[None]:
-    """Let an error of refexplorer's own inner parts out as what it is.
+    """Convert errors from bugs in refexplorer into `InternalError`.
 
-    Zarr and fsspec's mapper take `KeyError` and `FileNotFoundError`, whatever raised them, for
-    "no such chunk", and a fill value is read where a bug was.
+    Zarr and fsspec's mapper interpret `KeyError` and `FileNotFoundError`, whatever raised them, as
+    "no such chunk", so a bug would read as a fill value.
     """
     try:
         yield
@@ -238,7 +238,7 @@ def as_internal_error(what: str) -> Iterator[None]:
 
 
 def internal_error(what: str, error: Exception) -> InternalError:
-    """Return the text about an error that only a bug can raise."""
+    """Return the text for an error that only a bug can raise."""
     cause = f"{type(error).__name__}: {error}"
     return InternalError(
         f"Reading {what} failed inside refexplorer ({cause}); this is a bug, please report it."
@@ -246,10 +246,10 @@ def internal_error(what: str, error: Exception) -> InternalError:
 
 
 class ReadTime:
-    """The time that one read may take, retries included, as a context.
+    """The time limit of one read, including retries, as a context manager.
 
-    Whatever comes adds the time that it took, up to that at `SLOWEST`: large files may take long,
-    and a server that stops, or sends a byte now and then, ends the read.
+    Received bytes extend the limit by the time they took, at most that at the rate `SLOWEST`: large
+    files may take long, but a server that stalls, or sends a byte now and then, ends the read.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -282,7 +282,7 @@ class ReadTime:
             raise late from None
 
     def add(self, count: int) -> None:
-        """Note that bytes came."""
+        """Record received bytes."""
         self._count += count
         self._new += count
         now = self._loop.time()
@@ -294,7 +294,7 @@ class ReadTime:
 
 
 def note_bytes(count: int) -> None:
-    """Note that bytes of the read came that runs here."""
+    """Record received bytes for the current read."""
     read_time = _read_time.get()
     if read_time is not None:
         read_time.add(count)

@@ -1,4 +1,4 @@
-"""Reading the reference set itself from a URL: one's own, or one that a visitor typed."""
+"""Reading the reference set itself from a URL: one's own, or one typed by a visitor."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _BULK = ("chunks",)
 
 
 class GuardedFiles:
-    """Opens what a policy allows, and of each file the very path that the policy checked."""
+    """Opens what a policy allows, always at the exact path that the policy checked."""
 
     guarded = True
 
@@ -59,11 +59,11 @@ class GuardedFiles:
         self._policy = policy
 
     def place(self, name: str) -> Path:
-        """Return the path that a name leads to, links resolved."""
+        """Return the path for a name, with links resolved."""
         return Path(self._policy.allowed(name).path)
 
     def open(self, path: str) -> BinaryIO:
-        """Open a file where its path leads now, if it may be read there."""
+        """Open a file at its current resolved path, if that may be read."""
         try:
             return open_resolved(self._policy.place(path).path)
         except AccessError:
@@ -71,12 +71,12 @@ class GuardedFiles:
             raise PermissionError(errno.EACCES, why, path) from None
 
     def filesystem(self) -> LocalFileSystem:
-        """Return them for fsspec."""
+        """Return the files as an fsspec file system."""
         return _GuardedFileSystem(self)
 
     @contextmanager
     def unchanging(self, folder: Path, limits: Limits) -> Iterator[Path]:
-        """Lend a copy of the metadata of an Icechunk repository, whose package follows links."""
+        """Yield a copy of the metadata of an Icechunk repository, as the package follows links."""
         with TemporaryDirectory(prefix="refexplorer-") as copy:
             rest = limits.document_bytes
             for name in _names(folder, _BULK):
@@ -96,7 +96,7 @@ class GuardedFiles:
 
 
 class _GuardedFileSystem(LocalFileSystem):  # type: ignore[misc]
-    """Guarded files as fsspec wants them, read-only."""
+    """Guarded files as an fsspec file system, read-only."""
 
     cachable = False
 
@@ -108,7 +108,7 @@ class _GuardedFileSystem(LocalFileSystem):  # type: ignore[misc]
         return self._files.open(path)
 
     def find(self, path: str, *_: Any, **__: Any) -> list[str]:
-        """List the files below a folder; no linked folder is entered."""
+        """List the files below a folder; linked folders are not entered."""
         return [str(Path(path) / name) for name in _names(Path(path))]
 
 
@@ -125,7 +125,7 @@ Answer = TypeVar("Answer")
 
 
 def _wait_in_time(path: str, seconds: float, work: Awaitable[Answer]) -> Answer:
-    """Wait for what reads a file, which ends when no bytes come for too long."""
+    """Wait for a read, which ends when no bytes arrive for too long."""
 
     async def in_time() -> Answer:
         async with ReadTime(seconds):
@@ -138,7 +138,7 @@ def _wait_in_time(path: str, seconds: float, work: Awaitable[Answer]) -> Answer:
 
 
 class StoreFiles(AbstractFileSystem):  # type: ignore[misc]
-    """Reads with another filesystem; a read that takes too long ends, with its requests."""
+    """Reads with another file system; a read that takes too long is cancelled."""
 
     cachable = False
 
@@ -156,7 +156,7 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]
         return cast(dict[str, Any], self._ask("info", path, **named))
 
     def exists(self, path: str, **named: Any) -> bool:
-        """Ask whether there is a file."""
+        """Return whether a file exists."""
         return bool(self._ask("exists", path, **named))
 
     def ls(self, path: str, detail: bool = True, **named: Any) -> list[Any]:
@@ -164,7 +164,7 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]
         return cast(list[Any], self._ask("ls", path, detail=detail, **named))
 
     def find(self, path: str, **named: Any) -> Any:
-        """List the files in a folder and all folders in it."""
+        """List the files in a folder and all of its subfolders."""
         return self._ask("find", path, **named)
 
     def cat_file(
@@ -206,7 +206,7 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]
 
 
 class _DeniedError(SourceError, PermissionError):
-    """A store asks who reads; the sentence names the option that would say it."""
+    """A store requires authentication; the sentence names the option for it."""
 
 
 _HERE = ("memory", ("file", "local"))
@@ -216,7 +216,7 @@ _HERE = ("memory", ("file", "local"))
 def read_guarded(
     source: str, policy: AccessPolicy, limits: Limits, progress: Progress | None = None
 ) -> Source:
-    """Find and read a source that somebody else chose: only where the policy allows."""
+    """Find and read a source chosen by someone else: only where the policy allows."""
     files = GuardedFiles(policy)
     locate = _guarded(policy, limits)
     is_path = protocol_of(source) in (None, "file")
@@ -226,7 +226,7 @@ def read_guarded(
 
 
 def _guarded(policy: AccessPolicy, limits: Limits) -> Locate:
-    """Return how a URL is read; stores are read anonymously."""
+    """Return the reader of a URL; stores are read anonymously."""
     options = Options({}, None)
 
     def locate(url: str) -> tuple[AbstractFileSystem, str]:
@@ -240,7 +240,7 @@ def _guarded(policy: AccessPolicy, limits: Limits) -> Locate:
 
 
 def typed(options: StorageOptions, limits: Limits) -> Locate:
-    """Return how a URL is read that its reader typed: of a web server in one request."""
+    """Return the reader of a typed URL; on a web server, it makes one request."""
 
     def locate(url: str) -> tuple[AbstractFileSystem, str]:
         if not is_web(url):
@@ -263,14 +263,14 @@ def typed(options: StorageOptions, limits: Limits) -> Locate:
 
 
 class _TypedPolicy(AccessPolicy):
-    """Allows the server that was typed, wherever it is, and what it leads to on the internet."""
+    """Allows the typed server, wherever it is, and public locations that it redirects to."""
 
     def __init__(self, url: str) -> None:
         super().__init__()
         self._host = parse(url).host
 
     def place(self, url: str) -> Place:
-        """Return the parsed URL; `AccessError` if it is an address inside, not the one typed."""
+        """Return the parsed URL; `AccessError` for an internal address that was not typed."""
         place = parse(url)
         if not (place.host == self._host or is_public(place)):
             raise _led_inside(place.host, url)
@@ -279,7 +279,7 @@ class _TypedPolicy(AccessPolicy):
     def check_address(
         self, protocol: str, host: str, address: str, port: int | None = None
     ) -> None:
-        """Refuse an address inside the network, unless the host was typed, with any port."""
+        """Reject an internal address, unless the host was typed, with any port."""
         if host != self._host and is_private(address):
             raise _led_inside(address, f"{protocol}://{host}")
 
@@ -294,7 +294,7 @@ def _led_inside(host: str, url: str) -> AccessError:
 
 
 class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
-    """The files of HTTP servers, by their URLs, as far as a policy allows."""
+    """The files of HTTP servers, by URL, as permitted by a policy."""
 
     protocol = ("http", "https")
     cachable = False
@@ -308,7 +308,7 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         self._told: dict[str, bytes] = {}
 
     def has(self, path: str) -> bool:
-        """Ask whether there is a file."""
+        """Return whether a file exists."""
         place = self._policy.place(path)
         try:
             self._asked(place, self._reader.facts(place))
@@ -319,7 +319,7 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         return True
 
     def info(self, path: str, **_: object) -> dict[str, Any]:
-        """Describe a file without asking for its size: reading it finds out whether it is there."""
+        """Describe a file without requesting its size: reading it reveals whether it exists."""
         return {"name": path, "type": "file", "size": self._sizes.get(path)}
 
     def cat_file(
@@ -330,7 +330,7 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         return self._asked(place, self._reader.read(place, start, end, self._limit)).cut()
 
     def exists(self, path: str, **_: object) -> bool:
-        """Find no parquet store: its files must be listed. Icechunk lists nothing."""
+        """Find no parquet store: its files must be listed, and HTTP lists nothing."""
         if path.removesuffix("/.zmetadata").endswith((".parq", ".parquet", "/.zmetadata")):
             raise SourceError(
                 f"{shown(path)} is part of a parquet store, which cannot be listed on a web "
@@ -365,7 +365,7 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         return io.BytesIO(whole)
 
     def _note_size(self, place: Place) -> None:
-        """Ask for the size of a data file, and whether parts of it can be read at all."""
+        """Request the size of a data file, and whether byte ranges can be read."""
         facts = self._asked(place, self._reader.facts(place))
         if not facts.ranges or facts.size is None:
             raise SourceError(
@@ -375,7 +375,7 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         self._sizes[place.url] = facts.size
 
     def _probe(self, place: Place) -> ByteParts:
-        """Return the first bytes, unless they show a file of data, which may be large."""
+        """Return the first bytes, unless they show a data file, which may be large."""
         url = place.url.rstrip("/")
         name = url.rpartition("/")[2]
         try:

@@ -1,4 +1,4 @@
-"""Byte ranges over HTTP, in one place: what is allowed is checked again at each redirect."""
+"""Byte ranges over HTTP: the access policy is checked again at each redirect."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _policy: ContextVar[AccessPolicy | None] = ContextVar("policy", default=None)
 
 
 class _RefusedRedirect(BaseException):
-    """Ends a request whose library would catch any other error, and repeat the request."""
+    """Raised to end a request whose library would catch any other error and retry."""
 
     def __init__(self, refusal: RefexplorerError) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ class _RefusedRedirect(BaseException):
 
 @contextmanager
 def follow_allowed(policy: AccessPolicy) -> Iterator[None]:
-    """Let the requests inside follow redirects to where a policy allows, and to no other host."""
+    """Let the enclosed requests follow only redirects that a policy allows."""
     token = _policy.set(policy)
     try:
         yield
@@ -71,7 +71,7 @@ def follow_allowed(policy: AccessPolicy) -> Iterator[None]:
 
 
 def redirect_target(response: aiohttp.ClientResponse, location: str) -> str:
-    """Return where a redirect leads, which is never a local file: no grant may follow from it."""
+    """Return the target of a redirect, never a local file: no grant may follow from it."""
     try:
         url = str(response.url.join(URL(location)))
     except ValueError:
@@ -84,9 +84,9 @@ def redirect_target(response: aiohttp.ClientResponse, location: str) -> str:
 
 
 def guarded_connector(policy: AccessPolicy) -> aiohttp.TCPConnector:
-    """Return a connector whose connections raise `AccessError` where a policy says so.
+    """Return a connector whose connections raise `AccessError` if a policy says so.
 
-    The address is checked that is then connected to, so no second look-up can change it.
+    The checked address is the one connected to, so no second look-up can change it.
     """
     return aiohttp.TCPConnector(resolver=_GuardedResolver(policy), use_dns_cache=False)
 
@@ -110,7 +110,7 @@ class _GuardedResolver(AbstractResolver):
 
 
 async def check_addresses(policy: AccessPolicy, place: Place) -> None:
-    """Raise `AccessError` if the host of a target has an address that is not allowed."""
+    """Raise `AccessError` if the host of a target resolves to an address that is not allowed."""
     await asyncio.to_thread(_check_addresses, policy, place)
 
 
@@ -122,7 +122,7 @@ def _check_addresses(policy: AccessPolicy, place: Place) -> None:
 async def _ask_policy(
     session: object, context: object, redirect: aiohttp.TraceRequestRedirectParams
 ) -> None:
-    """Refuse a redirect to another host that is not allowed, before it is followed."""
+    """Reject a redirect to another host that is not allowed, before it is followed."""
     headers, policy = redirect.response.headers, _policy.get()
     location = headers.get("Location") or headers.get("URI")
     if location is None:
@@ -142,7 +142,7 @@ async def _ask_policy(
 
 @cache
 def redirect_trace() -> aiohttp.TraceConfig:
-    """Return what makes a session of aiohttp ask the policy."""
+    """Return a trace configuration that makes an aiohttp session ask the policy."""
     trace = aiohttp.TraceConfig()
     trace.on_request_redirect.append(_ask_policy)
     trace.freeze()
@@ -151,7 +151,7 @@ def redirect_trace() -> aiohttp.TraceConfig:
 
 @cache
 def s3_session_class() -> type[Any]:
-    """Return the class of sessions of S3 that ask the policy."""
+    """Return a class of S3 sessions that ask the policy."""
     from aiobotocore.httpsession import AIOHTTPSession
 
     class S3Session(AIOHTTPSession):  # type: ignore[misc]
@@ -184,7 +184,7 @@ _REDIRECTED = frozenset({301, 302, 303, 307, 308})
 # 2^64 has 20 digits; a server could send any number of them, and `int` refuses above 4,300
 _DIGITS = 20
 _BUFFER = 2**20
-"""Bytes that wait in memory before a server is told to pause."""
+"""Bytes buffered in memory before a server is paused."""
 # a decompressed answer would no longer be the bytes at the offsets that a reference names
 _CLIENT: dict[str, Any] = {"timeout": TIMEOUT, "read_bufsize": _BUFFER, "auto_decompress": False}
 _FILESYSTEM = frozenset(
@@ -209,7 +209,7 @@ _LASTING = (aiohttp.ClientSSLError, ConnectionRefusedError)
 
 
 class HttpReader:
-    """Reads on fsspec's event loop, with one session for each set of options."""
+    """Reads on fsspec's event loop, with one session per set of options."""
 
     def __init__(self, policy: AccessPolicy, options: Options, documents: bool = False) -> None:
         self._policy = policy
@@ -224,7 +224,7 @@ class HttpReader:
         return await _retry(self._read, place, start, end, limit)
 
     async def facts(self, place: Place) -> Facts:
-        """Return the facts of a file; its first bytes are read, as some servers refuse HEAD."""
+        """Return the facts about a file; its first bytes are read, as some servers reject HEAD."""
         return await _retry(self._facts, place)
 
     async def _read(self, place: Place, start: int, end: int | None, limit: int) -> ByteParts:
@@ -261,7 +261,7 @@ class HttpReader:
     def _check_form(
         self, response: aiohttp.ClientResponse, place: Place, pages: bool = False
     ) -> None:
-        """Refuse what is not the file itself."""
+        """Reject a response that is not the file itself."""
         allowed = SELF_DESCRIBING if self._documents else frozenset[str]()
         for name in ("Content-Encoding", "Transfer-Encoding"):
             check_encoding(name, ",".join(response.headers.getall(name, ())), allowed)
@@ -271,7 +271,7 @@ class HttpReader:
     async def _answer(
         self, place: Place, start: int, end: int | None
     ) -> tuple[aiohttp.ClientResponse, Place]:
-        """Ask for a range and follow redirects, each with the options that are meant for it."""
+        """Request a range and follow redirects, each with its own options."""
         asked = place
         for _ in range(REDIRECTS):
             redirected = asked.authority != place.authority
@@ -290,7 +290,7 @@ class HttpReader:
     def _refuse(
         self, response: aiohttp.ClientResponse, start: int, asked: Place, place: Place
     ) -> None:
-        """Raise unless the answer has bytes; say which options would help, and were not sent."""
+        """Raise unless the response has bytes; name options that would help but were not sent."""
         try:
             _check_status(response, start)
         except DeniedByServer as error:
@@ -322,7 +322,7 @@ class _Empty(FetchError):
 async def _retry(
     ask: Callable[Asked, Awaitable[Answer]], *asked: Asked.args, **named: Asked.kwargs
 ) -> Answer:
-    """Ask again, a little later each time, while the failure is one of the moment."""
+    """Retry with increasing delays while the failure is temporary."""
     was_truncated = False
     for attempt in range(ATTEMPTS - 1):
         try:
@@ -341,7 +341,7 @@ async def _retry(
 
 
 def _is_lasting(error: Exception) -> bool:
-    """Return whether a connection cannot be made, now or a moment later."""
+    """Return whether a connection failure is permanent."""
     if isinstance(error, aiohttp.ClientConnectorError) and not isinstance(error, _LASTING):
         return not isinstance(error.os_error, ConnectionResetError | TimeoutError)
     return isinstance(error, _LASTING)
@@ -356,7 +356,7 @@ def _headers(options: dict[str, Any], start: int, end: int | None) -> dict[str, 
 
 
 def _check_status(response: aiohttp.ClientResponse, start: int) -> None:
-    """Raise unless the answer has bytes."""
+    """Raise unless the response has bytes."""
     if response.status in (200, 206):
         return
     if response.status == 416:
@@ -366,7 +366,7 @@ def _check_status(response: aiohttp.ClientResponse, start: int) -> None:
 
 
 def _unsatisfied(response: aiohttp.ClientResponse, start: int) -> FetchError:
-    """Return what a server says that has no such range; it may not say why."""
+    """Return the failure for a range that the server does not have, whatever its reason."""
     said = response.headers.get("Content-Range", "").rpartition("/")[2]
     size = int(said) if said.isascii() and said.isdigit() and len(said) < _DIGITS else None
     if not start and (size == 0 or said in ("", "*")):
@@ -377,7 +377,7 @@ def _unsatisfied(response: aiohttp.ClientResponse, start: int) -> FetchError:
 
 
 def _part_sent(response: aiohttp.ClientResponse, start: int, end: int | None) -> ContentRange:
-    """Return which part of the file comes: all of it if the server ignores ranges."""
+    """Return which part of the file is sent: all of it if the server ignores ranges."""
     length = response.content_length
     if response.status == 200:
         check_whole(response.headers)
@@ -388,13 +388,13 @@ def _part_sent(response: aiohttp.ClientResponse, start: int, end: int | None) ->
 
 
 def _facts_in(response: aiohttp.ClientResponse, span: ContentRange) -> Facts:
-    """Return the facts in the headers of an answer with one byte."""
+    """Return the facts in the headers of a one-byte response."""
     tags = response.headers.get("ETag"), response.headers.get("Last-Modified")
     return Facts(span.size, *tags, ranges=response.status == 206)
 
 
 async def _start(response: aiohttp.ClientResponse, count: int) -> bytes:
-    """Return the first bytes of an answer; the rest is not read."""
+    """Return the first bytes of a response; the rest is not read."""
     head = b""
     async for piece in response.content.iter_any():
         note_bytes(len(piece))
@@ -411,11 +411,11 @@ def _version(response: aiohttp.ClientResponse) -> str | None:
 async def _body(
     response: aiohttp.ClientResponse, span: ContentRange, start: int, end: int | None, limit: int
 ) -> tuple[ByteParts, bytes]:
-    """Return the bytes from `start` to `end`, and the first ones of the file if they came.
+    """Return the bytes from `start` to `end`, and the first ones of the file if received.
 
-    Reading stops soon after `end`. Bytes before `start`, which a server sends that ignores ranges,
-    are thrown away. If the server announces no more than was asked for, the body is read to its
-    end, to compare its length with the one announced.
+    Reading stops soon after `end`. Bytes before `start`, sent by servers that ignore ranges, are
+    discarded. If the server announces no more than was requested, the body is read to its end, to
+    compare its length with the announced one.
     """
     unwanted = start - span.first
     needed = None if end is None else end - span.first

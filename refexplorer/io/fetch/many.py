@@ -1,4 +1,4 @@
-"""Many references at once: merged, some at a time, with progress, and stopped when asked to."""
+"""Reading many references: merged, several at a time, with progress and cancellation."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def fetch_many(
     advance: Advance = lambda progress: True,
     arrived: Arrived | None = None,
 ) -> Fetched:
-    """Return the bytes of several references, each by its key, or the error that names why not."""
+    """Return the bytes of several references by key, or the error for each."""
     fetched: Fetched = {}
     run = _FetchRun(targets, references, advance, arrived or fetched.__setitem__)
     try:
@@ -117,7 +117,7 @@ class _FetchRun:
                     self._fail(request, error)
 
     def read_remote(self) -> None:
-        """Read all else, several requests at a time."""
+        """Read all others, several requests at a time."""
         if not self._remote:
             return
         try:
@@ -127,12 +127,12 @@ class _FetchRun:
                 self._fail(request, error)
 
     def tell(self) -> None:
-        """Report the progress; raise `Stopped` if who asked wants no more."""
+        """Report the progress; raise `Stopped` if cancelled."""
         if not self._goes_on():
             raise Stopped
 
     def _prepared(self, key: str, reference: Reference) -> RangeOfKey | None:
-        """Return the range to read; what needs no reading, or cannot be read, is done."""
+        """Return the range to read; references that need no reading, or fail, are completed."""
         try:
             if isinstance(reference, Inline | Base64):
                 self._keep(key, inline_bytes(key, reference))

@@ -1,4 +1,4 @@
-"""Byte ranges of what fsspec's filesystems reach: S3, GCS, Azure, memory and others."""
+"""Byte ranges from fsspec file systems: S3, GCS, Azure, memory and others."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(eq=False)
 class _StoreConnection:
-    """A filesystem, and how many may read with it."""
+    """A file system, and how many reads it may do concurrently."""
 
     filesystem: Any
     turn: asyncio.Semaphore
@@ -51,12 +51,12 @@ class _StoreConnection:
 
 
 class RemoteReader:
-    """Reads on fsspec's event loop; a filesystem is made when its first target is read.
+    """Reads on fsspec's event loop; a file system is created when its first target is read.
 
-    Each belongs to one authority: it is made with what fsspec takes from the URL, and options can
-    name no other. Retries are those of each filesystem. An ``endpoint_url`` comes only from the
-    options, so from who gives them, and no target can change it; or from an Icechunk repository, if
-    its server is allowed by name.
+    Each file system belongs to one authority (host and port): it is created from the URL as fsspec
+    parses it, and options cannot name another. Retries are those of each file system. An
+    ``endpoint_url`` comes only from the options, so from the caller, and no target can change it;
+    or from an Icechunk repository, if its server is allowed by name.
     """
 
     def __init__(self, policy: AccessPolicy, options: Options) -> None:
@@ -84,15 +84,15 @@ class RemoteReader:
         return ByteParts([data], size)
 
     async def facts(self, place: Place) -> Facts:
-        """Return the facts of a file."""
+        """Return the facts about a file."""
         return await self._ask(place, lambda filesystem: facts(filesystem, place.url))
 
     async def filesystem(self, place: Place) -> Any:
-        """Return the filesystem that reads a target; it was not asked anything yet."""
+        """Return the file system for a target, before any request to it."""
         return (await self._connect(place)).filesystem
 
     async def _ask(self, place: Place, ask: Callable[[Any], Awaitable[Answer]]) -> Answer:
-        """Ask a filesystem."""
+        """Send a request to a file system."""
         with follow_allowed(self._policy):
             while True:
                 connection = await self._connect(place)
@@ -150,14 +150,14 @@ class RemoteReader:
 
 
 def _root(place: Place, options: dict[str, Any]) -> str:
-    """Return the URL of the server, with the user that it names unless options have one."""
+    """Return the URL of the server, with its user unless options name one."""
     own = place.host and not _USERS & options.keys()
     authority = urlsplit(place.url).netloc if own else place.authority
     return f"{place.protocol}://{authority}/"
 
 
 def _make_filesystem(root: str, place: Place, name: str, options: dict[str, Any]) -> Any:
-    """Return a filesystem made with what fsspec takes from the URL."""
+    """Return a file system created from the URL as fsspec parses it."""
     import fsspec
 
     if place.protocol == "webhdfs":  # and fsspec follows to wherever that is
@@ -198,7 +198,7 @@ tell."""
 
 
 def gcs_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options for gcsfs with which no answer is unpacked, or has to be, unless asked for."""
+    """Return options for gcsfs that prevent decompression of responses, unless requested."""
     given = options.get("session_kwargs", {})
     headers = {"Accept-Encoding": "identity"} | given.get("headers", {})
     traces = [*given.get("trace_configs", ()), redirect_trace()]
@@ -207,13 +207,13 @@ def gcs_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def s3_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options for s3fs with which redirects are followed as the policy allows."""
+    """Return options for s3fs that follow redirects as the policy allows."""
     given = options.get("config_kwargs", {})
     return {**options, "config_kwargs": {"http_session_cls": s3_session_class(), **given}}
 
 
 async def read(filesystem: Any, url: str, start: int, end: int) -> TaggedBytes:
-    """Return the bytes from `start` to `end` of an object; raises what the filesystem raises."""
+    """Return the bytes from `start` to `end` of an object; raise errors of the file system."""
     if is_s3(filesystem):
         return await _read_s3(filesystem, url, start, end)
     if _is_gcs(filesystem):
@@ -224,7 +224,7 @@ async def read(filesystem: Any, url: str, start: int, end: int) -> TaggedBytes:
 
 
 async def facts(filesystem: Any, url: str) -> Facts:
-    """Return the facts of an object."""
+    """Return the facts about an object."""
     if _is_gcs(filesystem):
         bucket, key, _ = filesystem.split_path(url)
         found = await _ask_gcs(filesystem, "b/{}/o/{}", bucket, key, json_out=True)
@@ -241,7 +241,7 @@ async def facts(filesystem: Any, url: str) -> Facts:
 
 
 async def in_thread(call: Callable[..., Answer], *given: Any, **named: Any) -> Answer:
-    """Call what waits for a server, in a thread that does not keep the program from ending."""
+    """Call a blocking function in a thread that does not keep the program from ending."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Answer] = loop.create_future()
 
@@ -264,7 +264,7 @@ async def in_thread(call: Callable[..., Answer], *given: Any, **named: Any) -> A
 
 
 def is_s3(filesystem: Any) -> bool:
-    """Return whether a filesystem reads S3."""
+    """Return whether a file system reads S3."""
     return hasattr(filesystem, "_call_s3")
 
 

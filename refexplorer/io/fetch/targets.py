@@ -1,4 +1,4 @@
-"""The bytes that references point to: of files of this machine, or by requests of merged ranges."""
+"""The bytes of references: from local files, or from requests for merged ranges."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ _FOLDER = getattr(os, "O_PATH", os.O_RDONLY)
 
 
 def open_resolved(path: str) -> BinaryIO:
-    """Open a regular file by a path that was resolved and checked before.
+    """Open a regular file by a path that has been resolved and checked.
 
-    No link is followed: one that is there now was put there since, and would lead to what nobody
-    checked.
+    No link is followed: a link that is there now was created since, and would point to an unchecked
+    file.
     """
     descriptor = _descriptor(path)
     try:
@@ -87,7 +87,7 @@ def _descriptor(path: str) -> int:
 
 
 class LocalReader:
-    """Reads at once, in the thread that asks."""
+    """Reads immediately, in the calling thread."""
 
     def __init__(self) -> None:
         self._versions = Versions()
@@ -101,7 +101,7 @@ class LocalReader:
             yield LocalFile(file, found.st_size)
 
     def facts(self, place: Place) -> Facts:
-        """Return the facts of a file; OSError if there is none."""
+        """Return the facts about a file; OSError if there is none."""
         with open_resolved(place.path) as file:
             found = os.fstat(file.fileno())
         return Facts(found.st_size, modified=_modified(found))
@@ -115,7 +115,7 @@ class LocalFile:
         self.size = size
 
     def read(self, start: int, end: int | None, limit: int) -> bytes:
-        """Return the bytes from `start` to `end`; what is past the end is not asked for."""
+        """Return the bytes from `start` to `end`; nothing past the end is requested."""
         stop = self.size if end is None else min(end, self.size)
         if stop - start > limit:
             raise too_long(self.size, limit)
@@ -140,7 +140,7 @@ repeated as a whole."""
 @masks_repr
 @dataclass(frozen=True, slots=True)
 class RangeOfKey:
-    """Bytes that a key refers to."""
+    """The byte range of a key."""
 
     # key, url: As in the set
     key: str
@@ -166,7 +166,7 @@ class RangeRequest:
     parts: list[RangeOfKey] = field(default_factory=list)
 
     def take(self, wanted: RangeOfKey) -> bool:
-        """Take a range in that starts at `start` or later, if it belongs in here."""
+        """Add a range that starts at `start` or later, if it fits."""
         if wanted.end is None or self.end is None:
             same = (wanted.start, wanted.end) == (self.start, self.end)
         else:
@@ -179,13 +179,13 @@ class RangeRequest:
         return same
 
     def cut(self, data: ByteParts, part: RangeOfKey) -> bytes:
-        """Return the bytes of one part from all that came."""
+        """Return the bytes of one range from the bytes received."""
         stop = None if part.end is None else part.end - self.start
         return data.cut(part.start - self.start, stop)
 
 
 def merged(wanted: Iterable[RangeOfKey]) -> Iterator[RangeRequest]:
-    """Yield the requests that bring these ranges: those that touch, or nearly, share one."""
+    """Yield requests for the ranges: adjacent or nearly adjacent ranges share one."""
     ordered = sorted(wanted, key=lambda each: (each.place.url, each.start, each.end or 0))
     for _, group in groupby(ordered, key=lambda each: each.place.url):
         last: RangeRequest | None = None
@@ -214,7 +214,7 @@ class RequestBatcher:
         self._waiting: dict[asyncio.Future[ByteParts], RangeOfKey] = {}
 
     async def get(self, wanted: RangeOfKey) -> ByteParts:
-        """Return bytes of a target; the request ends when nobody waits for it any more."""
+        """Return bytes of a target; the request is cancelled when nobody waits for it any more."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[ByteParts] = loop.create_future()
         if not self._waiting:
@@ -223,7 +223,7 @@ class RequestBatcher:
         return await future
 
     def _send(self) -> None:
-        """Send the requests for all that waits now."""
+        """Send the requests for all waiting reads."""
         waiting, self._waiting = self._waiting, {}
         # by identity: two who want the same bytes are equal, and both are to be answered
         futures = {id(wanted): future for future, wanted in waiting.items() if not future.done()}
@@ -249,7 +249,7 @@ class RequestBatcher:
 
 
 def _end(task: asyncio.Future[None], futures: list[asyncio.Future[ByteParts]], _: object) -> None:
-    """Cancel a request if all who waited for it went away; one that is done does not mind."""
+    """Cancel a request if nobody waits for it any more; no effect on a finished one."""
     if all(future.done() for future in futures):
         task.cancel()
 
@@ -261,7 +261,7 @@ that wait for their turn would wait as long, one after the other."""
 
 
 class Targets:
-    """Reads references; whatever reads a protocol is made after its first target was allowed."""
+    """Reads references; the reader of a protocol is created after its first target was allowed."""
 
     def __init__(
         self, policy: AccessPolicy, storage_options: StorageOptions | None, limits: Limits
@@ -275,7 +275,7 @@ class Targets:
 
     @property
     def storage_options(self) -> StorageOptions:
-        """The options that it reads with."""
+        """The options used for reading."""
         return self._options.given
 
     def _connect(self) -> None:
@@ -296,7 +296,7 @@ class Targets:
     def fetch(
         self, key: str, reference: Reference, start: int = 0, end: int | None = None
     ) -> bytes:
-        """Return the bytes of a reference, or a slice of them (offsets count from its start)."""
+        """Return the bytes of a reference, or a slice of them (offsets relative to its start)."""
         if isinstance(reference, Inline | Base64):
             return inline_bytes(key, reference)[start:end]
         wanted = self.range_of(key, reference, start, end)
@@ -317,7 +317,7 @@ class Targets:
         end: int | None = None,
         place_of: Callable[[str], Place] | None = None,
     ) -> RangeOfKey:
-        """Return which bytes of which target a reference, or a slice of it, needs."""
+        """Return the target and byte range for a reference, or a slice of it."""
         url = None if isinstance(reference, Inline | Base64) else reference.url
         if url is None:
             raise FetchError(
@@ -339,11 +339,11 @@ class Targets:
         return RangeOfKey(key, url, place, start, end)
 
     async def read(self, place: Place, start: int, end: int | None) -> ByteParts:
-        """Return bytes of a target that is not local; runs on fsspec's event loop."""
+        """Return bytes of a remote target; runs on fsspec's event loop."""
         return await self._in_time(place, lambda reader: reader.read(place, start, end, self.limit))
 
     async def facts(self, place: Place) -> Facts:
-        """Return the facts of a target without reading it; runs on fsspec's event loop."""
+        """Return the facts about a target without reading it; runs on fsspec's event loop."""
         if place.protocol == "file":
             return await asyncio.to_thread(self.local.facts, place)
         return await self._in_time(place, lambda reader: reader.facts(place))
@@ -351,7 +351,7 @@ class Targets:
     async def _in_time(
         self, place: Place, ask: Callable[[HttpReader | RemoteReader], Awaitable[Answer]]
     ) -> Answer:
-        """Ask, and give up when the time is over; of many waiting reads one such wait is enough."""
+        """Send a request with a time limit; one limit suffices for many waiting reads."""
         now, server = asyncio.get_running_loop().time, (place.protocol, place.authority)
         since, late = self._silent.get(server, (0.0, None))
         if late is not None and now() - since < _SILENCE:
@@ -393,10 +393,10 @@ _inherited: list[object] = []
 
 
 def _connect_anew() -> None:
-    """Leave the connections to the process before, of which this one is a fork.
+    """Leave the connections to the parent process after a fork.
 
-    They are kept, since closing one here would take it out of the epoll that both processes share:
-    the other one would then wait for its bytes in vain.
+    They are kept, since closing one here would remove it from the epoll that both processes share:
+    the other one would then wait for its bytes forever.
     """
     for targets in list(_all):
         _inherited.append(targets._readers)
@@ -427,7 +427,7 @@ def reference_of(refs: SetLike, key: str) -> Reference:
 
 
 def inline_bytes(key: str, reference: Inline | Base64) -> bytes:
-    """Return bytes that the set itself holds."""
+    """Return inline bytes of the set."""
     try:
         return reference.data
     except ValueError as error:
@@ -436,7 +436,7 @@ def inline_bytes(key: str, reference: Inline | Base64) -> bytes:
 
 
 def complete(wanted: RangeOfKey, data: bytes, size: int | None) -> bytes:
-    """Return the bytes if they are all that was wanted."""
+    """Return the bytes if complete."""
     if wanted.end is None or len(data) == wanted.end - wanted.start:
         return data
     failure = f"{wanted}: only {len(data):,} of {wanted.end - wanted.start:,} bytes were received"

@@ -1,7 +1,7 @@
-"""Missing values, scale and offset of numbers, and times, as xarray decodes them but without it.
+"""Missing values, scale and offset of numbers, and times, decoded as by xarray but without it.
 
-xarray takes half a second for its first variable (it imports Dask and SciPy then), which is more
-than all chunks of a picture take to be fetched and decoded.
+xarray takes half a second for its first variable (it then imports Dask and SciPy), which is longer
+than fetching and decoding all chunks of a picture.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def decode_as_xarray(
     scale: bool = True,
     times: bool = True,
 ) -> np.ndarray[Any, Any]:
-    """Return values as `xarray.open_zarr` shows them."""
+    """Return values as shown by `xarray.open_zarr`."""
     import xarray
 
     values = _in_stored_order(array, values)
@@ -44,9 +44,9 @@ def decode_as_xarray(
 
 
 def _in_stored_order(array: ArrayMeta, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return values in the byte order that Zarr gives them to xarray in.
+    """Return values in the byte order in which Zarr passes them to xarray.
 
-    Of big-endian integers with `_Unsigned` xarray (2026.9) swaps the bytes of the fill value.
+    For big-endian integers with `_Unsigned`, xarray (2026.9) swaps the bytes of the fill value.
     """
     try:
         dtype = np.dtype(array.dtype)
@@ -59,7 +59,7 @@ def _in_stored_order(array: ArrayMeta, values: np.ndarray[Any, Any]) -> np.ndarr
 def decoding_attributes(
     array: ArrayMeta, dtype: np.dtype[Any], fill_value: object
 ) -> dict[str, Any]:
-    """Return the attributes that xarray decodes by; `_FillValue` is what it masks."""
+    """Return the attributes that xarray uses for decoding; `_FillValue` is the value it masks."""
     from xarray.backends.zarr import FillValueCoder
 
     attributes = dict(array.attributes)
@@ -88,9 +88,9 @@ _LAST = np.datetime64("2262-01-01", "s")
 
 
 def decode_plainly(array: ArrayMeta, values: np.ndarray, fill_value: object) -> np.ndarray | None:
-    """Return values as `decode_as_xarray` does without times; None for what it has to be asked for.
+    """Return values as `decode_as_xarray` does without times; None if xarray is needed.
 
-    Parameters are those of `decode_as_xarray`.
+    Parameters are the same as for `decode_as_xarray`.
     """
     attributes = array.attributes
     if values.dtype.kind not in "iuf" or _OTHER & attributes.keys():
@@ -125,7 +125,7 @@ def decode_plainly(array: ArrayMeta, values: np.ndarray, fill_value: object) -> 
 def decode_times_plainly(
     array: ArrayMeta, values: np.ndarray, fill_value: object
 ) -> np.ndarray | None:
-    """Return times in seconds as `decode_as_xarray` does; None for what it has to be asked for."""
+    """Return times in seconds as `decode_as_xarray` does; None if xarray is needed."""
     attributes = array.attributes
     since = _SINCE.fullmatch(str(attributes.get("units", "")).strip())
     others = _OTHER | set(_SCALES)
@@ -160,7 +160,7 @@ def _parts(since: re.Match[str]) -> list[str]:
 
 
 def _masks(array: ArrayMeta, dtype: np.dtype[Any], fill_value: object) -> list[Any] | None:
-    """Return the values that mean that there is none; None where xarray has to read them."""
+    """Return the values that mark missing data; None if xarray has to read them."""
     found = {name: array.attributes[name] for name in _MASKS if name in array.attributes}
     if array.zarr_format == 2:
         if fill_value is not None:
@@ -177,7 +177,7 @@ def _masks(array: ArrayMeta, dtype: np.dtype[Any], fill_value: object) -> list[A
 
 
 def _unpacked(text: object) -> object:
-    """Read the base64 that xarray writes into Zarr v3 for floats."""
+    """Decode the base64 that xarray writes into Zarr v3 for floats."""
     try:
         (value,) = struct.unpack("<d", base64.standard_b64decode(str(text)))
     except (binascii.Error, struct.error, ValueError):
@@ -186,7 +186,7 @@ def _unpacked(text: object) -> object:
 
 
 def _widened(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type that has room for NaN."""
+    """Return the data type that can represent NaN."""
     if dtype.kind == "f":
         return dtype
     return np.dtype(np.float32 if dtype.itemsize <= 2 else np.float64)

@@ -1,4 +1,4 @@
-"""Chunks of an array as they come: their ranges merged, fetched together, decoded in threads."""
+"""Chunks of an array as they arrive: ranges merged, fetched together, decoded in threads."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ _PLAIN = frozenset("biufcmMSU")
 class ArrayDecoder:
     """Decodes the chunks of one array, from several threads.
 
-    Zarr takes a millisecond or so for a chunk, more than most take to be decoded. What the steps
-    here cannot decode Zarr is asked for, and its words are the ones that are said.
+    Zarr takes about a millisecond per chunk, longer than decoding most of them. Chunks that the
+    steps here cannot decode are passed to Zarr, and its errors are reported.
     """
 
     def __init__(self, refs: SetLike, array: ArrayMeta, targets: Targets) -> None:
@@ -58,7 +58,7 @@ class ArrayDecoder:
 
     @property
     def fill_value(self) -> object:
-        """The fill value, as Zarr gives it."""
+        """The fill value, as given by Zarr."""
         return self._metadata.fill_value
 
     @property
@@ -72,7 +72,7 @@ class ArrayDecoder:
         return self.dtype.kind in _PLAIN
 
     def decode(self, index: Index, data: bytes) -> ArrayValues:
-        """Return the values of a chunk, cut to the shape of the array."""
+        """Return the values of a chunk, clipped to the shape of the array."""
         if self._steps:
             chunk = self.array.chunk_array(index)
             own = self._steps if chunk is self.array else self._own_steps(chunk)
@@ -91,7 +91,7 @@ class ArrayDecoder:
             self._given.pop(key, None)
 
     def fill(self, index: Index) -> ArrayValues:
-        """Return the values of a chunk that the set has no reference for."""
+        """Return the values of a chunk without a reference."""
         with self._lock:
             if self.array.varying is not None:
                 self._filled, self._is_filled = self.fill_value, True
@@ -105,7 +105,7 @@ class ArrayDecoder:
 
     @cached_property
     def _opened(self) -> zarr.Array[Any]:
-        """The array as Zarr opens it, which takes longer than many chunks."""
+        """The array as opened by Zarr, which takes longer than many chunks."""
         return _open(ReferenceStore(self.refs, self.targets, self._given), self.array)
 
     def _by_zarr(self, index: Index) -> ArrayValues:
@@ -121,7 +121,7 @@ class ArrayDecoder:
         return tuple(slice(0, part.stop - part.start) for part in region(self.array, index))
 
     def _own_steps(self, array: ArrayMeta) -> list[Step]:
-        """Return the steps that decode as Zarr does, none of which needs a process of its own."""
+        """Return the steps that decode as Zarr does, if none needs a separate process."""
         if not self.is_plain:
             return []
         try:
@@ -133,7 +133,7 @@ class ArrayDecoder:
 
 
 def _metadata_of(array: ArrayMeta) -> Any:
-    """Return the metadata as Zarr reads them; None if it refuses them."""
+    """Return the metadata as parsed by Zarr; None if it rejects them."""
     from zarr.core.metadata import ArrayV2Metadata, ArrayV3Metadata
 
     kind: Any = ArrayV3Metadata if array.zarr_format == 3 else ArrayV2Metadata
@@ -182,7 +182,7 @@ def read_chunk(refs: SetLike, path: str, index: Index, targets: Targets) -> Read
 
 
 def array_at(refs: SetLike, path: str) -> ArrayMeta:
-    """Return the metadata of an array; name the fault of metadata that cannot be read."""
+    """Return the metadata of an array; raise an error that explains invalid metadata."""
     if (array := internals(refs).opened.arrays.get(path)) is not None:  # without all others
         return array
     for name in (".zarray", "zarr.json"):
@@ -196,7 +196,7 @@ def array_at(refs: SetLike, path: str) -> ArrayMeta:
 def read_chunks(
     decoder: ArrayDecoder, indices: Sequence[Index], advance: Advance = lambda progress: True
 ) -> Iterator[Reading]:
-    """Yield chunks in the order in which they come, each with its state."""
+    """Yield chunks in order of arrival, each with its state."""
     wanted: dict[str, tuple[Index, Reference]] = {}
     opened = internals(decoder.refs).opened
     for index in indices:
@@ -226,13 +226,13 @@ def _filled(decoder: ArrayDecoder, index: Index) -> Reading:
 
 
 def failed(index: Index, error: RefexplorerError) -> Reading:
-    """Return what stands for a chunk that could not be read."""
+    """Return the placeholder for a chunk that could not be read."""
     state = ChunkState.FAILED
     return Reading(index, None, state, str(error), {index: state})
 
 
 class _ChunkStream:
-    """One call of `read_chunks`: a thread fetches, some decode, one is given what they made."""
+    """One call of `read_chunks`: one thread fetches, others decode, the caller gets the results."""
 
     def __init__(
         self, decoder: ArrayDecoder, wanted: Mapping[str, tuple[Index, Reference]], advance: Advance
@@ -247,7 +247,7 @@ class _ChunkStream:
         self._progress: FetchProgress | None = None
 
     def readings(self) -> Iterator[Reading]:
-        """Yield what is made, until all is or it is stopped."""
+        """Yield results until all are done or it is stopped."""
         context = copy_context()
         thread = threading.Thread(
             target=context.run, args=[self._fetch], name="refexplorer-fetch", daemon=True
@@ -275,7 +275,7 @@ class _ChunkStream:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _readings_here(self) -> Iterator[Reading]:
-        """Yield them one after the other, without threads."""
+        """Yield results one after the other, without threads."""
         for batch in self._batches():
             came: list[tuple[str, bytes | RefexplorerError]] = []
             fetch_many(
@@ -313,7 +313,7 @@ class _ChunkStream:
                 self._put(error)
 
     def _batches(self) -> Iterator[dict[str, Reference]]:
-        """Yield what is fetched at a time, so that the bytes that wait stay few."""
+        """Yield the batches to fetch, so that few bytes are waiting at any time."""
         most = min(_BATCH_BYTES, self._targets.limit)
         batch: dict[str, Reference] = {}
         size = 0

@@ -1,4 +1,4 @@
-"""The options with which fsspec reads a set: its document, its templates and its targets."""
+"""The fsspec options for reading a set: its document, its templates and its targets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WIDTH = 88
 
 @dataclass(frozen=True, slots=True)
 class RawCode:
-    """Python that is in the code as it is, not as the text that `repr` makes of it."""
+    """Python inserted into the code as is, without `repr`."""
 
     text: str
 
@@ -37,7 +37,7 @@ class RawCode:
 
 @dataclass
 class Recipe:
-    """The parts of the code: imports, lines before the call, and options of the file system."""
+    """The parts of the code: imports, lines before the call, and file system options."""
 
     imports: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
@@ -45,7 +45,7 @@ class Recipe:
 
 
 def whole_code(recipe: Recipe, imports: list[str], lines: list[str]) -> str:
-    """Return the imports in order, and the lines below them; ``module:name`` is a from-import."""
+    """Return sorted imports, and the lines below them; ``module:name`` is a from-import."""
     names = sorted({*recipe.imports, *imports})
     plain = [f"import {name}" for name in names if ":" not in name]
     parted = [name.split(":") for name in names if ":" in name]
@@ -54,7 +54,7 @@ def whole_code(recipe: Recipe, imports: list[str], lines: list[str]) -> str:
 
 
 def call_text(function: str, positional: list[Any], named: Mapping[str, Any]) -> str:
-    """Write a call on one line, or an argument to a line where that is too long."""
+    """Format a call on one line, or with one argument per line if that is too long."""
     arguments = [repr(value) for value in positional]
     short = [f"{name}={value!r}" for name, value in named.items()]
     line = f"{function}({', '.join([*arguments, *short])})"
@@ -66,7 +66,7 @@ def call_text(function: str, positional: list[Any], named: Mapping[str, Any]) ->
 
 
 def _spread(value: Any) -> str:
-    """Write a dict with an entry to a line, inside the arguments of a call."""
+    """Format a dict with one entry per line, inside the arguments of a call."""
     if not isinstance(value, dict) or len(repr(value)) < _WIDTH // 2:
         return repr(value)
     inside = "".join(f"        {key!r}: {item!r},\n" for key, item in value.items())
@@ -85,7 +85,7 @@ class BeyondFsspec(Exception):
 
 @dataclass(frozen=True, slots=True)
 class CodeContext:
-    """The facts that code for any key of a set needs, found once."""
+    """The facts needed for the code of any key of a set, determined once."""
 
     urls: Sequence[str | None]  # One target for each place that the set refers to
     # Options by protocol; what may be a secret is masked in the code
@@ -95,7 +95,7 @@ class CodeContext:
 
 
 def fsspec_recipe(refs: SetLike, known: CodeContext, asynchronous: bool) -> Recipe:
-    """Return what opens a set with fsspec."""
+    """Return the recipe for opening a set with fsspec."""
     recipe = Recipe()
     _add_document(refs.source, recipe, known)
     if None in known.urls:
@@ -108,7 +108,7 @@ def fsspec_recipe(refs: SetLike, known: CodeContext, asynchronous: bool) -> Reci
 
 
 def _is_read_alike(url: str) -> bool:
-    """Return whether fsspec takes a URL for the same place: case tells its protocols apart."""
+    """Return whether fsspec treats a URL as the same location: its protocols are case-sensitive."""
     protocol = protocol_of(url)
     if protocol == "file":
         from fsspec.core import strip_protocol
@@ -123,7 +123,7 @@ def _is_read_alike(url: str) -> bool:
 
 
 def _add_document(source: Source, recipe: Recipe, known: CodeContext) -> None:
-    """Return which document to read, and how fsspec has to render it."""
+    """Add the document to read, and how fsspec has to render it."""
     place = place_of(source)
     if place is None:
         recipe.lines.append("# refs is the opened set, which came from a value and not from a file")
@@ -154,7 +154,7 @@ def opening_call(source: Source, place: str) -> str:
 
 
 def place_of(source: Source) -> str | None:
-    """Return the path or URL of a source; None if it was given as a value."""
+    """Return the path or URL of a source; None if given as a value."""
     if source.place is not None:
         return source.place
     part = "" if source.part is None else f"#{source.part}"
@@ -170,7 +170,7 @@ def place_of(source: Source) -> str | None:
 
 
 def _compression(place: str) -> dict[str, str]:
-    """Return how a document is compressed, which fsspec wants to be told."""
+    """Return the compression of a document, which fsspec has to be given."""
     start = b""
     if "://" not in place and Path(place).is_file():
         with Path(place).open("rb") as file:
@@ -183,7 +183,7 @@ def _compression(place: str) -> dict[str, str]:
 
 
 def _add_targets(refs: SetLike, recipe: Recipe, known: CodeContext, asynchronous: bool) -> None:
-    """Return which file systems read the targets: nothing for local ones, else one or several."""
+    """Add the file systems for the targets: none for local ones, else one or several."""
     location, urls = refs.source.location, [url for url in known.urls if url]
     relative = [url for url in urls if protocol_of(url) is None and not url.startswith("/")]
     plain = [url for url in urls if url not in relative and "://" not in url]
@@ -218,7 +218,7 @@ def _options(protocol: str, options: Mapping[str, Any], asynchronous: bool) -> d
 
 
 def _system(protocol: str, options: Mapping[str, Any], asynchronous: bool) -> Any:
-    """Return options for fsspec, or the expression for a file system that Zarr can await."""
+    """Return fsspec options, or the expression for a file system that Zarr can await."""
     if protocol in _ASYNCHRONOUS:
         return _options(protocol, options, asynchronous)
     made = call_text("fsspec.filesystem", [protocol], masked_options(options))
@@ -227,7 +227,7 @@ def _system(protocol: str, options: Mapping[str, Any], asynchronous: bool) -> An
 
 
 def _folder(location: str, given: Options, asynchronous: bool) -> RawCode:
-    """Return the expression for the folder of the reference file, which targets start from."""
+    """Return the expression for the folder of the reference file, the base of its targets."""
     protocol = protocol_of(location) or "file"
     options = given.of(parse(resolve(location, None)))[1]
     mode = ", asynchronous=True" if asynchronous else ""
@@ -260,7 +260,7 @@ _ACCESS = {
 
 
 def opening_lines(facts: RepositoryFacts, options: Mapping[str, Any]) -> list[str] | None:
-    """Return the lines that make ``session`` of a repository; None if it has no place."""
+    """Return the lines that create ``session`` of a repository; None without a location."""
     if facts.place is None or facts.containers is None or facts.uncommitted:
         return None
     function, arguments, named = storage_call(facts.place, options)
@@ -303,7 +303,7 @@ _FILL_IN = f"# fill in each {MASK}: code has no passwords, tokens and signatures
 
 
 def code(refs: SetLike, key: str | None, known: CodeContext, allow: Collection[str] = ()) -> str:
-    """Return Python that opens a set, a group, an array, or the bytes of a key."""
+    """Return Python code that opens a set, a group, an array, or the bytes of a key."""
     text = masked_text(_code(refs, key or "", known, allow))
     return f"{_FILL_IN}\n{text}" if MASK in text else text
 
@@ -327,7 +327,7 @@ def _code(refs: SetLike, path: str, known: CodeContext, allow: Collection[str]) 
 
 
 def _by_icechunk(refs: SetLike, path: str, known: CodeContext) -> str | None:
-    """Return what opens a repository without refexplorer; None if the set is of none."""
+    """Return code that opens a repository without refexplorer; None if there is none."""
     facts = refs.source.repository
     if facts is None:
         return None
@@ -353,7 +353,7 @@ def _by_icechunk(refs: SetLike, path: str, known: CodeContext) -> str | None:
 
 
 def _require_fsspec(refs: SetLike, path: str, is_bytes: bool) -> None:
-    """Refuse groups inside groups, which Zarr cannot list, and chunks that fsspec does not find."""
+    """Reject nested groups, which Zarr cannot list, and chunks that fsspec does not find."""
     if not is_bytes and path not in refs.arrays() and (path or not _members(refs, "")):
         raise BeyondFsspec
     if refs.source.store is not None and any(map(lost_record_message, _asked_for(refs, path))):
@@ -361,14 +361,14 @@ def _require_fsspec(refs: SetLike, path: str, is_bytes: bool) -> None:
 
 
 def _asked_for(refs: SetLike, path: str) -> Iterator[ArrayMeta]:
-    """Yield the array that a path is, or is inside of."""
+    """Yield the array at a path, or the one that contains it."""
     for array in map(refs.array, refs.arrays()):
         if path in ("", array.path) or path.startswith(array.folder):
             yield array
 
 
 def _add_codecs(refs: SetLike, path: str, recipe: Recipe) -> None:
-    """Register the codecs that numcodecs does not find by itself."""
+    """Register the codecs that numcodecs does not find itself."""
     used = (name for array in _asked_for(refs, path) for name in names_v2(array.metadata))
     for module in sorted({found for name in used if (found := registering(name)) is not None}):
         recipe.imports.append(module)
@@ -377,14 +377,14 @@ def _add_codecs(refs: SetLike, path: str, recipe: Recipe) -> None:
 
 
 def _add_grid(refs: SetLike, path: str, recipe: Recipe) -> None:
-    """Turn on what Zarr keeps off: chunks of varying lengths."""
+    """Enable a feature that Zarr disables by default: variable-sized chunks."""
     if any(array.varying is not None for array in _asked_for(refs, path)):
         recipe.imports.append("zarr")
         recipe.lines.append(f"zarr.config.set({{{RECTILINEAR!r}: True}})")
 
 
 def _members(refs: SetLike, group: str) -> list[str]:
-    """Return the arrays right below a group."""
+    """Return the arrays directly below a group."""
     return [path for path in refs.arrays() if path and path.rpartition("/")[0] == group]
 
 
@@ -433,7 +433,7 @@ def _by_refexplorer(refs: SetLike, path: str, is_bytes: bool, allow: Collection[
 
 
 def refs_text(allow: Sequence[str]) -> str:
-    """Return the set in code, with what has to be allowed to read its targets."""
+    """Return the set in code, with the locations to allow for reading its targets."""
     return f"refs.allowing({', '.join(map(repr, allow))})" if allow else "refs"
 
 

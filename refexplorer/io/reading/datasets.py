@@ -1,4 +1,4 @@
-"""A reference set opened with Zarr or xarray; what would confuse them is refused in a sentence."""
+"""A reference set opened with Zarr or xarray; unsupported sets are rejected with a sentence."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def to_xarray(
     coordinates: bool | None = None,
     **options: Any,
 ) -> xarray.Dataset:
-    """Open a group of the set with xarray; coordinates are read as `_opened` says."""
+    """Open a group of the set with xarray; coordinates are read as described in `_opened`."""
     import xarray
 
     group = group.strip("/")
@@ -102,9 +102,9 @@ def _opened(
     coordinates: bool | None,
     options: dict[str, Any],
 ) -> T:
-    """Let xarray read coordinates and decode times, as it does by default, or warn why it does not.
+    """Let xarray read coordinates and decode times as by default, or warn why it does not.
 
-    `coordinates` is whether to; None: as far as they may be read.
+    `coordinates` is whether to; None: if they may be read.
     """
     switches = ("create_default_indexes", "decode_times")
     plainly = dict.fromkeys(switches, bool(coordinates)) | options
@@ -131,7 +131,7 @@ def _opened(
 
 
 def _unread(refs: SetLike, targets: Targets, paths: Iterable[str]) -> dict[str, str]:
-    """Return what xarray would read at opening and may not be, with the reason."""
+    """Return what xarray would read on opening but may not be read, with the reason."""
     arrays = {path: refs.array(path) for path in paths}
     times = [path for path, array in arrays.items() if _is_time(array)]
     bounds = [
@@ -155,7 +155,7 @@ def _is_time(array: ArrayMeta) -> bool:
 
 
 def _require_readable(refs: SetLike, targets: Targets, array: ArrayMeta, is_index: bool) -> None:
-    """Refuse an array that may not be read, or takes too many requests."""
+    """Reject an array that may not be read, or takes too many requests."""
     first, last = (0,) * len(array.grid), tuple(size - 1 for size in array.grid)
     count = 0
     for index in ((at,) for at in range(array.grid[0])) if is_index else (first, last):
@@ -172,7 +172,7 @@ def _require_readable(refs: SetLike, targets: Targets, array: ArrayMeta, is_inde
 
 
 def _require_group(refs: SetLike, group: str) -> None:
-    """Refuse a path at which xarray would find nothing, or an array."""
+    """Reject a path where xarray would find nothing, or an array."""
     if not group:
         _require_root(refs)
         if "" in refs.arrays():
@@ -188,7 +188,7 @@ def _require_group(refs: SetLike, group: str) -> None:
 
 
 def _require_values(refs: SetLike, group: str) -> None:
-    """Refuse a group without arrays, which would be an empty dataset, if groups in it have some."""
+    """Reject a group without arrays, an empty dataset for xarray, if subgroups have some."""
     below = {path.rpartition("/")[0] for path in refs.arrays() if path.startswith(prefix(group))}
     if below:
         first = min(below, key=lambda path: (path.count("/"), path))
@@ -199,7 +199,7 @@ def _require_values(refs: SetLike, group: str) -> None:
 
 
 def _require_root(refs: SetLike) -> None:
-    """Refuse a set at whose root Zarr finds nothing; what is there and broken it says itself."""
+    """Reject a set at whose root Zarr finds nothing; Zarr itself reports broken metadata."""
     if any(name in refs or refs.rejection(name) is not None for name in _ROOT):
         return
     raise DecodeError(
@@ -209,7 +209,7 @@ def _require_root(refs: SetLike) -> None:
 
 
 def _require_arrays(refs: SetLike, paths: Iterable[str], options: Mapping[str, Any]) -> None:
-    """Refuse what xarray would answer with an error of its inner parts."""
+    """Reject sets for which xarray would raise an internal error."""
     is_decoded = options.get("decode_cf") is not False and options.get("mask_and_scale", True)
     for path in paths:
         check_for_xarray(refs.array(path), is_decoded is not False)

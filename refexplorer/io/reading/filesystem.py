@@ -1,10 +1,10 @@
 """A reference set as a file system.
 
-fsspec's own `ReferenceFileSystem` works over `refs.to_v0()`, but it lists by visiting every key,
-picks filesystems without asking, hides errors in its own, and looks for each range among all
-requests. This one lists a level at a time, so that 10^12 generated keys stay lazy, and reads
-through `Targets`, so that nothing is read without leave and no failure is taken for a missing
-chunk (which Zarr would fill).
+fsspec's own `ReferenceFileSystem` works with `refs.to_v0()`, but it lists by visiting every key,
+chooses file systems without asking, hides errors in its own, and searches all requests for each
+range. This one lists one level at a time, so that 10^12 generated keys stay lazy, and reads
+through `Targets`, so that nothing is read without permission and no failure is treated as a
+missing chunk (which Zarr would fill).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ReferenceFileSystem(AbstractFileSystem):  # type: ignore[misc]
     Parameters
     ----------
     refs
-        The opened set; it is asked for one key or one page of a level at a time.
+        The opened set; it is queried for one key or one page of a level at a time.
     targets
         Reads the bytes.
     """
@@ -50,9 +50,9 @@ class ReferenceFileSystem(AbstractFileSystem):  # type: ignore[misc]
         Raises
         ------
         NoReference
-            If the set has no such key; Zarr then takes the fill value.
+            If the set has no such key; Zarr then uses the fill value.
         RefexplorerError
-            If it has, and its bytes cannot be read.
+            If the bytes of an existing key cannot be read.
         """
         key = self._strip_protocol(path)
         with as_internal_error(key):
@@ -61,7 +61,7 @@ class ReferenceFileSystem(AbstractFileSystem):  # type: ignore[misc]
     def cat(
         self, path: str | list[str], recursive: bool = False, on_error: str = "raise", **_: object
     ) -> Any:
-        """Return the bytes of a key, or of a list of keys by key; ranges that touch are merged.
+        """Return the bytes of a key, or of a list of keys by key; adjacent ranges are merged.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ class ReferenceFileSystem(AbstractFileSystem):  # type: ignore[misc]
         }
 
     def _cat_many(self, keys: dict[str, str]) -> dict[str, bytes | Exception]:
-        """Return the bytes, or why there are none, of each path; a path may be said in two ways."""
+        """Return the bytes or the error for each path; a path may be spelt in two ways."""
         references: dict[str, Reference] = {}
         found: dict[str, bytes | Exception] = {}
         for key in keys.values():
@@ -106,7 +106,7 @@ class ReferenceFileSystem(AbstractFileSystem):  # type: ignore[misc]
         return True
 
     def info(self, path: str, **_: object) -> dict[str, Any]:
-        """Describe a key or a folder; the size of a whole file is None, since it is not asked."""
+        """Describe a key or a folder; the size of a whole file is None, as it is not requested."""
         key = self._strip_protocol(path)
         if key in self.references:
             return {"name": key, "type": "file", "size": reference_of(self.references, key).size}
@@ -143,7 +143,7 @@ class ReferenceFileSystem(AbstractFileSystem):  # type: ignore[misc]
 def read_key(
     refs: SetLike, targets: Targets, key: str, start: int | None = None, end: int | None = None
 ) -> bytes:
-    """Return the bytes of a key, or a slice of them; errors as `cat_file`, or a bug's."""
+    """Return the bytes of a key, or a slice of them; errors as for `cat_file`, or from bugs."""
     reference = reference_of(refs, key)
     is_from_end = (start or 0) < 0 or (end or 0) < 0
     if is_from_end and reference.size is not None:
@@ -158,7 +158,7 @@ def read_key(
 
 
 def _safe(key: str, data: bytes | Exception) -> bytes | Exception:
-    """Return the bytes, or the error if they name a codec that is never used."""
+    """Return the bytes, or the error if they name a codec that is never run."""
     if isinstance(data, bytes) and key.rpartition("/")[2] in METADATA_NAMES:
         try:
             refuse_unsafe(key, data)

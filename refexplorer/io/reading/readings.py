@@ -1,4 +1,4 @@
-"""Chunks as values, and what became of each."""
+"""Chunks as values, and the state of each."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Reading:
     Attributes
     ----------
     index
-        The chunk; None for a whole array.
+        The chunk index; None for a whole array.
     values
-        As Zarr decodes them, cut to the shape of the array; None if all failed.
+        As decoded by Zarr, clipped to the shape of the array; None if all failed.
     state
-        Of a whole array: fetched if any chunk was, else failed if any did.
+        For a whole array: fetched if any chunk was, else failed if any failed.
     message
         Why (the first) chunk failed.
     states
@@ -55,7 +55,7 @@ class Reading:
 
 
 def overall(states: dict[Index, ChunkState]) -> ChunkState:
-    """Return the state of a whole: fetched if any chunk was, else failed if any did."""
+    """Return the overall state: fetched if any chunk was, else failed if any failed."""
     found = set(states.values())
     return next(
         (state for state in (ChunkState.FETCHED, ChunkState.FAILED) if state in found),

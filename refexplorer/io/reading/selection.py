@@ -1,4 +1,4 @@
-"""A part of an array, all of whose ranges are planned before the first is read."""
+"""A selection of an array, whose ranges are all planned before the first is read."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ class Estimate:
     Attributes
     ----------
     bytes
-        Referenced and inline bytes, as stored; None if whole files are read, whose size is not
-        known.
+        Referenced and inline bytes, as stored; None if whole files of unknown
+        size are read.
     requests
-        Reads of targets after ranges that touch are merged, as `fetch_many` does; inline data
-        takes none.
+        Reads of targets after adjacent ranges are merged, as by `fetch_many`; inline data
+        take none.
     targets
-        The first URLs that are read.
+        The first URLs to be read.
     label
         A sentence for a button: ``"Read 57.3 kB from air.nc"``.
     chunks
-        Keys that the set has a reference for.
+        Keys with a reference in the set.
     """
 
     bytes: int | None
@@ -61,7 +61,7 @@ class Estimate:
 def estimate_selection(
     refs: SetLike, array: ArrayMeta, selection: Sequence[int | slice] = ()
 ) -> Estimate:
-    """Estimate the cost of reading a part of an array."""
+    """Estimate the cost of reading a selection of an array."""
     name = array.path or "the root array"
     if len(selection) > len(array.shape):
         raise RefexplorerError(
@@ -74,7 +74,7 @@ def estimate_selection(
 
 
 def places_along(part: int | slice, extent: int) -> range:
-    """Return the places of one dimension that a part of it has."""
+    """Return the indices of one dimension that a selection contains."""
     if isinstance(part, slice):
         return range(extent)[part]
     if not -extent <= part < extent:
@@ -85,7 +85,7 @@ def places_along(part: int | slice, extent: int) -> range:
 
 
 def estimate_keys(refs: SetLike, keys: Iterable[str]) -> Estimate:
-    """Estimate the cost of reading some keys; keys that the set does not have cost nothing."""
+    """Estimate the cost of reading some keys; keys that are not in the set cost nothing."""
     references = [found for key in keys if (found := refs.get(key)) is not None]
     held = [reference for reference in references if isinstance(reference, Inline | Base64)]
     remote = [item for item in references if not isinstance(item, Inline | Base64)]
@@ -121,7 +121,7 @@ def _label(references: int, held: int, size: int, targets: tuple[str, ...], part
 
 
 def short_name(url: str) -> str:
-    """Name a target in a few characters: a local file by its name, others by their place."""
+    """Return a short name for a target: the file name of a local file, the location of others."""
     protocol = protocol_of(url)
     if protocol in (None, "file"):
         return url.rstrip("/").rpartition("/")[2] or url
@@ -135,13 +135,13 @@ SelectionPart = int | slice | EllipsisType
 
 @dataclass(frozen=True, slots=True)
 class ArrayReading:
-    """The values of a part of an array, and the state of each of its chunks.
+    """The values of a selection of an array, and the state of each of its chunks.
 
     Attributes
     ----------
     values
-        As Zarr decodes them; a chunk without a reference is the fill value, one that failed is
-        zeros. `numpy.asarray` of the whole gives them, too.
+        As decoded by Zarr; a chunk without a reference has the fill value, one that failed has
+        zeros. `numpy.asarray` of this object returns them, too.
     states
         The state of each chunk, by its index.
     failures
@@ -199,7 +199,7 @@ def read_selection(
     failed: str = "raise",
     advance: Advance = lambda progress: True,
 ) -> ArrayReading:
-    """Read a part of an array."""
+    """Read a selection of an array."""
     if failed not in ("raise", "keep"):
         raise RefexplorerError(f"failed={failed!r} is neither 'raise' nor 'keep'.")
     array = array_at(refs, path)
@@ -251,7 +251,7 @@ def _ascending(part: int | slice, extent: int) -> range:
 
 
 def _touched(array: ArrayMeta, places: tuple[range, ...], what: str) -> Iterator[Index]:
-    """Return the chunks of some places, which are not too many for what is done with them."""
+    """Return the chunks of a selection; raise an error if there are too many."""
     along = [axis.touched(each) for axis, each in zip(array.axes, places, strict=True)]
     count = math.prod(number for number, _ in along)
     if count > ESTIMATED_CHUNKS:
@@ -263,7 +263,7 @@ def _touched(array: ArrayMeta, places: tuple[range, ...], what: str) -> Iterator
 
 
 class Assembled:
-    """The values of a part of an array, put together from its chunks."""
+    """The values of a selection of an array, assembled from its chunks."""
 
     def __init__(
         self, array: ArrayMeta, places: tuple[range, ...], dtype: np.dtype[Any] | None = None
@@ -278,7 +278,7 @@ class Assembled:
         self.failures: dict[str, str] = {}
 
     def add(self, found: Reading) -> None:
-        """Put the values of a chunk where they belong."""
+        """Add the values of a chunk."""
         assert found.index is not None
         self.states[found.index] = found.state
         if found.state is ChunkState.FAILED:
@@ -299,7 +299,7 @@ class Assembled:
         return Reading(None, self._values, state, message, self.states, self._fill)
 
     def selected(self, shape: tuple[int, ...]) -> ArrayReading:
-        """Return the values in a shape without the dimensions that an index was given for."""
+        """Return the values without the dimensions selected by an index."""
         assert self._values is not None
         values = self._values.reshape(shape)
         return ArrayReading(

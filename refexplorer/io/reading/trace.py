@@ -1,4 +1,4 @@
-"""The trace of a key or a value: document, reference, bytes, codecs, value; where it breaks."""
+"""The trace of a key or value: document, reference, bytes, codecs, value; and where it fails."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Shard:
     Attributes
     ----------
     key
-        Of the shard.
+        The key of the shard.
     state
         ``fetched`` if the index was read, ``fill`` for a shard without a reference, all of whose
         inner chunks read as the fill value.
@@ -68,10 +68,10 @@ class Shard:
     reference
         The reference of the whole shard; None if it has none.
     size
-        Bytes of the whole shard; None if not known.
+        Bytes of the whole shard; None if unknown.
     offsets, lengths
-        Byte ranges in the shard, int64 of the shape of `grid`; -1 where the shard has no such inner
-        chunk. None where the index was not read.
+        Byte ranges in the shard, int64 of the shape of `grid`; -1 if the shard has no such inner
+        chunk. None if the index was not read.
     message
         Why the index could not be read; None if it was.
     """
@@ -93,14 +93,14 @@ class Shard:
 
     @property
     def empty(self) -> int | None:
-        """The number of empty ones, which read as the fill value; None if not known."""
+        """The number of empty inner chunks, which read as the fill value; None if unknown."""
         if self.state is ChunkState.FILL:
             return self.count
         return None if self.offsets is None else int(np.count_nonzero(self.offsets < 0))
 
     @property
     def beyond(self) -> tuple[Index, ...]:
-        """The inner chunks that reach past the end of the shard: the index is wrong."""
+        """The inner chunks that extend past the end of the shard, so that the index is wrong."""
         if self.offsets is None or self.lengths is None or self.size is None:
             return ()
         past = (self.offsets >= 0) & (self.lengths > self.size - self.offsets)
@@ -149,7 +149,7 @@ class Shard:
 
 
 def check_inner(key: str, inner: Sequence[int], grid: tuple[int, ...]) -> None:
-    """Refuse an inner chunk that a shard does not have."""
+    """Raise an error for an inner chunk that a shard does not have."""
     if len(inner) != len(grid) or not all(
         0 <= at < size for at, size in zip(inner, grid, strict=True)
     ):
@@ -174,7 +174,7 @@ def read_shard(key: str, reference: Reference, layout: ShardCodec, targets: Targ
 def _index(
     key: str, reference: Reference, layout: ShardCodec, targets: Targets
 ) -> tuple[int | None, bytes]:
-    """Return the size of a shard, if it is known, and the bytes of its index."""
+    """Return the size of a shard, if known, and the bytes of its index."""
     size = _size(reference)
     if layout.leads:
         return size, targets.fetch(key, reference, 0, layout.size)
@@ -197,7 +197,7 @@ def _size(reference: Reference) -> int | None:
 
 
 def _signed(numbers: np.ndarray) -> np.ndarray:
-    """Return numbers as int64, -1 for what is absent and for what no file is long enough for."""
+    """Return numbers as int64, -1 if absent or larger than any possible file."""
     largest = np.uint64(2**63 - 1)
     if np.any((numbers > largest) & (numbers != np.uint64(ABSENT))):
         raise DecodeError("The index of the shard has a number that no file is long enough for.")
@@ -207,7 +207,7 @@ def _signed(numbers: np.ndarray) -> np.ndarray:
 
 
 def _part(key: str, reference: Reference | None, start: int, size: int) -> Reference:
-    """Return a part of what a reference leads to."""
+    """Return a slice of the bytes of a reference."""
     if isinstance(reference, Url):
         return Range(reference.url, start, size)
     assert reference is not None
@@ -236,7 +236,7 @@ class Trace:
     key
         The key.
     steps
-        The steps in order; a step that fails is the last one.
+        The steps in order; a failed step is the last one.
     origin
         ``refs``, ``gen[0]`` or ``parquet``; None if it was not looked up, and for a key
         without a reference.
@@ -248,19 +248,19 @@ class Trace:
     array, chunk
         The array, and the index of the chunk in its grid; None if the key is not a chunk.
     values
-        The whole (inner) chunk, not cut at the edge of the array; None if there are none.
+        The whole (inner) chunk, not clipped at the edge of the array; None if there are none.
     shard
-        The index of the shard, if an inner chunk was asked for.
+        The index of the shard, if an inner chunk was requested.
     index
-        The position of one value in the array; None if none was asked for.
+        The position of one value in the array; None if none was requested.
     cause
         The reason for the value, in one or two words.
     sentence
         The reason for the value in one sentence.
     raw
-        The value as Zarr alone shows it; None if there is none.
+        The value as shown by Zarr alone; None if there is none.
     shown
-        The value as xarray shows it by default: masked, scaled, times decoded. None if there is
+        The value as shown by xarray by default: masked, scaled, times decoded. None if there is
         none, or if xarray cannot decode it.
     """
 
@@ -281,12 +281,12 @@ class Trace:
 
     @property
     def message(self) -> str | None:
-        """Why a step failed, in one sentence; None if none failed."""
+        """The reason why a step failed, in one sentence; None if none failed."""
         return next((step.message for step in self.steps if step.message is not None), None)
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The parts of the address that are masked."""
+        """The masked parts of the URL."""
         url = getattr(self.reference, "url", None)
         return secrets_of(url) if url else ()
 
@@ -296,7 +296,7 @@ class Trace:
         return replace(self, steps=tuple(step.seen(secrets) for step in self.steps))
 
     def after(self, derivation: Trace) -> Trace:
-        """Return the trace with the steps of the document in place of the reference."""
+        """Return the trace with the document steps in place of the reference."""
         at = [step.name for step in self.steps].index("reference")
         steps = (*self.steps[:at], *derivation.steps, *self.steps[at + 1 :])
         return replace(self, steps=steps, origin=derivation.origin)
@@ -332,10 +332,10 @@ def trace_key(
     inner: Sequence[int] | EllipsisType | None = None,
     advance: Advance = lambda progress: True,
 ) -> Trace:
-    """Read a key, or an inner chunk of a shard, and decode it a step at a time.
+    """Read a key, or an inner chunk of a shard, and decode it step by step.
 
-    No step may make more bytes than the chunk has, with some room for the codecs after it: what
-    would is stopped, and codecs that do not say beforehand are run in a process of their own.
+    No step may produce more bytes than the chunk has, plus some room for later codecs: such steps
+    are stopped, and codecs of unpredictable output size run in a separate process.
     """
     owner = refs.array_of(key)
     array = None if owner is None else refs.array(owner[0])
@@ -349,7 +349,7 @@ def trace_key(
 
 
 class Tracer:
-    """Takes steps until one fails."""
+    """Runs steps until one fails."""
 
     def __init__(
         self,
@@ -372,13 +372,13 @@ class Tracer:
         self.rejection = refs.rejection(key) if self.reference is None else None
 
     def chunk(self) -> Trace:
-        """Take every step to the values of the chunk."""
+        """Run every step up to the values of the chunk."""
         if self._has_reference():
             self._decode(self.array and self.array.chunk_array(self.index or ()))
         return self.trace()
 
     def inner(self, inner: Sequence[int] | EllipsisType) -> Trace:
-        """Read the index of the shard, and take every step of an inner chunk but of ``...``."""
+        """Read the index of the shard, and run the steps of an inner chunk, except for ``...``."""
         if self.array is None:
             raise DecodeError(f"{self.key} is not a chunk of an array, so it is not a shard.")
         layout = shard_layout(self.array.chunk_array(self.index or ()))
@@ -422,7 +422,7 @@ class Tracer:
         self._decode(array)
 
     def trace(self) -> Trace:
-        """Return what was found."""
+        """Return the trace."""
         return Trace(
             self.key,
             tuple(self.steps),
@@ -449,7 +449,7 @@ class Tracer:
         return False
 
     def _decode(self, array: ArrayMeta | None) -> None:
-        """Read the bytes, and take the steps to the values of an array."""
+        """Read the bytes, and run the steps up to the values of an array."""
         self.raw = self._step("raw bytes", self._read, time.perf_counter)
         data: Any = self.raw
         if data is None or array is None:
@@ -518,7 +518,7 @@ class Tracer:
 
 
 def place_text(reference: Reference) -> str:
-    """Return where the bytes of a reference are."""
+    """Return the location of the bytes of a reference."""
     if isinstance(reference, Range):
         end = reference.offset + reference.length
         return f"Bytes {reference.offset:,} to {end:,} of {escape(reference.url or '', SHOWN)}."

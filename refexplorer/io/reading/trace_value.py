@@ -1,4 +1,4 @@
-"""The origin of one value: the steps from the values of its chunk to what xarray shows."""
+"""The origin of one value: the steps from the values of its chunk to those of xarray."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class ValueOrigin(StrEnum):
 
 
 def trace_value(refs: SetLike, path: str, index: Sequence[int] | int, targets: Targets) -> Trace:
-    """Trace one value from the reference of its chunk; negative positions count from the end."""
+    """Trace one value from its chunk's reference; negative positions count from the end."""
     array = array_at(refs, path)
     return _ValueTracer(refs, array, _place(array, index), targets).value()
 
 
 def _place(array: ArrayMeta, index: Sequence[int] | int) -> tuple[int, ...]:
-    """Return a place as numbers from 0."""
+    """Return a position as non-negative numbers."""
     shape = array.shape
     if isinstance(index, SupportsIndex):  # of an array of one dimension
         index = (index.__index__(),)
@@ -68,7 +68,7 @@ def _place(array: ArrayMeta, index: Sequence[int] | int) -> tuple[int, ...]:
 
 
 class _ValueTracer(Tracer):
-    """Goes on from the values of a chunk to one value as xarray shows it."""
+    """Continues from the values of a chunk to one value as shown by xarray."""
 
     array: ArrayMeta
 
@@ -82,7 +82,7 @@ class _ValueTracer(Tracer):
         self.fill: Any = None
 
     def value(self) -> Trace:
-        """Take every step."""
+        """Run every step."""
         grid = " x ".join(f"{size:,}" for size in self.array.grid) or "1"
         where = f"`{self.key}` of the {grid} chunk grid contains it"
         self._say("chunk", f"{where}, at {list(self.within)} of the chunk.")
@@ -109,7 +109,7 @@ class _ValueTracer(Tracer):
         return self._of_value(raw, shown, masks)
 
     def _raw_value(self) -> np.ndarray:
-        """Return the value as Zarr has it, which decodes what the steps here cannot."""
+        """Return the value from Zarr, which decodes what the steps here cannot."""
         decoder = ArrayDecoder(self.refs, self.array, self.targets)
         self.fill, index = decoder.fill_value, self.index or ()
         if self.state is ChunkState.FILL:
@@ -178,7 +178,7 @@ class _ValueTracer(Tracer):
         return self._result(ValueOrigin.SCALED, text, raw, shown)
 
     def _shown(self, raw: Any) -> Any:
-        """Return what xarray shows, or why it shows nothing."""
+        """Return the value shown by xarray, or why there is none."""
         try:
             return decode_as_xarray(self.array, np.asarray(raw), self.fill)[()]
         except Exception as error:  # xarray raises what it likes
@@ -219,7 +219,7 @@ _VALUE_FILTERS = {"fixedscaleoffset", "astype"}
 
 
 def _packed(refs: SetLike, array: ArrayMeta, raw: Any, masks: _Masks) -> str | None:
-    """Say of a value that it is a missing value as filters unpack it; None if it is none."""
+    """Return whether a value is a missing value after unpacking by filters; None if not."""
     if not isinstance(raw, np.number) or _is_nan(raw):
         return None
     packed, names = np.asarray([raw]), list[str]()
@@ -243,7 +243,7 @@ def _packed(refs: SetLike, array: ArrayMeta, raw: Any, masks: _Masks) -> str | N
 
 
 def _filters(refs: SetLike, array: ArrayMeta) -> Iterator[Mapping[str, Any]]:
-    """Yield the configurations of filters, in the order in which they pack."""
+    """Yield the configurations of filters, in encoding order."""
     name = ".zarray" if array.zarr_format == 2 else "zarr.json"
     data = getattr(refs.get(f"{array.path}/{name}".lstrip("/")), "data", None)
     try:
@@ -260,11 +260,11 @@ def _filters(refs: SetLike, array: ArrayMeta) -> Iterator[Mapping[str, Any]]:
 
 
 class _Undecoded(str):
-    """Why xarray cannot decode a value."""
+    """The reason why xarray cannot decode a value."""
 
 
 class _Masks:
-    """The values that xarray reads as missing, with their names."""
+    """The values that xarray treats as missing, with their names."""
 
     def __init__(self, array: ArrayMeta, dtype: np.dtype[Any], fill: Any) -> None:
         self._fill = fill if array.zarr_format == 2 else None
@@ -281,11 +281,11 @@ class _Masks:
         ]
 
     def of(self, raw: Any) -> str | None:
-        """Return the name of what a raw value equals; None for NaN, which nothing has to mask."""
+        """Return the name of the missing value equal to a raw value; None for NaN."""
         return next((name for name, value in self._named if _equals(raw, value)), None)
 
     def of_packed(self, value: Any) -> str | None:
-        """Return the name of what a packed value equals; of any format the fill value is one."""
+        """Return the name of the missing value (or fill value) equal to a packed value."""
         if (name := self.of(value)) is not None:
             return name
         is_fill = self._own_fill is not None and _equals(value, self._own_fill)
@@ -321,7 +321,7 @@ def _equals(raw: Any, value: Any) -> bool:
 
 
 def _is_same(raw: Any, shown: Any) -> bool:
-    """Return whether values are the same, an integer and the equal float among them."""
+    """Return whether values are the same, including an integer and an equal float."""
     try:
         return bool(np.all(raw == shown))
     except (TypeError, ValueError):
@@ -329,7 +329,7 @@ def _is_same(raw: Any, shown: Any) -> bool:
 
 
 def _outside_valid_range(attributes: Mapping[str, Any], raw: Any) -> Iterator[str]:
-    """Return whether a raw value is outside the valid range, which xarray does not look at."""
+    """Return whether a raw value is outside the valid range, which xarray ignores."""
     low, high = attributes.get("valid_min"), attributes.get("valid_max")
     limits = attributes.get("valid_range")
     if isinstance(limits, list) and len(limits) == 2:

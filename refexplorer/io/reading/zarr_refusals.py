@@ -1,8 +1,8 @@
-"""Refusals of Zarr and xarray, as a sentence that names the array.
+"""Errors of Zarr and xarray, as a sentence that names the array.
 
-Their own errors come from their inner parts and seldom name one. Some would even pass for an
-answer: a `KeyError` tells Zarr that there is no such array, so that one whose metadata lacks a
-field would be missing from the dataset silently.
+Their own errors come from deep inside and seldom name an array. Some would even pass for a result:
+a `KeyError` tells Zarr that there is no such array, so that one whose metadata lack a field would
+be missing from the dataset silently.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from refexplorer.spec.zarr_metadata import (
 
 
 class SyncLoop(asyncio.SelectorEventLoop):
-    """A loop that runs what another thread would give it as soon as it is given."""
+    """An event loop that runs callbacks from other threads immediately."""
 
     def call_soon_threadsafe(  # type: ignore[override]
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.Handle:
-        """Call a function, and run all that comes from it."""
+        """Call a function, and run everything that it schedules."""
         handle = self.call_soon(callback, *args, context=context)
         if not self.is_running() and callback != self.stop:
             outer = asyncio._get_running_loop()
@@ -52,7 +52,7 @@ class SyncLoop(asyncio.SelectorEventLoop):
     def run_in_executor(  # type: ignore[override]
         self, executor: object, func: Callable[..., Any], *args: Any
     ) -> asyncio.Future[Any]:
-        """Call a function now, whoever was to call it."""
+        """Call a function immediately, whatever the executor."""
         future = self.create_future()
         try:
             future.set_result(func(*args))
@@ -66,7 +66,7 @@ _START = 5
 
 
 def ensure_loop() -> None:
-    """Let Zarr have its thread, or do without."""
+    """Let Zarr start its thread, or work without it."""
     from zarr.core import sync
 
     if isinstance(sync.loop[0], SyncLoop):
@@ -105,7 +105,7 @@ _SHOWN = 300  # characters of a URL or a foreign message
 
 
 def check_metadata(key: str, text: bytes) -> None:
-    """Refuse the text of a metadata key that Zarr would not read."""
+    """Reject the text of a metadata key that Zarr would not read."""
     document = _document(key, text)
     name = key.rpartition("/")[2]
     if name == ".zmetadata":
@@ -138,7 +138,7 @@ def _check_node(key: str, document: Mapping[str, object], kind: object) -> None:
 
 
 def array_refusal(document: Mapping[str, object]) -> str | None:
-    """Return why Zarr does not take the metadata of an array, in a sentence; None if it does."""
+    """Return why Zarr rejects the metadata of an array, as a sentence; None if it does not."""
     from zarr.core.metadata import ArrayV2Metadata, ArrayV3Metadata
 
     broken = None
@@ -164,7 +164,7 @@ def _refusal(kind: Any, document: Mapping[str, object]) -> str | None:
 
 
 def _grid_refusal(array: ArrayMeta) -> str | None:
-    """Say that this Zarr does not know chunks of varying lengths, or that they are too many."""
+    """Return why this Zarr cannot use variable-sized chunks, or that there are too many."""
     if array.varying is None:
         return None
     import zarr
@@ -185,7 +185,7 @@ def _grid_refusal(array: ArrayMeta) -> str | None:
 
 
 def check_array(key: str, text: bytes) -> None:
-    """Refuse the text of a metadata key that holds an array which breaks a rule."""
+    """Reject the text of a metadata key of an array that breaks a rule."""
     document = _document(key, text)
     if document.get("node_type") == "group":
         return
@@ -206,7 +206,7 @@ def _document(key: str, text: bytes) -> Mapping[str, object]:
 
 
 def check_for_xarray(array: ArrayMeta, decoded: bool) -> None:
-    """Refuse an array of which xarray would say something that names nothing."""
+    """Reject an array for which xarray would raise an uninformative error."""
     if max(array.shape, default=0) > sys.maxsize:
         raise DecodeError(
             f"xarray cannot open {array.path}: one of its dimensions has {max(array.shape):,} "
@@ -229,7 +229,7 @@ def check_for_xarray(array: ArrayMeta, decoded: bool) -> None:
 
 @contextmanager
 def saying_refusals(package: str, refs: SetLike) -> Iterator[None]:
-    """Say in a `DecodeError` what a package refuses about a set."""
+    """Convert errors of a package about a set into a `DecodeError`."""
     try:
         yield
     except (RefexplorerError, ImportError):
@@ -242,12 +242,12 @@ def saying_refusals(package: str, refs: SetLike) -> Iterator[None]:
 def undecodable(
     refs: SetLike, key: str, why: str, kind: type[RefexplorerError] = DecodeError
 ) -> RefexplorerError:
-    """Return the error of a chunk whose bytes are refused, with its key and its target."""
+    """Return the error for a chunk whose bytes are rejected, with its key and target."""
     return kind(f"{key} could not be decoded: {why.rstrip('. ')}{_origin_text(refs, key)}.")
 
 
 def _origin_text(refs: SetLike, key: str) -> str:
-    """Say in brackets where the bytes of a key are from."""
+    """Return in brackets where the bytes of a key are from."""
     try:
         reference = refs.get(key)
     except (LookupError, RefexplorerError):
@@ -262,7 +262,7 @@ def _origin_text(refs: SetLike, key: str) -> str:
 
 
 def sentence_of(error: BaseException) -> str:
-    """Return the first line of what another package says, with a full stop."""
+    """Return the first line of another package's message, with a full stop."""
     if is_out_of_memory(error):
         return memory_message()
     text = str(error).strip().partition("\n")[0]

@@ -1,9 +1,9 @@
-"""The Zarr store of a reference set, and the codec pipeline that Zarr reads its arrays with.
+"""The Zarr store of a reference set, and the codec pipeline for reading its arrays.
 
-A pipeline is what Zarr lets other packages replace (``codec_pipeline.path``), for all arrays of a
-process. Those of other stores get Zarr's own here, and where another pipeline is configured, it
-stays; arrays of references are then read ten chunks at a time, and their errors name no chunk.
-Zarr's switch for chunks of varying lengths (``array.rectilinear_chunks``) is turned on, too.
+Zarr lets packages replace its pipeline (``codec_pipeline.path``), for all arrays of a process.
+Arrays of other stores keep Zarr's own, and a differently configured pipeline is kept; arrays of
+references are then read ten chunks at a time, and their errors name no chunk. Zarr's option for
+variable-sized chunks (``array.rectilinear_chunks``) is enabled, too.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _FEW = 2
 
 
 class SelectionPlan:
-    """The chunks of one selection, in the order in which Zarr asks for them, read by windows."""
+    """The chunks of one selection, in the order of Zarr's requests, read in windows."""
 
     def __init__(self, store: ReferenceStore, keys: Sequence[str]) -> None:
         self._store = store
@@ -74,13 +74,13 @@ class SelectionPlan:
         self._left = deque(keys if len(keys) > _FEW else ())
 
     def begin(self, asked: str) -> None:
-        """Start to read the window of a key, and the one after it."""
+        """Start reading the window of a key, and the next one."""
         while self._left and self._window_of.get(asked, self._started) + 2 > self._started:
             self._start(self._next_window())
             self._started += 1
 
     def peek(self, key: str) -> bytes | None:
-        """Return the bytes of a key if they are here; they are still to be taken."""
+        """Return the bytes of a key if they have arrived, without removing them."""
         future = self._coming.get(key)
         if future is None or not future.done() or future.exception() is not None:
             return None
@@ -88,7 +88,7 @@ class SelectionPlan:
         return found if isinstance(found, bytes) else None
 
     def take(self, key: str) -> bytes | RefexplorerError | None:
-        """Wait for the bytes of a key, or why there are none; None if it is not read ahead."""
+        """Wait for the bytes or the error of a key; None if it is not read ahead."""
         future = self._coming.pop(key, None)
         return None if future is None else future.result()
 
@@ -137,11 +137,11 @@ _DEFAULT = f"{BatchedCodecPipeline.__module__}.{BatchedCodecPipeline.__qualname_
 
 
 class ReferenceStore(Store):
-    """The keys of a set as a read-only store: of all errors `NoReference` alone means no chunk.
+    """The keys of a set as a read-only store: only `NoReference` means that there is no chunk.
 
-    Zarr decodes what it is given without asking. Chunks that would inflate to more than
-    `Limits.chunk_bytes` are refused before it sees them, and so are arrays with a codec that is
-    not installed.
+    Zarr decodes its input without checks. Chunks that would decompress to more than
+    `Limits.chunk_bytes` are rejected beforehand, and so are arrays with a codec that is not
+    installed.
     """
 
     supports_writes = False
@@ -171,7 +171,7 @@ class ReferenceStore(Store):
     async def get(
         self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None
     ) -> Buffer | None:
-        """Return the bytes of a key, those of a chunk together with the rest of its selection."""
+        """Return the bytes of a key; a chunk is fetched together with the rest of its selection."""
         _be_quiet(asyncio.get_running_loop())
         if byte_range is None and (plan := current_plan.get()) is not None:
             with as_internal_error(key):
@@ -190,11 +190,11 @@ class ReferenceStore(Store):
     async def get_partial_values(
         self, prototype: BufferPrototype, key_ranges: Iterable[tuple[str, ByteRequest | None]]
     ) -> list[Buffer | None]:
-        """Return parts of keys; Zarr's arrays never ask for them."""
+        """Return parts of keys; Zarr's arrays never request them."""
         return await asyncio.gather(*(self.get(key, prototype, part) for key, part in key_ranges))
 
     async def get_ranges(self, *arguments: Any, **options: Any) -> AsyncIterator[Any]:
-        """Yield parts of a shard, which Zarr asks for from 3.4 on."""
+        """Yield parts of a shard, which Zarr requests since 3.4."""
         try:
             parts = super().get_ranges(*arguments, **options)  # type: ignore[misc, unused-ignore]
             async for part in parts:
@@ -217,7 +217,7 @@ class ReferenceStore(Store):
             yield key
 
     async def list_prefix(self, prefix: str) -> AsyncIterator[str]:
-        """Yield the keys that begin with a text."""
+        """Yield the keys with a prefix."""
         async for key in self.list():
             if key.startswith(prefix):
                 yield key
@@ -232,15 +232,15 @@ class ReferenceStore(Store):
             yield node.path.rpartition("/")[2]
 
     async def set(self, key: str, value: Buffer) -> None:
-        """Refuse to write."""
+        """Raise an error: the store is read-only."""
         raise ValueError("A reference set is read-only.")
 
     async def delete(self, key: str) -> None:
-        """Refuse to delete."""
+        """Raise an error: the store is read-only."""
         raise ValueError("A reference set is read-only.")
 
     def _at_once(self, key: str, plan: SelectionPlan) -> bytes | None:
-        """Return the bytes of a chunk that was read ahead, if nothing is left to be done."""
+        """Return the bytes of a chunk that was read ahead, if no more work is needed."""
         data = plan.peek(key)
         owner = None if data is None else self.references.array_of(key)
         if data is None or owner is None:
@@ -252,7 +252,7 @@ class ReferenceStore(Store):
         return data
 
     def _read(self, key: str, start: int | None, end: int | None) -> bytes:
-        """Return the bytes of a key, or a slice of them, when they may be decoded."""
+        """Return the bytes of a key, or a slice of them, if they may be decoded."""
         with as_internal_error(key):
             return self._checked(key, start, end)
 
@@ -291,7 +291,7 @@ class ReferenceStore(Store):
 
 
 def _be_quiet(loop: asyncio.AbstractEventLoop) -> None:
-    """Keep asyncio from printing our errors of tasks that Zarr abandons when another one fails."""
+    """Keep asyncio from printing our errors from tasks that Zarr abandons after a failure."""
     if loop in _quiet:
         return
     before = loop.get_exception_handler() or type(loop).default_exception_handler
@@ -308,7 +308,7 @@ _quiet: WeakSet[asyncio.AbstractEventLoop] = WeakSet()
 
 
 def _bounds(part: ByteRequest | None) -> tuple[int | None, int | None]:
-    """Return start and end of a part, as `ReferenceFileSystem.cat_file` takes them."""
+    """Return start and end of a part, as accepted by `ReferenceFileSystem.cat_file`."""
     match part:
         case None:
             return None, None
@@ -322,7 +322,7 @@ def _bounds(part: ByteRequest | None) -> tuple[int | None, int | None]:
 
 
 class ChosenPipeline(BatchedCodecPipeline):
-    """Makes Zarr's own pipeline, or for the arrays of references one that merges their reads."""
+    """Creates Zarr's own pipeline, or a merging one for the arrays of references."""
 
     @classmethod
     def from_array_metadata_and_store(  # type: ignore[override]
@@ -339,9 +339,9 @@ class ChosenPipeline(BatchedCodecPipeline):
 
 
 class MergingPipeline(BatchedCodecPipeline):
-    """Zarr's own pipeline, which lets the store see all chunks of a selection before the first.
+    """Zarr's own pipeline, which shows the store all chunks of a selection in advance.
 
-    Zarr asks a store for ten chunks at a time, too few to merge their ranges into few requests.
+    Zarr requests ten chunks at a time, too few to merge their ranges into few requests.
     Errors are those of this package.
     """
 
@@ -355,7 +355,7 @@ class MergingPipeline(BatchedCodecPipeline):
             current_plan.reset(token)
 
     def _plan(self, batch: list[Any]) -> SelectionPlan | None:
-        """Return what reads chunks together; Zarr reads a shard that is needed in part by parts."""
+        """Return the plan for reading chunks together; Zarr reads partly needed shards in parts."""
         store = getattr(batch[0][0], "store", None) if batch else None
         if not isinstance(store, ReferenceStore):
             return None
@@ -391,12 +391,12 @@ class MergingPipeline(BatchedCodecPipeline):
 
 
 def _is_whole(selection: Iterable[object], shape: Iterable[int]) -> bool:
-    """Return whether a selection in a chunk is all of it."""
+    """Return whether a selection covers a whole chunk."""
     return all(part == slice(0, size, 1) for part, size in zip(selection, shape, strict=False))
 
 
 def _set_of(store: object) -> SetLike | None:
-    """Return the set of a store: of ours, or of fsspec's wrapper over `refs.filesystem()`."""
+    """Return the set of a store: of ours, or of fsspec's wrapper of `refs.filesystem()`."""
     files = getattr(getattr(store, "fs", None), "sync_fs", store)
     return files.references if isinstance(files, ReferenceFileSystem | ReferenceStore) else None
 

@@ -1,12 +1,12 @@
-"""Files that a library reads in a process of its own, under limits of memory and time.
+"""Files that a library reads in a separate process, with limits on memory and time.
 
-Libraries of file formats are made for files that one trusts: bytes of a stranger can make them
-crash, loop, or take all memory. Here that ends the child, and is the reason why the file is not
-compared. `python -m refexplorer.io.sources.confined` is the child. It opens local
-files by the path that was checked, and asks for the bytes of all others, so it has no access to the
-network. h5py holds its lock while bytes are asked for; the child has no other thread that could
-wait for it, and this process does not take it. What remains: the child may do what its user may,
-and on Windows its memory is not limited.
+File format libraries expect trusted files: untrusted bytes can make them crash, loop, or take all
+memory. Here that ends only the child, and is given as the reason why the file is not compared.
+`python -m refexplorer.io.sources.confined` is the child. It opens local files by the path that was
+checked, and requests the bytes of all others, so it needs no network access. h5py holds its lock
+while bytes are requested; the child has no other thread that could wait for it, and this process
+does not take it. What remains: the child may do what its user may, and on Windows its memory is not
+limited.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _NAME = __spec__.name if __spec__ else __name__
 
 
 class ConfinedFile(SizedDataFile):
-    """A file that is read in a child process; its metadata are read at once."""
+    """A file read in a child process; its metadata are read immediately."""
 
     def __init__(self, form: str, targets: Targets, file: TargetFile) -> None:
         self.form = form

@@ -1,4 +1,4 @@
-"""Opening a target by what its first bytes say that it is."""
+"""Opening a target in the format indicated by its first bytes."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _OTHERS = ("FITS", "GRIB")
 
 
 def open_native(targets: Targets, url: str) -> SizedDataFile:
-    """Open a target to ask what it says of itself.
+    """Open a target to read its own metadata.
 
-    What a file of a stranger costs is bounded: by `MOST_BYTES` over the network, by the numbers of
-    objects, attributes and bytes that each reader goes through, and, where a library reads it, by
-    the memory and time of a child process. No link to another file is followed. What remains is
-    that time and memory of the child, for each file; `confined_file` says more.
+    The cost of an untrusted file is bounded: by `MOST_BYTES` over the network, by the numbers of
+    objects, attributes and bytes that each reader visits, and, if a library reads it, by the memory
+    and time limits of a child process. No link to another file is followed. See also
+    `confined_file`.
     """
     file = TargetFile(targets, url)
     try:
@@ -71,18 +71,18 @@ def _opened(targets: Targets, file: TargetFile) -> SizedDataFile:
 
 
 def installed_packages() -> list[str]:
-    """Return the packages that are installed of those that read a format."""
+    """Return the installed packages among those that read a format."""
     return [package for package in _PACKAGES.values() if _is_installed(package)]
 
 
 @cache
 def _is_installed(package: str) -> bool:
-    """Look for a package; that takes as long as h5py takes to open a file, so it is done once."""
+    """Return whether a package is installed; cached, as the search is slow."""
     return find_spec(package) is not None
 
 
 def _unknown_form(file: TargetFile) -> Unread:
-    """Return why a file cannot be compared; a format that it should have shows damage."""
+    """Return why a file cannot be compared; damaged if it lacks the expected format."""
     head = file.read_at(0, 512)
     if _PAGE.match(head):
         sentence = "The file is a web page, such as a server sends where it has no such file."

@@ -1,4 +1,4 @@
-"""A target as a file that a library can seek in and read, in few requests."""
+"""A target as a seekable file for libraries, read in few requests."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class TargetFile(RangeStream):
 
     @contextmanager
     def _explaining(self, reference: Url | Range) -> Iterator[None]:
-        """Raise errors as those of reading a reference."""
+        """Raise errors like those of reading a reference."""
         try:
             yield
         except Exception as error:  # each protocol has errors of its own
@@ -63,7 +63,7 @@ class TargetFile(RangeStream):
             raise error_of_read from cause_of(error_of_read, error)
 
     def _begin(self) -> int | None:
-        """Read the first block while the size is asked for."""
+        """Read the first block while the size is requested."""
         from refexplorer.io.fetch.background import wait_for
 
         facts, head = wait_for(self._first())
@@ -81,19 +81,19 @@ class TargetFile(RangeStream):
             await asyncio.gather(head, return_exceptions=True)
 
     def check_unchanged(self) -> None:
-        """Raise `FetchError` if a local file changed; of others each answer is checked."""
+        """Raise `FetchError` if a local file has changed; remote responses are checked instead."""
         if self._local is not None:
             with self._explaining(Url(self.url)), self._targets.local.opened(self.place):
                 pass
 
     def close(self) -> None:
-        """Close the file, and forget its blocks."""
+        """Close the file, and drop its blocks."""
         self._open.close()
         self._blocks.clear()
         super().close()
 
     def begin_values(self) -> None:
-        """Forget values that were read before: the limit is for the values of each question."""
+        """Drop the values read before: the limit applies to each query separately."""
         if self._metadata is None:
             self._metadata = frozenset(self._blocks)
         for number in self._blocks.keys() - self._metadata:
@@ -109,7 +109,7 @@ class TargetFile(RangeStream):
             return self._local.read(start, end, self._targets.limit)
 
     def _load(self, first: int, stop: int) -> None:
-        """Read blocks, and more of them where the last request ended."""
+        """Read blocks, and further ones after the end of the last request."""
         if not self._has_ranges:
             self._blocks.clear()
             first, stop = 0, self.size
@@ -128,7 +128,7 @@ class TargetFile(RangeStream):
         self._ahead = first + self._count
 
     def _admit(self, count: int) -> None:
-        """Refuse what is more than may be read of one file, or for one question of values."""
+        """Raise an error if too much would be read of one file, or for one query."""
         limit = self._budget + (0 if self._metadata is None else self._targets.limit)
         if self._spent + count <= limit:
             return

@@ -1,7 +1,7 @@
-"""Files that are chunks of a Zarr array, v2 or v3, whose metadata are in a folder above.
+"""Files that are chunks of a Zarr array, v2 or v3, with metadata in a folder above.
 
-A shard is two arrays: that of its name, whose chunks are shards, and ``name/inner``, of which it
-has several chunks. Both know only the chunks that are in this file.
+A shard belongs to two arrays: ``name``, whose chunks are shards, and ``name/inner``, of which it
+has several chunks. Both know only the chunks in this file.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class ZarrChunkFile(SizedDataFile):
 
 
 def find_array(targets: Targets, file: TargetFile) -> ZarrChunkFile | None:
-    """Look for the array that a file may be a chunk of, by its name and what is above it."""
+    """Find the array of which a file may be a chunk, from its name and the folders above."""
     parts = file.url.split("/")
     for count in range(1, min(len(parts), _KEY_PARTS + 1)):
         if not _PART.fullmatch(parts[-count]):
@@ -245,7 +245,7 @@ def _native(array: ArrayMeta) -> FileArray:
 
 
 def _why_undecoded(array: ArrayMeta, error: Exception) -> UnreadReason:
-    """Say whether a chunk is too large, or of a codec that is not installed; else it is damaged."""
+    """Return whether a chunk is too large, its codec is not installed, or it is damaged."""
     if isinstance(error, LimitError):
         return "cost"
     names = (name for name, _ in _codecs(dict(array.metadata)) if name != "bytes")
@@ -254,13 +254,13 @@ def _why_undecoded(array: ArrayMeta, error: Exception) -> UnreadReason:
 
 
 def _object_codec(written: Metadata) -> str | None:
-    """Return the filter by which Zarr v2 tells what the objects of an array are."""
+    """Return the filter that defines the objects of a Zarr v2 array."""
     filters = written.get("filters") or [{}]
     return filters[0].get("id") if written.get("dtype") == "|O" else None
 
 
 def _codecs(written: Metadata) -> Iterator[tuple[str, Metadata]]:
-    """Yield the codecs in the order of encoding: names and settings."""
+    """Yield codec names and settings in encoding order."""
     if written.get("zarr_format") == 3:
         for each in written["codecs"]:
             codec = each if isinstance(each, dict) else {"name": each}

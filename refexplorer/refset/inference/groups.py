@@ -1,13 +1,13 @@
-"""References that are alike but for their numbers, read a block of rows at a time.
+"""References that differ only in their numbers, read one block of rows at a time.
 
-A first pass notes for each row which words its key and URL have, 8 bytes a row. The numbers are
-read when a group is requested, so that those of one group are in memory at once.
+A first pass records which words the key and URL of each row have, 8 bytes per row. The numbers are
+read when a group is requested, so that only those of one group are in memory.
 
 For example, 96 hours in files of 24, ``"x/53": ["s3://b/2.nc", 500, 100]``, are one group: all are
-``x/#`` in ``s3://b/#.nc``. Its fields are the key's number, the file's, offset and length, a row
-for each reference. Then
+``x/#`` in ``s3://b/#.nc``. Its fields are the key's number, the file's, offset and length, one
+row per reference. Then
 
-- `full_grids`: one axis, the key's number, tells the rows apart; 96 rows fill it.
+- `full_grids`: one axis, the key's number, distinguishes the rows; 96 rows fill it.
 - `additive_grids`: on two axes each field must be a number plus a share of either axis, as
   ``offset = 1000 + 240 * row + 10 * column``; a grid is cut where it is not.
 - `even_grids`: along the axis the offset grows by 100 and begins again at each file, so the axis
@@ -61,7 +61,7 @@ def _grid_of(fields: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray | None, l
 
 
 def axes_of(fields: np.ndarray, rows: np.ndarray) -> list[np.ndarray]:
-    """Return the position on its axis of each row, for the fields that others do not determine."""
+    """Return each row's position on its axis, for fields that others do not determine."""
     codes = [_codes(field[rows]) for field in fields]
     sizes = [int(code.max()) + 1 for code in codes]
     chosen: list[int] = []
@@ -79,7 +79,7 @@ def axes_of(fields: np.ndarray, rows: np.ndarray) -> list[np.ndarray]:
 
 
 def _codes(numbers: np.ndarray) -> np.ndarray:
-    """Return the rank of each number among the distinct ones, int32; the numbers are used up."""
+    """Return the rank of each number among the distinct ones, int32; the input is consumed."""
     low, high = int(numbers.min()), int(numbers.max())
     if high - low > 4 * len(numbers):
         return np.unique(numbers, return_inverse=True)[1].astype(np.int32)
@@ -126,10 +126,10 @@ def additive_grids(fields: np.ndarray, rows: np.ndarray, budget: int) -> Iterato
 def even_grids(
     fields: np.ndarray, rows: np.ndarray, keys: int, budget: int
 ) -> Iterator[np.ndarray]:
-    """Cut an additive grid into grids along whose axes every field grows evenly.
+    """Cut an additive grid into grids along whose axes every field grows by constant steps.
 
-    An axis of blocks, as the hours of several files are, becomes two: 96 hours in files of 24
-    whose offsets begin again in each are a grid of 4 files by 24 hours.
+    An axis of blocks, such as the hours of several files, becomes two: 96 hours in files of 24
+    whose offsets start again in each are a grid of 4 files by 24 hours.
     """
     waiting = [rows]
     while waiting:
@@ -147,7 +147,7 @@ def even_grids(
 def _parts_of(
     rows: np.ndarray, axis: int, runs: list[tuple[int, int, int]]
 ) -> Iterator[np.ndarray]:
-    """Yield runs of blocks along an axis, each with an axis more if it has several."""
+    """Yield runs of blocks along an axis, each with an additional axis if it has several."""
     for start, period, count in runs:
         part = rows.take(range(start, start + period * count), axis)
         if part.size >= LEAST_ROWS:
@@ -156,7 +156,7 @@ def _parts_of(
 
 
 def _runs(share: np.ndarray, keys: int) -> Iterator[tuple[int, int, int]]:
-    """Yield where blocks that grow evenly begin on an axis, their size, and how many are alike."""
+    """Yield where constant-step blocks start on an axis, their size, and how many are alike."""
     start, size = 0, share.shape[1]
     while start < size:
         window = _WINDOW
@@ -171,7 +171,7 @@ def _runs(share: np.ndarray, keys: int) -> Iterator[tuple[int, int, int]]:
 
 
 def _blocks(share: np.ndarray, keys: int) -> tuple[int, int]:
-    """Return how many positions from the first grow evenly, and how many such blocks follow."""
+    """Return how many first positions have constant steps, and how many such blocks follow."""
     size = share.shape[1]
     period = _period(share, keys)
     rest = share[:, period:] - share[:, period : period + 1]
@@ -184,25 +184,25 @@ def _blocks(share: np.ndarray, keys: int) -> tuple[int, int]:
 
 
 def _period(share: np.ndarray, keys: int) -> int:
-    """Return at how many positions of an axis, from the first, all fields grow evenly."""
+    """Return for how many positions of an axis, from the first, all fields have constant steps."""
     if share.shape[1] < 2:
         return int(share.shape[1])
     return max(evenly(share, numbers) for numbers in bases(share, keys))
 
 
 def bases(share: np.ndarray, keys: int) -> tuple[np.ndarray, ...]:
-    """Return what may number the positions of an axis: 0, 1, 2 and so on, or the key's numbers."""
+    """Return possible numberings of an axis: 0, 1, 2 and so on, or the key's numbers."""
     own, positions = own_field(share, keys), np.arange(share.shape[1])
     return (positions,) if own is None else (share[own], positions)
 
 
 def own_field(share: np.ndarray, keys: int) -> int | None:
-    """Return the number of the key that tells the positions of an axis apart."""
+    """Return the number of the key that distinguishes the positions of an axis."""
     return next((field for field in range(keys) if np.all(np.diff(share[field]) > 0)), None)
 
 
 def evenly(share: np.ndarray, numbers: np.ndarray) -> int:
-    """Return at how many positions, from the first, all fields grow with some numbers."""
+    """Return for how many positions, from the first, all fields grow linearly with some numbers."""
     growth = share[:, 1] // numbers[1]
     follows = np.all(growth[:, None] * numbers == share, axis=0)
     return int(np.argmin(np.append(follows, False)))
@@ -224,7 +224,7 @@ def _is_additive(fields: np.ndarray, rows: np.ndarray) -> bool:
 
 
 def _is_sum(numbers: np.ndarray, shares: Sequence[np.ndarray]) -> bool:
-    """Return whether numbers on a grid are the first of them and what each axis adds."""
+    """Return whether numbers on a grid are the sum of the first and one term per axis."""
     total = numbers.ravel()[0]
     for share in shares:
         total = np.add.outer(total, share)
@@ -251,7 +251,7 @@ def _cuts(fields: np.ndarray, rows: np.ndarray) -> tuple[int, np.ndarray]:
 
 
 def _changes(slabs: np.ndarray) -> np.ndarray:
-    """Say between which slabs not every number grows by the same."""
+    """Return between which slabs the numbers do not all grow by the same amount."""
     steps = np.diff(slabs, axis=0)
     first = steps[(slice(None), *[slice(0, 1)] * (steps.ndim - 1))]
     return np.any(steps != first, axis=tuple(range(1, steps.ndim)))
@@ -283,7 +283,7 @@ def shapes_of(texts: pa.LargeStringArray) -> tuple[list[str], np.ndarray]:
 
 
 def read_numbers(texts: pa.LargeStringArray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Read the numbers of texts that have one shape."""
+    """Parse the numbers of texts with the same shape."""
     spans = spans_of(texts)
     first, widths = _numbers(*_digits(spans))
     values, _ = Spans(spans.data, first, first + widths).numbers()
@@ -301,7 +301,7 @@ def _digits(spans: Spans) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _numbers(digit: np.ndarray, inside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return where each number begins, and how many digits it has."""
+    """Return where each number starts, and its digit count."""
     first = np.flatnonzero(digit & ~inside)
     last = digit.copy()
     last[:-1] &= ~inside[1:]
@@ -317,7 +317,7 @@ MOST_SHAPES = 2**20
 
 @dataclass(frozen=True)
 class Group:
-    """References that are alike but for their numbers."""
+    """References that differ only in their numbers."""
 
     rows: np.ndarray  # Their rows in the table, int32, shape ``(n,)``
     # key, url: Words of key and URL with ``0`` in the place of each number
@@ -332,12 +332,12 @@ class Group:
 
     @property
     def keys(self) -> int:
-        """How many of the fields are numbers of the key."""
+        """The number of fields that are numbers of the key."""
         return self.key.count("0")
 
 
 class _Shapes:
-    """Distinct shapes of texts, numbered as they come."""
+    """Distinct shapes of texts, numbered as they appear."""
 
     def __init__(self) -> None:
         self._codes: dict[str, int] = {}
@@ -373,14 +373,14 @@ def groups_of(table: Table, tell: Callable[[int], None]) -> Iterator[Group]:
 
 
 def _after(seen: int, tell: Callable[[int], None]) -> Callable[[int], None]:
-    """Return what tells of rows that come after others."""
+    """Return what distinguishes rows that come after others."""
     return lambda rows: tell(seen + rows)
 
 
 def _codes_of_groups(
     table: Table, keys: _Shapes, urls: _Shapes, tell: Callable[[int], None]
 ) -> np.ndarray:
-    """Return for each row one number for the words of key and URL and its kind; -1 for none."""
+    """Return one number per row for the words of key and URL and its kind; -1 for none."""
     columns = table.columns
     of_urls = _codes_of_urls(columns, urls)
     codes = np.empty(table.count, np.int64)
@@ -408,7 +408,7 @@ def _codes_of_urls(columns: Columns, shapes: _Shapes) -> np.ndarray:
 
 
 def _parts_of_groups(codes: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield the numbers that most rows have, most first, and those rows, int32."""
+    """Yield the most frequent numbers first, with their rows, int32."""
     ordered = np.sort(codes)
     starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
     counts = np.diff(starts, append=len(ordered))
@@ -425,7 +425,7 @@ def _parts_of_groups(codes: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
 
 
 def _rows_of(codes: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Return the rows that have some numbers: those of the first, of the second, and so on."""
+    """Return the rows with the given numbers: those of the first, of the second, and so on."""
     order = np.argsort(chosen)
     ordered, none = chosen[order], len(chosen)
     ranks = np.append(order, none).astype(np.uint16)
@@ -460,7 +460,7 @@ def _group(
 def _numbers_of_urls(
     columns: Columns, targets: np.ndarray, count: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of URLs at some positions; a URL of consecutive rows is read once."""
+    """Return the numbers of URLs at some positions; a URL of consecutive rows is parsed once."""
     heads = np.flatnonzero(np.diff(targets, prepend=-1))
     used, positions = np.unique(targets[heads], return_inverse=True)
     texts = text_column([url or "" for url in columns.urls.at(used)])

@@ -1,4 +1,4 @@
-"""The inference: gen items, templates, the proof that they make the set, the document."""
+"""Inference: gen items, templates, the proof that they generate the set, the document."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ _READ = re.compile(r"[{\r\n]")
 
 @dataclass(frozen=True)
 class FoundItem:
-    """A gen item and the rows that it stands for, in the order in which it makes them."""
+    """A gen item and the rows that it replaces, in the order in which it generates them."""
 
     rows: np.ndarray
     source: dict[str, Any]
 
 
 def write_item(group: Group, grid: np.ndarray) -> FoundItem | None:
-    """Return the gen item of a grid along whose axes fields grow evenly; None if none fits."""
+    """Return the gen item of a grid whose fields grow by constant steps; None if none fits."""
     rows = grid.ravel()
     pads = [
         _pad(numbers[rows], widths[rows])
@@ -110,7 +110,7 @@ def _dimension(values: np.ndarray) -> object:
 
 
 def _pad(numbers: np.ndarray, widths: np.ndarray) -> int | None:
-    """Return the width that numbers are filled to with zeros, 0 for none; None if it varies."""
+    """Return the width to which numbers are zero-padded, 0 for none; None if it varies."""
     width = int(widths.min())
     digits = np.searchsorted(_TENS, numbers, side="right").astype(np.uint8) + np.uint8(1)
     if not width or np.array_equal(digits, widths):
@@ -119,7 +119,7 @@ def _pad(numbers: np.ndarray, widths: np.ndarray) -> int | None:
 
 
 def _number(base: int, terms: list[str], pad: int) -> str:
-    """Write a field: a number, or an expression in braces."""
+    """Format a field: a number, or an expression in braces."""
     if not terms:
         return f"{base:0{pad}d}"
     total = " + ".join(terms) + (f" {'+' if base > 0 else '-'} {abs(base)}" if base else "")
@@ -127,7 +127,7 @@ def _number(base: int, terms: list[str], pad: int) -> str:
 
 
 def _filled(words: str, texts: list[str]) -> str:
-    """Put numbers into words."""
+    """Insert numbers between words."""
     literals = [literal(word) for word in words.split("0")]
     return literals[0] + "".join(
         text + word for text, word in zip(texts, literals[1:], strict=False)
@@ -135,7 +135,7 @@ def _filled(words: str, texts: list[str]) -> str:
 
 
 def literal(text: str) -> str:
-    """Write a text for a place that is rendered: braces and line ends would not stay."""
+    """Escape literal text in a template: braces and line ends would not be preserved."""
     return _READ.sub(lambda match: f"{{{{{match[0]!r}}}}}", text)
 
 
@@ -145,13 +145,13 @@ BUDGET = 500
 
 
 def find_items(table: Table, tell: Callable[[int], None]) -> list[FoundItem]:
-    """Return gen items that promise to be shorter than what they stand for."""
+    """Return gen items that are likely to be shorter than the references they replace."""
     found = [item for group in groups_of(table, tell) for item in islice(_items(group), MOST_ITEMS)]
     return sorted(found, key=lambda item: -len(item.rows))[:MOST_ITEMS]
 
 
 def _items(group: Group) -> Iterator[FoundItem]:
-    """Yield the items of full grids that are shorter than their references; the rest stays."""
+    """Yield the items of full grids that are shorter than their references; others are kept."""
     for grid in full_grids(group.fields, group.keys, BUDGET):
         for additive in additive_grids(group.fields, grid, BUDGET):
             for even in even_grids(group.fields, additive, group.keys, BUDGET):
@@ -172,7 +172,7 @@ def proved(
     table: Table,
     tell: Callable[[int], None],
 ) -> list[int]:
-    """Return the positions of the gen items that make exactly the references they stand for."""
+    """Return the positions of the gen items that generate exactly the references they replace."""
     document = read_document({"version": 1, "templates": templates, "gen": sources})
     good: list[int] = []
     seen = 0
@@ -191,7 +191,7 @@ def proved(
 def _blocks(
     made: GenItem, table: Table, rows: np.ndarray, tell: Callable[[int], None], seen: int
 ) -> Iterator[bool]:
-    """Say of each block of rows of the table whether a gen item makes it, in this order."""
+    """Return for each block of table rows whether a gen item generates it, in this order."""
     for start in range(0, made.count, BLOCK):
         tell(seen + start)
         expanded = block_of(Generated(made), start, min(start + BLOCK, made.count))
@@ -200,7 +200,7 @@ def _blocks(
 
 
 def _same(wanted: Columns, found: Columns) -> bool:
-    """Return whether two columns hold the same references to targets, row by row."""
+    """Return whether two columns have the same references to targets, row by row."""
     first, second = wanted.targets, found.targets
     if len(first) != len(second) or (first < 0).any() or (second < 0).any():
         return False
@@ -217,7 +217,7 @@ def _same(wanted: Columns, found: Columns) -> bool:
 
 
 def urls_read_back(texts: Iterable[str], urls: Iterable[str], templates: Mapping[str, str]) -> bool:
-    """Return whether each jinja-str is read as the URL that it stands for."""
+    """Return whether each jinja-str renders to its URL."""
     reader = UrlReader(read_document({"version": 1, "templates": templates}))
     try:
         return all(reader.read(text) == url for text, url in zip(texts, urls, strict=True))
@@ -238,7 +238,7 @@ MOST_RENDERED = 50_000
 
 @dataclass(frozen=True)
 class Templates:
-    """Templates, and how URLs are written with them."""
+    """Templates, and the notation of URLs with them."""
 
     # The templates section: names and jinja-strs
     texts: dict[str, str] = field(default_factory=dict)
@@ -246,14 +246,14 @@ class Templates:
     names: dict[str, str] = field(default_factory=dict)
 
     def write(self, url: str) -> str:
-        """Return the jinja-str of a URL."""
+        """Return the jinja-str for a URL."""
         start = url if url in self.names else self.start_of(url)
         if not start:
             return _as_template(url)
         return f"{{{{{self.names[start]}}}}}{literal(url[len(start) :])}"
 
     def write_start(self, text: str) -> str:
-        """Put a template into the place of the literal start of a jinja-str."""
+        """Replace the literal start of a jinja-str by a template."""
         start = self.start_of(text.partition("{{")[0])
         return f"{{{{{self.names[start]}}}}}{text[len(start) :]}" if start else text
 
@@ -300,12 +300,12 @@ def find_templates(urls: Sequence[str], uses: Sequence[int], heads: Iterable[str
 
 
 def _saves(text: str, used: int) -> bool:
-    """Return whether a template of a name of two letters is shorter than the text in its places."""
+    """Return whether a template with a two-letter name is shorter than the text it replaces."""
     return len(text) <= LONGEST and used * (len(text) - _BRACES - 2) > len(text) + _DEFINITION + 2
 
 
 def _names() -> Iterator[str]:
-    """Yield names that a template can spell, short ones first."""
+    """Yield possible template names, short ones first."""
     for more in count():
         for letters in product(_LETTERS, *[ascii_letters + digits] * more):
             name = "".join(letters)
@@ -315,7 +315,7 @@ def _names() -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Inferred:
-    """A V1 document, or V0 where no template and no gen item makes it shorter."""
+    """A V1 document, or V0 if no template and no gen item makes it shorter."""
 
     templates: dict[str, str]  # The templates section
     gen: tuple[dict[str, Any], ...]  # The gen items
@@ -327,7 +327,7 @@ class Inferred:
 
     @property
     def version(self) -> int:
-        """0 if the document is V0; then its URLs are written as they are."""
+        """0 if the document is V0; then its URLs are written unchanged."""
         return 1 if self.templates or self.gen else self.least
 
     @cached_property
@@ -336,7 +336,7 @@ class Inferred:
         return sum(map(len, self.blocks()))
 
     def blocks(self, objects: bool = False, watch: WatchBlocks = iter) -> Iterator[bytes]:
-        """Yield the document as JSON, a block of references a line, as `written`."""
+        """Yield the document as JSON, one block of references per line, as for `written`."""
         if self.version:
             head = {"version": 1, "templates": self.templates, "gen": self.gen}
             yield json_text(head)[:-1].encode() + b',"refs":{\n'
@@ -360,7 +360,7 @@ def as_it_is(table: Table) -> Inferred:
 
 
 def infer_table(table: Table, least: int = 0, progress: Progress | None = None) -> Inferred:
-    """Find the shortest document for the references of a table that their numbers suggest."""
+    """Find the shortest document for the references of a table, based on their numbers."""
     total = 3 * table.count
     tell = progress or (lambda done, of: None)
     items = find_items(table, lambda rows: tell(rows, total))

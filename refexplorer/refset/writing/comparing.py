@@ -30,14 +30,14 @@ from refexplorer.spec.zarr_metadata import ArrayMeta
 
 
 def differs(what: str) -> RefexplorerError:
-    """Return the error that says so."""
+    """Return the error for a difference."""
     return RefexplorerError(
         f"What was written does not read back as the same references ({what}), so it was not kept."
     )
 
 
 def check_in_order(wanted: Iterable[Table], found: Iterator[Table]) -> int:
-    """Compare references block by block; return how many there are."""
+    """Compare references block by block; return their number."""
     count = 0
     for block in wanted:
         if block.count:
@@ -52,7 +52,7 @@ def check_in_order(wanted: Iterable[Table], found: Iterator[Table]) -> int:
 
 
 def check_in_any_order(wanted: Table, found: Iterable[Table]) -> int:
-    """Compare all references with blocks of them; errors and result as `check_in_order`."""
+    """Compare all references in any order; errors and result as for `check_in_order`."""
     seen = np.zeros(wanted.count, np.bool_)
     for block in found:
         rows = _rows_of(wanted, block)
@@ -68,7 +68,7 @@ def check_in_any_order(wanted: Table, found: Iterable[Table]) -> int:
 
 
 def _rows_of(wanted: Table, block: Table) -> np.ndarray:
-    """Return the row of each key, -1 for none; mostly they follow each other in both tables."""
+    """Return the row of each key, -1 if missing; usually both tables have the same order."""
     first = wanted.find(block.key_at(0)) if block.count else None
     if first is not None and wanted.keys.slice(first, block.count).equals(block.keys):
         return np.arange(first, first + block.count)
@@ -76,7 +76,7 @@ def _rows_of(wanted: Table, block: Table) -> np.ndarray:
 
 
 def check_same(wanted: Table, found: Table) -> None:
-    """Compare two tables row by row; errors as `check_in_order`."""
+    """Compare two tables row by row; errors as for `check_in_order`."""
     count = min(wanted.count, found.count)
     keys = wanted.keys.slice(0, count), found.keys.slice(0, count)
     if not keys[0].equals(keys[1]):
@@ -91,7 +91,7 @@ def check_same(wanted: Table, found: Table) -> None:
 
 
 def _odd_rows(wanted: Columns, found: Columns) -> np.ndarray:
-    """Return the rows that are not the same target and bytes; texts are to be looked at."""
+    """Return the rows with different targets or bytes; texts still have to be compared."""
     positions = {url: position for position, url in enumerate(wanted.urls)}
     urls = found.urls.at(np.arange(len(found.urls)))
     codes = np.array([*(positions.get(url, -1) for url in urls), -1], np.int64)[found.targets]
@@ -117,7 +117,7 @@ _ROW = np.dtype(
 
 
 class _Spooled(NamedTuple):
-    """Where rows are in the file, and how many bytes of texts behind them."""
+    """Which rows are in the file, and the number of text bytes after them."""
 
     offset: int
     rows: int
@@ -162,7 +162,7 @@ class Spool:
         self._end += rows.nbytes + len(tail)
 
     def take(self, name: Hashable) -> tuple[np.ndarray, Columns]:
-        """Return all numbers and references of a name, in the order in which they came."""
+        """Return all numbers and references of a name, in insertion order."""
         pieces = [self._read(piece) for piece in self._pieces.pop(name)]
         if len(pieces) == 1:
             return pieces[0]
@@ -197,7 +197,7 @@ class InOrder(NamedTuple):
 
 
 class ChunkOrder:
-    """A sorter of the references of a set by array and chunk."""
+    """Sorts the references of a set by array and chunk."""
 
     def __init__(
         self,
@@ -230,7 +230,7 @@ class ChunkOrder:
                 self._parts.setdefault(array.path, set()).add(part)
 
     def __iter__(self) -> Iterator[InOrder]:
-        """Yield the references of chunks, those of one or more whole record files at a time."""
+        """Yield the references of chunks, in whole record files."""
         for path, parts in self._parts.items():
             for part in sorted(parts):
                 numbers, columns = self._spool.take((path, part))
@@ -241,9 +241,9 @@ class ChunkOrder:
 def _by_array(
     block: Table, rows: np.ndarray, arrays: ArraysByPath
 ) -> Iterator[tuple[ArrayMeta, np.ndarray, np.ndarray]]:
-    """Yield each array that has chunks among some rows, these rows, and the numbers of the chunks.
+    """Yield each array with chunks among some rows, these rows, and the chunk numbers.
 
-    Where arrays are small, the rows are not looked through to their end for each of them.
+    For small arrays, the rows are not scanned to the end for each of them.
     """
     ahead = len(rows)
     while len(rows):

@@ -1,4 +1,4 @@
-"""Writes the references of a set into an Icechunk repository, and compares before the commit."""
+"""Writes the references of a set into an Icechunk repository; compares before the commit."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def write_icechunk(
     options: Mapping[str, Any] | None = None,
     endpoints: Mapping[str, str] | None = None,
 ) -> int:
-    """Write references as virtual chunks, inline data as chunks; return how many keys."""
+    """Write references as virtual chunks, inline data as chunks; return the number of keys."""
     for array in arrays.values():
         _check_array(array)
     with Spool(Path(gettempdir()) if isinstance(place, str) else place.parent) as spool:
@@ -120,7 +120,7 @@ def _data(reference: object) -> bytes:
 def _checked(
     writer: RepositoryWriter, again: Iterable[Table], metadata: Mapping[str, bytes], limits: Limits
 ) -> int:
-    """Compare what the session has with what was to be written; return how many keys."""
+    """Compare the session with the references to write; return the number of keys."""
     builder = EntriesBuilder()
     awaited(add_snapshot(builder, writer.session.store, "", limits))
     read = builder.finish().as_v0()
@@ -147,7 +147,7 @@ def _checked(
 
 
 def _check_values(writer: RepositoryWriter, block: Table, metadata: Mapping[str, bytes]) -> None:
-    """Compare bytes; of metadata what it says."""
+    """Compare bytes; metadata by their meaning."""
     for row, (key, data) in enumerate(writer.values(block.keys.to_pylist())):
         wanted = metadata.get(key) or _data(block.reference_at(row))
         if data is None:

@@ -44,7 +44,7 @@ ReadKeys = Callable[[list[str]], Mapping[str, bytes]]
 
 
 class Inlining:
-    """Puts byte ranges of few bytes into the set."""
+    """Reads short byte ranges into the set."""
 
     def __init__(self, most: int, read: ReadKeys, spool: Spool) -> None:
         self._most = most
@@ -63,12 +63,12 @@ class Inlining:
         return replaced(table, rows, read)
 
     def again(self, table: Table) -> Table:
-        """Return the tables of the first pass again, one after the other."""
+        """Yield the tables of the first pass again, one after the other."""
         return replaced(table, *self._spool.take(next(self._taken)))
 
 
 class Outlining:
-    """The removal of inline data of chunks from a set to a file; metadata stays."""
+    """Moves inline data of chunks from a set to a file; metadata stay."""
 
     def __init__(self, put: Callable[[bytes], object], url: str) -> None:
         self._put = put
@@ -76,7 +76,7 @@ class Outlining:
         self._end = 0
 
     def apply(self, table: Table) -> Table:
-        """Return a table whose data is in the file."""
+        """Return a table whose data are in the file."""
         kinds = table.columns.kinds
         chosen = (kinds == INLINE) | (kinds == BASE64)
         chosen[list(table.metadata.values())] = False
@@ -94,7 +94,7 @@ class Outlining:
 
 @contextmanager
 def read_back(path: Path) -> Iterator[Callable[[bytes], None]]:
-    """Give what compares the data of each chunk with what comes next in a file."""
+    """Yield a function that compares each chunk's data with the next bytes in a file."""
     with path.open("rb") as file:
 
         def check(data: bytes) -> None:
@@ -105,7 +105,7 @@ def read_back(path: Path) -> Iterator[Callable[[bytes], None]]:
 
 
 def empty_as_text(table: Table) -> Table:
-    """Return a table with empty byte ranges as empty text, since a store takes 0 for the whole."""
+    """Return a table with empty byte ranges as empty text, since a store reads 0 as whole."""
     empty = (table.columns.kinds == RANGE) & (table.columns.lengths == 0)
     rows = np.flatnonzero(empty)
     return replaced(table, rows, build_columns(Inline("") for _ in rows))
@@ -123,7 +123,7 @@ def replaced(table: Table, rows: np.ndarray, columns: Columns) -> Table:
 
 @dataclass(frozen=True)
 class Renames:
-    """Rules for the starts of URLs, of which the first that fits is applied."""
+    """Rules for URL prefixes; the first match is applied."""
 
     rules: Sequence[tuple[str, str]]  # Start before and start after
     unused: set[tuple[str, str]] = field(init=False)  # The rules that no URL asked for yet
@@ -141,7 +141,7 @@ class Renames:
 
 
 def retargeted(table: Table, changes: Sequence[Callable[[str], str]]) -> Table:
-    """Return a table with each change made to each of its distinct URLs, and no others kept."""
+    """Return a table with the changes applied to each of its distinct URLs."""
     columns = table.columns
     used, inverse = np.unique(columns.targets, return_inverse=True)
     before = int(np.searchsorted(used, 0))
@@ -162,13 +162,13 @@ _BUFFER = 2**20  # bytes that are read at a time
 
 
 def check_v0(wanted: Iterable[Table], written: Path, limits: Limits, opens: Open) -> int:
-    """Compare references with a V0 document, in their order; return how many there are."""
+    """Compare references with a V0 document, in order; return their number."""
     with _lines(written, limits) as lines:
         return check_in_order(wanted, _readable(_v0_tables(lines, opens)))
 
 
 def check_v1(wanted: Table, written: Path, limits: Limits, opens: Open, watch: WatchBlocks) -> int:
-    """Compare references with a V1 document, in any order; errors and result as `check_v0`."""
+    """Compare references with a V1 document, in any order; errors and result as for `check_v0`."""
     with _lines(written, limits) as lines:
         return check_in_any_order(wanted, watch(_readable(_v1_tables(lines, opens))))
 
@@ -181,7 +181,7 @@ def _lines(path: Path, limits: Limits) -> Iterator[io.BufferedIOBase]:
 
 
 def _readable(found: Iterator[Table]) -> Iterator[Table]:
-    """Yield tables; say of what cannot be read that it was written so."""
+    """Yield tables; report that unreadable references were written as they are."""
     try:
         yield from found
     except SourceError as error:
@@ -209,7 +209,7 @@ def _v1_tables(lines: io.BufferedIOBase, opens: Open) -> Iterator[Table]:
 
 
 def _members(lines: io.BufferedIOBase, end: bytes) -> Iterator[bytes]:
-    """Yield the members of an object, those of a line at a time."""
+    """Yield the members of an object, one line at a time."""
     is_first = True
     for line in lines:
         if line.endswith(b",\n"):
@@ -225,7 +225,7 @@ def _members(lines: io.BufferedIOBase, end: bytes) -> Iterator[bytes]:
 
 
 def written(table: Table, objects: bool = False) -> Iterator[bytes]:
-    """Yield the references of a table as members of a JSON object, a block at a time."""
+    """Yield the references of a table as members of a JSON object, one block at a time."""
     urls = [json_text(url) for url in table.columns.urls]
     for start in range(0, table.count, BLOCK):
         block = block_of(table, start, min(start + BLOCK, table.count))
@@ -234,7 +234,7 @@ def written(table: Table, objects: bool = False) -> Iterator[bytes]:
 
 
 def v0_blocks(blocks: Iterable[Table], objects: bool = False) -> Iterator[bytes]:
-    """Yield references as a V0 document, a block a line."""
+    """Yield references as a V0 document, one block per line."""
     start = b"{"
     for block in (retargeted(block, ()) for block in blocks):
         if means_v1(block):
@@ -249,12 +249,12 @@ def v0_blocks(blocks: Iterable[Table], objects: bool = False) -> Iterator[bytes]
 
 
 def means_v1(table: Table) -> bool:
-    """Return whether there is a key called ``version``, which a document is taken for V1 by."""
+    """Return whether there is a key ``version``, which would make a document look like V1."""
     return bool(pc.any(pc.equal(table.keys, text_scalar("version"))).as_py())
 
 
 def _values(columns: Columns, urls: Sequence[str], as_object: set[int]) -> pa.LargeStringArray:
-    """Write references as JSON, a column of texts."""
+    """Format references as JSON, a column of texts."""
     is_range, is_url = columns.kinds == RANGE, columns.kinds == URL
     ranges, whole = np.flatnonzero(is_range), np.flatnonzero(is_url)
     others = np.flatnonzero(~is_range & ~is_url)
@@ -267,13 +267,13 @@ def _values(columns: Columns, urls: Sequence[str], as_object: set[int]) -> pa.La
 
 
 def _other(columns: Columns, row: int, as_object: bool) -> str:
-    """Write what is not a byte range."""
+    """Format a reference that is not a byte range."""
     text = columns.texts[int(columns.offsets[row])]
     return text if as_object and _is_object(text) else json_text(text)
 
 
 def _is_object(text: str) -> bool:
-    """Return whether a text is a JSON object; NaN, which Python reads, is no JSON."""
+    """Return whether a text is a JSON object; NaN, which Python accepts, is not JSON."""
     try:
         return isinstance(json.loads(text, parse_constant=_refuse), dict)
     except (ValueError, RecursionError):

@@ -59,7 +59,7 @@ def write_parquet(
 
 
 def _noting(order: Iterable[InOrder], lost: dict[str, str]) -> Iterator[InOrder]:
-    """Pass chunks on, and note why fsspec does not find those of an array, by its path."""
+    """Pass chunks on, and record why fsspec does not find those of an array, by path."""
     for found in order:
         why = lost_record_message(found.array)
         if why is not None:
@@ -80,7 +80,7 @@ def _warn_of(lost: Mapping[str, str]) -> None:
 
 
 def _chunks(array: ArrayMeta, numbers: np.ndarray, columns: Columns) -> Chunks:
-    """Return chunks of an array, in their order, as a parquet store says them."""
+    """Return chunks of an array, in order, in the representation of a parquet store."""
     if None in columns.urls:
         raise RefexplorerError(
             f"A chunk of {array.path_text()} has no URL, which a parquet store cannot contain."
@@ -101,7 +101,7 @@ def _chunks(array: ArrayMeta, numbers: np.ndarray, columns: Columns) -> Chunks:
 
 
 def _data(columns: Columns, row: int) -> bytes:
-    """Return the data of a chunk; what readers would decode again stays base64 text."""
+    """Return the data of a chunk; base64 that readers would decode again stays text."""
     reference = columns.reference_at(row)
     assert isinstance(reference, Inline | Base64)
     data = reference.data
@@ -111,7 +111,7 @@ def _data(columns: Columns, row: int) -> bytes:
 def check_store(
     wanted: Iterable[Table], arrays: ArraysByPath, written: Path, limits: Limits
 ) -> int:
-    """Compare references with a store, in the order of its record files; return how many."""
+    """Compare references with a store, in the order of its record files; return their number."""
     # absolute: fsspec takes `file:` at the start of a name for its protocol
     from fsspec.implementations.local import LocalFileSystem
 
@@ -130,7 +130,7 @@ def check_store(
 
 
 def _check_records(wanted: InOrder, store: ParquetStore) -> set[str]:
-    """Compare the references of whole record files; return the names of these."""
+    """Compare the references of whole record files; return their names."""
     numbers = np.unique(wanted.numbers // store.record_size).tolist()
     parts = [RecordPart(store, wanted.array, number) for number in numbers]
     columns = joined_columns([part.columns for part in parts])  # first: they tell what is held

@@ -1,4 +1,4 @@
-"""Arrays in other chunks, without a new byte in a target: divided, or held in the set as one."""
+"""Rechunking arrays without new bytes in a target: chunks divided, or inlined as one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _TYPES_V3 = (
 
 
 def is_divisible(array: ArrayMeta) -> bool:
-    """Return whether equal parts of a chunk's bytes are chunks: stored as in memory, C order."""
+    """Return whether equal parts of a chunk's bytes are chunks: uncompressed, C order."""
     if array.encoded_size is None:
         return False
     if array.zarr_format == 2:
@@ -46,7 +46,7 @@ def is_divisible(array: ArrayMeta) -> bool:
 
 
 def factors_of(array: ArrayMeta, factor: int | None) -> tuple[int, ...]:
-    """Return into how many parts chunks are divided along each dimension."""
+    """Return the number of parts of a chunk along each dimension."""
     name = array.path or "the root array"
     if not is_divisible(array):
         raise RefexplorerError(
@@ -71,7 +71,7 @@ def factors_of(array: ArrayMeta, factor: int | None) -> tuple[int, ...]:
 
 
 def can_hold(array: ArrayMeta) -> bool:
-    """Return whether an array can be written as one chunk of the bytes that it has in memory."""
+    """Return whether an array can be written as one chunk of its in-memory bytes."""
     if not array.shape or not all(array.shape) or array.itemsize is None:
         return False
     if array.zarr_format == 3:
@@ -80,7 +80,7 @@ def can_hold(array: ArrayMeta) -> bool:
 
 
 class Reshaping:
-    """What a set becomes when some of its arrays get other chunks."""
+    """Changes a set in which some arrays get other chunks."""
 
     def __init__(
         self, table: Table, divided: Mapping[str, tuple[int, ...]], held: Mapping[str, bytes]
@@ -96,7 +96,7 @@ class Reshaping:
                 raise RefexplorerError(f"{path} would have more chunks than can be numbered.")
 
     def apply(self, table: Table) -> Table:
-        """Return references as they become."""
+        """Return the changed references."""
         table = self._with_metadata(table)
         for path, factors in self._divided.items():
             table = self._with_parts(table, path, factors)
@@ -136,7 +136,7 @@ class Reshaping:
         return _placed(table, rows, Table(keys, made), np.repeat(rows, times))
 
     def _with_one_chunk(self, table: Table, path: str, data: bytes) -> Table:
-        """Return a table without the chunks of an array, and the one where its metadata is."""
+        """Return a table with one chunk, next to its metadata, in place of an array's chunks."""
         array, after = self._before[path], self.arrays[path]
         rows, _ = chunk_indices(array, table.keys)
         row = table.metadata.get(array.metadata_key)
@@ -146,7 +146,7 @@ class Reshaping:
 
 
 def _placed(table: Table, gone: np.ndarray, made: Table, places: np.ndarray) -> Table:
-    """Return a table without some rows, and others behind the rows where they belong."""
+    """Return a table without some rows, and others inserted at their positions."""
     if not len(gone) and not made.count:
         return table
     is_kept = np.ones(table.count, np.bool_)
@@ -160,7 +160,7 @@ def _placed(table: Table, gone: np.ndarray, made: Table, places: np.ndarray) -> 
 
 
 def _check_divisible(table: Table, rows: np.ndarray, columns: Columns, array: ArrayMeta) -> None:
-    """Raise an error if one of some chunks is not a byte range of a whole chunk."""
+    """Raise an error unless all of some chunks are byte ranges of whole chunks."""
     is_odd = (columns.kinds != RANGE) | (columns.lengths != array.encoded_size)
     if is_odd.any():
         row = int(rows[is_odd.argmax()])
@@ -173,7 +173,7 @@ def _check_divisible(table: Table, rows: np.ndarray, columns: Columns, array: Ar
 
 
 def _metadata(array: ArrayMeta, factors: tuple[int, ...] | None) -> dict[str, Any]:
-    """Return the members of an array's metadata that change: to smaller chunks, or to one."""
+    """Return the metadata members of an array that change: to smaller chunks, or to one."""
     if factors is None:
         chunks = list(array.shape)
     else:
@@ -193,7 +193,7 @@ def _metadata(array: ArrayMeta, factors: tuple[int, ...] | None) -> dict[str, An
 def _texts(
     table: Table, arrays: Mapping[str, ArrayMeta], changed: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the metadata keys that change, and their texts; consolidated metadata is among them."""
+    """Yield the changed metadata keys with their texts, including consolidated metadata."""
     by_key = {arrays[path].metadata_key: members for path, members in changed.items()}
     for key in table.metadata:
         folder, _, name = key.rpartition("/")
@@ -215,7 +215,7 @@ def _consolidated(
     by_path: Mapping[str, Mapping[str, Any]],
     by_key: Mapping[str, Mapping[str, Any]],
 ) -> bool:
-    """Change the arrays in consolidated metadata of a folder; say whether there are such."""
+    """Change the arrays in a folder's consolidated metadata; return whether there are any."""
     members = by_key  # of Zarr v2 by the keys, of v3 by the paths
     if (inner := document.get("consolidated_metadata")) is not None:
         document, members = inner if isinstance(inner, dict) else {}, by_path

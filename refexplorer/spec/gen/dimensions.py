@@ -1,7 +1,7 @@
-"""Dimensions of a gen item: what each variable runs over, without writing it out.
+"""Dimensions of a gen item: the values of each variable, without writing them out.
 
-Source: reference specification, "Version 1", ``gen``: "dimensions" is an object of name to
-``{"start": int, "stop": int, "step": int}`` or ``[int, …]``; the item makes the cartesian product.
+Source: reference specification, "Version 1", ``gen``: "dimensions" maps names to
+``{"start": int, "stop": int, "step": int}`` or ``[int, …]``; the item is their cartesian product.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ STOPS = ("end", "to", "until", "size", "count", "n")
 
 @dataclass(frozen=True)
 class Dimension(PickledByFields):
-    """A variable of a gen item and its values: a range, or the numbers as listed."""
+    """A variable of a gen item and its values: a range, or a list of numbers."""
 
     name: str
     values: range | tuple[int, ...]
 
     @cached_property
     def size(self) -> int:
-        """How many values there are; exact also where `len` would overflow."""
+        """The number of values; exact even if `len` would overflow."""
         if isinstance(self.values, tuple):
             return len(self.values)
         span, step = self.values.stop - self.values.start, self.values.step
         return max(0, -(-span // step) if step > 0 else -(span // -step))
 
     def index(self, value: int) -> int | None:
-        """Return where a value stands, the last position where it is listed twice."""
+        """Return the position of a value, the last one if it is listed twice."""
         if isinstance(self.values, range):
             return (value - self.values.start) // self.values.step if value in self.values else None
         return self._places.get(value)
@@ -49,12 +49,12 @@ class Dimension(PickledByFields):
 
     @property
     def repeats(self) -> bool:
-        """Whether a listed value stands there twice."""
+        """Whether a listed value occurs twice."""
         return isinstance(self.values, tuple) and len(self._places) < len(self.values)
 
     @cached_property
     def bounds(self) -> tuple[int, int]:
-        """Return the least and the greatest value."""
+        """Return the minimum and the maximum."""
         if isinstance(self.values, tuple):
             return min(self.values), max(self.values)
         ends = (self.values.start, self.values[self.size - 1])
@@ -63,7 +63,7 @@ class Dimension(PickledByFields):
 
 @dataclass(frozen=True)
 class DimensionProduct(PickledByFields):
-    """The cartesian product of dimensions, numbered from 0; the last one runs fastest."""
+    """The cartesian product of dimensions, numbered from 0; the last one varies fastest."""
 
     dimensions: tuple[Dimension, ...]
     sizes: tuple[int, ...] = field(init=False)
@@ -73,7 +73,7 @@ class DimensionProduct(PickledByFields):
 
     @cached_property
     def count(self) -> int:
-        """How many combinations there are."""
+        """The number of combinations."""
         return prod(self.sizes)
 
     def at(self, number: int) -> dict[str, int]:
@@ -85,7 +85,7 @@ class DimensionProduct(PickledByFields):
         return dict(reversed(values.items()))
 
     def number(self, values: Mapping[str, int]) -> int | None:
-        """Return the number of a combination, or None if there is no such one."""
+        """Return the number of a combination, or None if it does not exist."""
         number = 0
         for dimension, size in zip(self.dimensions, self.sizes, strict=True):
             position = dimension.index(values[dimension.name])
@@ -96,7 +96,7 @@ class DimensionProduct(PickledByFields):
 
 
 def read_dimensions(source: object, at: str, findings: Findings) -> tuple[Dimension, ...] | None:
-    """Read the ``dimensions`` of a gen item; None if one of them is wrong."""
+    """Read the ``dimensions`` of a gen item; None if one of them is invalid."""
     if not isinstance(source, Mapping) or not source:
         findings.add(
             "gen-bad-dimension",
@@ -133,7 +133,7 @@ def _read_dimension(name: object, source: object, at: str, findings: Findings) -
 
 
 def _remedy(source: object) -> str:
-    """Return what to write where a number, or another name of `stop`, shows what was meant."""
+    """Return what to write if a number, or another name for `stop`, shows the intention."""
     if type(source) is int:
         return f'Write {{"stop": {source}}}.'
     if isinstance(source, Mapping) and "stop" not in source:
@@ -143,7 +143,7 @@ def _remedy(source: object) -> str:
 
 
 def _note_name(name: str, where: str, findings: Findings) -> None:
-    """Note a name that no expression has; its values still repeat what the others make."""
+    """Report a name that no expression uses; its values only repeat other keys."""
     if not is_speakable(name):
         message = f"The dimension `{name}` cannot be written in an expression, so no field uses it."
         hint = "Use letters, digits and underscores, or remove the dimension."
@@ -194,14 +194,14 @@ class Block(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many values of each dimension that has several here.
+        """The number of values of each dimension with several values here.
 
-        The others have no axis: numpy knows 64 at most, of which a block cannot use 20.
+        The others have no axis: numpy supports at most 64, and a block uses fewer than 20.
         """
         return tuple(len(positions) for positions in self.ranges if len(positions) > 1)
 
     def values(self, grid: DimensionProduct) -> Values:
-        """Return the values of each dimension; where there are several, along an own axis."""
+        """Return the values of each dimension; along an axis of its own if there are several."""
         values: Values = {}
         behind = len(self.shape)
         for dimension, positions in zip(grid.dimensions, self.ranges, strict=True):
@@ -214,7 +214,7 @@ class Block(NamedTuple):
 
 
 def blocks(grid: DimensionProduct, start: int, stop: int, most: int = BLOCK) -> Iterator[Block]:
-    """Cut the combinations from `start` to `stop` into blocks of at most so many each."""
+    """Divide the combinations from `start` to `stop` into blocks of limited size."""
     if not grid.sizes:
         yield Block(start, ())
         return
@@ -231,7 +231,7 @@ def blocks(grid: DimensionProduct, start: int, stop: int, most: int = BLOCK) -> 
 
 
 def _cut(sizes: tuple[int, ...], start: int, stop: int, most: int) -> tuple[int, int]:
-    """Choose the axis to cut: a block can hold all values of those after it."""
+    """Choose the axis to cut: a block can contain all values of later axes."""
     axis, inner = len(sizes) - 1, 1
     while axis:
         grown = inner * sizes[axis]
@@ -264,7 +264,7 @@ def _values_of(dimension: Dimension, positions: np.ndarray) -> np.ndarray:
 
 
 def as_column(values: Sequence[int]) -> np.ndarray:
-    """Return whole numbers as int64 where they fit, and as Python's own where they do not."""
+    """Return integers as int64 if they fit, otherwise as Python integers."""
     if isinstance(values, range) and values:
         if _fits(values[0]) and _fits(values[-1]) and _fits(values.step):
             return values.start + values.step * np.arange(len(values))

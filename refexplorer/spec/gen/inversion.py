@@ -1,9 +1,9 @@
-"""The dimensions of a generated key, found without generating other keys.
+"""Finds the dimensions of a generated key without generating other keys.
 
-The template of a key is read as text and whole numbers. Each number is a sum of digits: a
-dimension ``i``, or the parts ``i // n`` and ``i % n`` that code like ``{{t // 24}}.{{t % 24}}``
-writes. A dimension of few values may also pass through any expression: its texts are listed.
-What cannot be inverted for certain is not inverted at all, so an answer is never a guess.
+The template of a key is parsed as text and integers. Each integer is a sum of digits: a dimension
+``i``, or the parts ``i // n`` and ``i % n`` of expressions like ``{{t // 24}}.{{t % 24}}``. A
+dimension with few values may also be used in any expression: its texts are listed. Templates that
+cannot be inverted with certainty are not inverted at all, so a result is never a guess.
 
 For example, ``x/2.17.5`` and the template ``x/{{t // 24}}.{{10 * y + z}}.{{t % 24}}``, where `z`
 has the values 0 to 9::
@@ -15,9 +15,9 @@ has the values 0 to 9::
 With `z` from 0 to 19 the sum 17 is also 10 * 0 + 17: not positional, so there is no inverse, and
 `GenItem.find` lists the keys instead.
 
-Where one part of a key ends and the next begins is plain from the letters alone: no listed text
-holds a letter of the literal ones, and between two numbers stands something else than digits. So
-a key is read in the time that it takes to look at its letters, whatever it is.
+The boundaries between the parts of a key follow from its characters: no listed text contains a
+character of the literal parts, and numbers are separated by non-digits. So the time to parse a key
+is linear in its length.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Dimensions = Mapping[str, Dimension]
 
 
 def span(digit: Digit, factor: int, dimensions: Dimensions) -> tuple[int, int]:
-    """Return the least and the greatest value of a digit times a factor."""
+    """Return the minimum and the maximum of a digit times a factor."""
     name, divisor, modulus = digit
     low, high = (bound // divisor for bound in dimensions[name].bounds)
     if modulus is not None:
@@ -49,7 +49,7 @@ def span(digit: Digit, factor: int, dimensions: Dimensions) -> tuple[int, int]:
 
 
 def by_weight(terms: Terms, dimensions: Dimensions) -> list[Digit]:
-    """Return the digits from the one that changes the number least."""
+    """Return the digits in ascending order of their weight."""
 
     def weight(digit: Digit) -> tuple[int, int]:
         low, high = span(digit, terms[digit], dimensions)
@@ -59,7 +59,7 @@ def by_weight(terms: Terms, dimensions: Dimensions) -> list[Digit]:
 
 
 def is_positional(terms: Terms, dimensions: Dimensions) -> bool:
-    """Return whether a sum can be split in one way only, as the decimal digits of a number can."""
+    """Return whether a sum has only one decomposition, like the decimal digits of a number."""
     reach = 0
     for digit in by_weight(terms, dimensions):
         # as in decimal digits: all smaller ones together must stay below one step of the next
@@ -71,7 +71,7 @@ def is_positional(terms: Terms, dimensions: Dimensions) -> bool:
 
 
 def parts_of(name: str, digits: Iterable[Digit]) -> tuple[Digit, ...] | None:
-    """Return the digits whose sum, each times its divisor, is a dimension: ``i % 5, i // 5``."""
+    """Return the digits that sum, each times its divisor, to a dimension: ``i % 5, i // 5``."""
     below: dict[int, tuple[Digit, ...]] = {1: ()}
     own = (digit for digit in digits if digit[0] == name)
     for digit in sorted(own, key=lambda digit: (digit[1], digit[2] or 0)):
@@ -86,16 +86,16 @@ def parts_of(name: str, digits: Iterable[Digit]) -> tuple[Digit, ...] | None:
 
 
 def _step(digit: Digit, dimensions: Dimensions) -> int:
-    """Return how far the values of a digit are from each other, if evenly; else 1."""
+    """Return the distance between a digit's values if it is constant; else 1."""
     values = dimensions[digit[0]].values
     return abs(values.step) if isinstance(values, range) and digit[1:] == (1, None) else 1
 
 
 @dataclass(frozen=True, slots=True)
 class _Unknown:
-    """A digit to be found in what is left of a number.
+    """A digit to be found in the remainder of a number.
 
-    Its values are `first` and others a `step` apart; the digits after it add `low` or more.
+    Its values start at `first` with distance `step`; later digits add `low` or more.
     """
 
     digit: Digit
@@ -105,7 +105,7 @@ class _Unknown:
     step: int
 
     def value_in(self, rest: int) -> int:
-        """Return its value, rounded towards the side that leaves something to the others."""
+        """Return its value, rounded to leave a remainder for the others."""
         factor, first, step = self.factor, self.first, self.step
         if factor > 0:
             return first + ((rest - self.low) // factor - first) // step * step
@@ -114,7 +114,7 @@ class _Unknown:
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """One number of a key: the digits that are known before, and those to be found in it."""
+    """One number of a key: the digits already known, and those to be found."""
 
     number: int
     known: tuple[tuple[Digit, int], ...]
@@ -122,7 +122,7 @@ class _Sum:
 
 
 class Solver:
-    """A solver for dimensions from sums of their digits, planned once and not for each key."""
+    """Solves for dimensions from sums of their digits, planned once for all keys."""
 
     def __init__(
         self, sums: Sequence[Terms], listed: Iterable[str], dimensions: Dimensions
@@ -142,7 +142,7 @@ class Solver:
         self._parts = {name: found for name, found in parts.items() if found is not None}
 
     def solve(self, numbers: Sequence[int], listed: Mapping[str, int]) -> dict[str, int] | None:
-        """Return the dimensions; None if there are none that give these numbers."""
+        """Return the dimensions; None if none give these numbers."""
         digits: dict[Digit, int] = {(name, 1, None): value for name, value in listed.items()}
         for one in self._sums:
             rest = numbers[one.number]
@@ -160,7 +160,7 @@ class Solver:
 
 
 def _unknowns(terms: Terms, dimensions: Dimensions) -> tuple[_Unknown, ...]:
-    """Return the digits of a sum that are to be found, the one with the greatest factor first."""
+    """Return the unknown digits of a sum, the one with the greatest factor first."""
     found: list[_Unknown] = []
     low = 0
     for digit in by_weight(terms, dimensions):
@@ -182,7 +182,7 @@ _PADDED = re.compile(r"%(?:0(\d+))?d")
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A whole number in the key: a sum of digits."""
+    """An integer in the key: a sum of digits."""
 
     terms: dict[Digit, int]
     constant: int
@@ -191,7 +191,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    """A dimension of few values behind an expression: each text and its value."""
+    """A dimension with few values in an expression: each text and its value."""
 
     dimension: str
     values: dict[str, int]
@@ -199,7 +199,7 @@ class _Listed:
 
 @dataclass(frozen=True, slots=True)
 class Inverter:
-    """The inverse of a key template: the dimensions of a key."""
+    """The inverse of a key template: finds the dimensions of a key."""
 
     # A regular expression of all keys that it may find, and of others; RE2 reads it, too
     pattern: str
@@ -208,11 +208,11 @@ class Inverter:
     _regex: re.Pattern[str]
 
     def match(self, key: str) -> re.Match[str] | None:
-        """Return the texts of the `groups` in a key; None if it has another form."""
+        """Return the texts of the `groups` in a key; None if it does not match."""
         return self._regex.fullmatch(key)
 
     def solve(self, key: str) -> dict[str, int] | None:
-        """Return the dimensions that could have made the key, or None.
+        """Return the dimensions that could have generated the key, or None.
 
         `GenItem.find` renders the key again and compares: padding and signs are not checked here.
         """
@@ -236,7 +236,7 @@ def invert(
     dimensions: Mapping[str, Dimension],
     render: Callable[[Expression, Dimension | None], list[str]],
 ) -> Inverter | None:
-    """Make an inverter for a key template, or None if two combinations might make one key."""
+    """Return an inverter for a key template, or None if two combinations may share a key."""
     # a value that is listed twice makes two combinations with one key
     if any(dimension.repeats for dimension in dimensions.values()):
         return None
@@ -264,7 +264,7 @@ def invert(
 
 
 def _pattern(parts: list[str | Number | _Listed], literal: set[str], is_bounded: bool) -> str:
-    """Return a regular expression of the key, with as many digits as numbers have or any."""
+    """Return a regular expression for the key, with limited or unlimited digit counts."""
     others = f"[^{''.join(map(re.escape, sorted(literal)))}]*" if literal else ".*"
     patterns = []
     for part in parts:
@@ -297,7 +297,7 @@ def _group(
 
 
 def _number(form: syntax.Form, dimensions: Mapping[str, Dimension]) -> Number | None:
-    """Read ``{{ sum }}``, ``{{ '%03d' % sum }}`` or ``{{ '%03d' | format(sum) }}``."""
+    """Parse ``{{ sum }}``, ``{{ '%03d' % sum }}`` or ``{{ '%03d' | format(sum) }}``."""
     pattern, number = syntax.as_printf(form)
     match = _PADDED.fullmatch(pattern)
     linear = None if match is None else _linear(number, dimensions)
@@ -308,7 +308,7 @@ def _number(form: syntax.Form, dimensions: Mapping[str, Dimension]) -> Number | 
 
 
 def _most_digits(linear: Linear, dimensions: Mapping[str, Dimension]) -> int:
-    """Return a number of digits that no value of a sum exceeds."""
+    """Return an upper bound for the digit count of a sum."""
     terms, constant = linear
     spans = [span(digit, factor, dimensions) for digit, factor in terms.items()]
     largest: int = max(abs(constant + sum(ends)) for ends in zip((0, 0), *spans, strict=True))
@@ -316,7 +316,7 @@ def _most_digits(linear: Linear, dimensions: Mapping[str, Dimension]) -> int:
 
 
 def _linear(form: syntax.Form, dimensions: Mapping[str, Dimension]) -> Linear | None:
-    """Read an expression as a sum of digits with whole coefficients."""
+    """Parse an expression as a sum of digits with integer coefficients."""
     match form:
         case nodes.Const(value=value) if type(value) is int:
             return {}, value
@@ -363,7 +363,7 @@ def _scaled(linear: Linear, by: int) -> Linear:
 def _divided(
     linear: Linear, by: int, modulo: bool, dimensions: Mapping[str, Dimension]
 ) -> Linear | None:
-    """Read ``i // a // b`` and ``i // a % b`` of a dimension that is never negative."""
+    """Parse ``i // a // b`` and ``i // a % b`` for a dimension that is never negative."""
     terms, constant = linear
     if constant or len(terms) != 1:
         return None
@@ -378,7 +378,7 @@ def _divided(
 def _solver(
     groups: tuple[Number | _Listed, ...], literal: set[str], dimensions: Mapping[str, Dimension]
 ) -> Solver | None:
-    """Return what finds every dimension of a key, in the only way; None if nothing does."""
+    """Return the solver for every dimension of a key; None if not unique."""
     listed = [group for group in groups if isinstance(group, _Listed)]
     # a listed text with a letter of the literal ones could end at either of them
     if any(not literal.isdisjoint(text) for group in listed for text in group.values):

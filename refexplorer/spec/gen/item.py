@@ -1,8 +1,8 @@
 """One item of ``gen``: a shape, a count and a function of a number, never written out.
 
-Source: reference specification, "Version 1", ``gen``. The keys of an item come in the order of
-the cartesian product of its dimensions, the last one fastest. Where combinations make the same
-key, the last one counts, as in any JSON object.
+Source: reference specification, "Version 1", ``gen``. The keys of an item are in the order of the
+cartesian product of its dimensions, the last one fastest. If combinations generate the same key,
+the last one wins, as in any JSON object.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _WHOLE = re.compile(r"\s*([+-]?[0-9]+)\s*", re.ASCII)
 
 
 class BadField(Exception):
-    """One field of a gen item fails for one combination: code, field, sentence and hint."""
+    """A field of a gen item fails for one combination: code, field, sentence and hint."""
 
     def __init__(self, code: str, field: str, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -63,7 +63,7 @@ class BadField(Exception):
 
 
 def whole_number(field: str, text: str) -> int:
-    """Read an offset or a length."""
+    """Parse an offset or a length."""
     match = _WHOLE.fullmatch(text)
     if match is None:
         hint = "Use // for integer division." if "." in text else ""
@@ -89,7 +89,7 @@ def whole_number(field: str, text: str) -> int:
 
 
 def written(field: str, text: str) -> str:
-    """Return a key or URL, if a file can hold it."""
+    """Return a key or URL, if it can be stored in a file."""
     try:
         check_text(text, *(("bad-url", "URL") if field == "url" else ("bad-text", field)))
     except BadReference as bad:
@@ -98,17 +98,17 @@ def written(field: str, text: str) -> str:
 
 
 def values_text(values: Mapping[str, int]) -> str:
-    """Write the values of dimensions as in a sentence."""
+    """Format the values of dimensions for a sentence."""
     return ", ".join(f"{name}={value}" for name, value in values.items())
 
 
 @masks_repr
 @dataclass(frozen=True)
 class GenItem(PickledByFields):
-    """A gen item that was read and checked.
+    """A parsed and validated gen item.
 
-    Keys are numbered from 0 to ``count - 1``. A *combination* is a number of the whole product;
-    the two differ only where combinations share a key.
+    Keys are numbered from 0 to ``count - 1``. A *combination* is a number in the whole product;
+    the two differ only if combinations share a key.
     """
 
     number: int  # Its position in ``gen``
@@ -135,7 +135,7 @@ class GenItem(PickledByFields):
 
     @cached_property
     def varying(self) -> DimensionProduct:
-        """The dimensions that the key uses; the others matter only by their last value."""
+        """The dimensions that the key uses; for the others only their last value matters."""
         return DimensionProduct(tuple(d for d in self.dimensions if d.name in self.key.names))
 
     @cached_property
@@ -144,7 +144,7 @@ class GenItem(PickledByFields):
 
     @cached_property
     def inverter(self) -> Inverter | None:
-        """Finds the combination of a key by arithmetic; None where that is not certain."""
+        """Finds the combination of a key by arithmetic; None if not certain."""
         if not self.grid.count:
             return None
         dimensions = {dimension.name: dimension for dimension in self.varying.dimensions}
@@ -160,13 +160,13 @@ class GenItem(PickledByFields):
         return scopes.expression(part).ravel().tolist()
 
     def scopes(self, values: Values) -> Scopes:
-        """Return what the templates see for many combinations of the `varying` dimensions."""
+        """Return the scopes of the templates for many combinations of the `varying` dimensions."""
         fixed = {name: as_column([value]) for name, value in self._fixed.items()}
         return Scopes({**values, **fixed}, self.templates, self.limits)
 
     @cached_property
     def _listing(self) -> dict[str, int] | None:
-        """Each key and its last combination, for an item that must be listed to be known."""
+        """Each key and its last combination, for an item that must be listed."""
         if self.inverter is not None or self.varying.count > self.most_listed:
             return None
         found: dict[str, int] = {}
@@ -185,24 +185,24 @@ class GenItem(PickledByFields):
 
     @cached_property
     def listed(self) -> np.ndarray | None:
-        """The combination of each key, shape ``(n,)`` int64; None where it is the key's number."""
+        """The combination of each key, shape ``(n,)`` int64; None if equal to the key's number."""
         numbers = None if self._listing is None else self._listing.values()
         return None if numbers is None else np.fromiter(numbers, np.int64, len(numbers))
 
     @property
     def certain(self) -> bool:
-        """Whether every key is known to be made once."""
+        """Whether every key is known to be generated once."""
         return self.inverter is not None or self._listing is not None
 
     @cached_property
     def count(self) -> int:
-        """How many keys it makes; an upper bound where it is not `certain`."""
+        """The number of keys; an upper bound unless `certain`."""
         if not self.grid.count:
             return 0
         return self.varying.count if self._listing is None else len(self._listing)
 
     def values(self, number: int) -> dict[str, int]:
-        """Return the value of each dimension for a key, by its number."""
+        """Return the value of each dimension for a key number."""
         return self.varied(number if self.listed is None else int(self.listed[number]))
 
     def varied(self, number: int) -> dict[str, int]:
@@ -234,14 +234,14 @@ class GenItem(PickledByFields):
         return self.reference(self.values(number))
 
     def reference(self, values: Mapping[str, int]) -> Reference:
-        """Return the reference for these values of the dimensions; errors as `reference_at`."""
+        """Return the reference for these values; errors as for `reference_at`."""
         url = self.rendered("url", values)
         if self.offset is None:
             return Url(url)
         return Range(url, self._whole("offset", values), self._whole("length", values))
 
     def rendered(self, field: str, values: Mapping[str, int]) -> str:
-        """Return the text of one of the `FIELDS` for these values; errors as `reference_at`."""
+        """Return the text of one of the `FIELDS` for these values; errors as for `reference_at`."""
         template: Template = getattr(self, field)
         try:
             return written(field, template.render(Scope(values, self.templates, self.limits)))
@@ -252,7 +252,7 @@ class GenItem(PickledByFields):
         return whole_number(field, self.rendered(field, values))
 
     def find(self, key: str) -> int | None:
-        """Return the number of a key, or None if the item does not make it."""
+        """Return the number of a key, or None if the item does not generate it."""
         if not self.grid.count:
             return None
         if self.inverter is not None:
@@ -282,7 +282,7 @@ class GenItem(PickledByFields):
 
     @cached_property
     def folder(self) -> str:
-        """The folder that all its keys are in: the literal start of the key, up to a slash."""
+        """The folder of all its keys: the literal start of the key, up to a slash."""
         first = self.key.parts[0] if self.key.parts else ""
         return first.rpartition("/")[0] if isinstance(first, str) else ""
 
@@ -307,7 +307,7 @@ SOME = 2_048
 
 @dataclass(frozen=True)
 class Run:
-    """n references of a gen item, in order; those that fail are left out."""
+    """n references of a gen item, in order; failing ones are omitted."""
 
     # Their numbers in the item, shape ``(n,)`` int64, or object where they are larger
     numbers: np.ndarray
@@ -323,7 +323,7 @@ class Run:
 
     @cached_property
     def keys(self) -> list[str]:
-        """Their keys, written out when they are asked for."""
+        """Their keys, written out on demand."""
         return self.texts.tolist()
 
     def select(self, rows: np.ndarray) -> Run:
@@ -359,7 +359,7 @@ T = TypeVar("T")
 def runs(
     item: GenItem, start: int = 0, stop: int | None = None, *, most: int = BLOCK
 ) -> Iterator[Run]:
-    """Yield the keys numbered from `start` to `stop` in runs of at most so many."""
+    """Yield the keys numbered from `start` to `stop` in runs of limited size."""
     stop = item.count if stop is None else min(stop, item.count)
     return _in_parts(_run, item, start, stop, most)
 
@@ -385,7 +385,7 @@ def _in_parts(
 
 
 def _parts(item: GenItem, start: int, stop: int, most: int) -> Iterator[_RunPart]:
-    """Yield the numbers of some keys, the values of the dimensions for them, and their shape."""
+    """Yield the numbers of some keys, their dimension values, and their shape."""
     if start >= stop:
         return
     if item.listed is None and stop - start > SOME:
@@ -400,7 +400,7 @@ def _parts(item: GenItem, start: int, stop: int, most: int) -> Iterator[_RunPart
 
 
 def fails(item: GenItem, combinations: np.ndarray) -> bool:
-    """Say whether the templates fail for one of some combinations of the `varying` dimensions."""
+    """Return whether templates fail for any of some combinations of the `varying` dimensions."""
     return not _good(item, values_at(item.varying, combinations), combinations.shape).all()
 
 
@@ -411,7 +411,7 @@ def _failing(
 
 
 def _good(item: GenItem, values: Values, shape: tuple[int, ...]) -> np.ndarray:
-    """Say for each of some combinations whether all templates can be rendered."""
+    """Return for each of some combinations whether all templates can be rendered."""
     scopes = item.scopes(values)
     for template in (item.key, item.url):
         _note_unwritable(scopes.check(template), scopes.failures)
@@ -421,7 +421,7 @@ def _good(item: GenItem, values: Values, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _run(item: GenItem, numbers: np.ndarray, values: Values, shape: tuple[int, ...]) -> Run:
-    """Evaluate the templates for combinations of a shape."""
+    """Evaluate the templates for all index combinations of the given shape."""
     scopes = item.scopes(values)
     keys, urls = scopes.pieces(item.key), scopes.pieces(item.url)
     _note_unwritable([*keys, *urls], scopes.failures)
@@ -436,7 +436,7 @@ def _run(item: GenItem, numbers: np.ndarray, values: Values, shape: tuple[int, .
 
 
 def _note_unwritable(pieces: list[TextPiece], failures: list[np.ndarray]) -> None:
-    """Note where a text holds half a surrogate pair, which no file can."""
+    """Record texts with lone surrogates, which no file can contain."""
     for piece in pieces:
         texts = np.asarray(
             piece.before + piece.after if isinstance(piece, FormattedIntegers) else piece
@@ -449,7 +449,7 @@ def _note_unwritable(pieces: list[TextPiece], failures: list[np.ndarray]) -> Non
 
 
 def _whole(field: str, scopes: Scopes, template: Template | None) -> np.ndarray | None:
-    """Evaluate an offset or a length; where it is none, note the failure."""
+    """Evaluate an offset or a length; record the failure if it is invalid."""
     if template is None:
         return None
     numbers = scopes.integers(template)
@@ -472,7 +472,7 @@ def _whole_or_less(field: str, text: str) -> int:
 
 
 def _coded(urls: list[TextPiece]) -> tuple[list[str], np.ndarray]:
-    """Return the distinct URLs, and the position among them of each, int32."""
+    """Return the distinct URLs, and the index of each row among them, int32."""
     written = join(urls)
     texts = written.ravel().tolist()
     distinct = texts if differ(urls) else list(dict.fromkeys(texts))

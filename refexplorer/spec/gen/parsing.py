@@ -41,13 +41,13 @@ _DIGITS = 20  # characters of a 64-bit integer with its sign
 
 
 def extents_of(item: GenItem) -> Extents:
-    """Return what is known of the dimensions of an item, none of which is empty."""
+    """Return the bounds of the dimensions of an item, none of which is empty."""
     numbers = {dimension.name: dimension.bounds for dimension in item.dimensions}
     return Extents(numbers, item.templates, item.limits)
 
 
 def cannot_fail(item: GenItem) -> bool:
-    """Return whether all keys of an item are sure to be made; it has one at least."""
+    """Return whether all keys of an item, at least one, can certainly be generated."""
     known = extents_of(item)
     texts, sizes = (item.key, item.url), (item.offset, item.length)
     return all(map(known.makes_texts, texts)) and all(map(known.makes_sizes, sizes))
@@ -55,7 +55,7 @@ def cannot_fail(item: GenItem) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Extents:
-    """Bounds of the names that a template sees."""
+    """Bounds of the names visible to a template."""
 
     # The least and the greatest value of each dimension or argument that is a number
     numbers: Mapping[str, IntegerBounds]
@@ -65,7 +65,7 @@ class Extents:
     texts: Mapping[str, int] = field(default_factory=dict)
 
     def makes_texts(self, template: Template) -> bool:
-        """Return whether a template is sure to make a text that a file can hold."""
+        """Return whether a template certainly produces a text that a file can contain."""
         if not self._is_bounded(template):
             return False
         try:
@@ -75,7 +75,7 @@ class Extents:
         return chars is not None and chars <= self.limits.template_chars
 
     def makes_sizes(self, template: Template | None) -> bool:
-        """Return whether a template is sure to make a whole number of bytes."""
+        """Return whether a template certainly produces a valid byte count."""
         if template is None:
             return True
         if len(template.parts) != 1 or not self._is_bounded(template):
@@ -94,7 +94,7 @@ class Extents:
         return Scopes({}, self.templates, self.limits).is_bounded(template)
 
     def _chars_of(self, template: Template) -> int | None:
-        """Return a number of characters that no text exceeds; None if a text may fail."""
+        """Return an upper bound for the length of a text; None if it may fail."""
         return _sum(
             _chars_in(part) if isinstance(part, str) else self._chars(part.form)
             for part in template.parts
@@ -132,7 +132,7 @@ class Extents:
         return inner._chars_of(template) if len(inner.texts) == len(arguments) else None
 
     def bounds(self, form: syntax.Form) -> IntegerBounds | None:
-        """Return the least and the greatest value; None if it may fail or is not a whole number."""
+        """Return the minimum and the maximum; None if it may fail or is not an integer."""
         found = self._bounds(form)
         return found if found is not None and fit(found) else None
 
@@ -190,7 +190,7 @@ def _listed(items: Sequence[Any], positions: IntegerBounds | None) -> IntegerBou
 
 
 def _sum(every: Iterable[int | None]) -> int | None:
-    """Return the sum; None if one of the numbers is not known."""
+    """Return the sum; None if one of the numbers is unknown."""
     found = list(every)
     known = [one for one in found if one is not None]
     return sum(known) if len(known) == len(found) else None
@@ -211,7 +211,7 @@ _TRUSTED_STEPS = 20  # steps that are assumed of a template that jinja2 renders
 
 @dataclass(slots=True)
 class KeyCheckBudget:
-    """The budget left for checking the items of a document."""
+    """The remaining budget for checking the items of a document."""
 
     steps: float = TRIED_STEPS  # Of evaluation, for trying keys
     listed: int = LISTED_BY_COLUMNS  # Keys to be written out
@@ -220,13 +220,13 @@ class KeyCheckBudget:
 def check_keys(
     item: GenItem, budget: KeyCheckBudget, at: str, findings: Findings
 ) -> GenItem | None:
-    """Look whether keys fail, which are noted."""
+    """Check whether keys fail, and report them."""
     item = _listed_of_key_check(item, budget)
     return item if cannot_fail(item) else _tried(item, budget, at, findings)
 
 
 def _listed_of_key_check(item: GenItem, budget: KeyCheckBudget) -> GenItem:
-    """Let more keys be written out where this is done by the column."""
+    """Allow more keys to be written out if this is done column by column."""
     count = item.varying.count
     if not LISTED_KEYS < count <= budget.listed or item.inverter is not None:
         return item
@@ -237,7 +237,7 @@ def _listed_of_key_check(item: GenItem, budget: KeyCheckBudget) -> GenItem:
 
 
 def _tried(item: GenItem, budget: KeyCheckBudget, at: str, findings: Findings) -> GenItem | None:
-    """Try the keys of an item: all if they are not too many, else a sample."""
+    """Test the keys of an item: all if there are not too many, else a sample."""
     sample = item.sample()
     if fails(item, as_column(sample)):
         any(_note_failing(item, values, at, findings) for values in map(item.varied, sample))
@@ -263,7 +263,7 @@ def _tried(item: GenItem, budget: KeyCheckBudget, at: str, findings: Findings) -
 def _note_failing(
     item: GenItem, values: Mapping[str, int], at: str, findings: Findings, count: int = 1
 ) -> bool:
-    """Note why a template fails for these values, and for how many keys; False if none does."""
+    """Report why a template fails, and for how many keys; return False if none does."""
     bad = item.failure(values)
     if bad is not None:
         message = f"For {values_text(values)}: {bad}"
@@ -278,7 +278,7 @@ def _steps(template: Template | None, templates: Mapping[str, Template]) -> floa
 
 @dataclass(frozen=True, slots=True)
 class GenContext:
-    """The context of all items of a document, and the budget left for checking their keys."""
+    """The context of all items of a document, and the remaining budget for key checks."""
 
     templates: Mapping[str, Template]
     limits: Limits
@@ -289,7 +289,7 @@ class GenContext:
 def read_item(
     number: int, source: object, context: GenContext, findings: Findings
 ) -> GenItem | None:
-    """Read an item; None if it is rejected."""
+    """Parse an item; None if it is rejected."""
     at = pointer("gen", number)
     if not isinstance(source, Mapping):
         findings.add("gen-bad-item", at, f"gen[{number}] must be an object.")
@@ -409,7 +409,7 @@ def _clashes(
 def note_unused_arguments(
     template: Template, templates: Mapping[str, Template], at: str, findings: Findings
 ) -> None:
-    """Note arguments that a call passes and the called template does not use."""
+    """Report arguments of a call that the called template does not use."""
     for name, arguments in template.calls:
         for extra in sorted(arguments - templates[name].names) if name in templates else ():
             findings.add("unused-argument", at, f"The template `{name}` does not use `{extra}`.")
@@ -434,7 +434,7 @@ def _note_equal_keys(item: GenItem, at: str, findings: Findings) -> None:
 
 
 def _note_equal_ranges(item: GenItem, at: str, findings: Findings) -> None:
-    """Note dimensions of the key that the byte range does not depend on."""
+    """Report dimensions of the key on which the byte range does not depend."""
     if item.offset is None or item.length is None:
         return
     used = item.url.names | item.offset.names | item.length.names

@@ -1,5 +1,5 @@
-"""``jinja-str``: parsed by jinja2, lowered by a whitelist, and computed under limits.
+"""``jinja-str``: parsed by jinja2, filtered by a whitelist, and evaluated under limits.
 
-`parsing` makes the `syntax` that everything else reads; `template` says what it means; `columns`
-computes the same for many combinations at once. Begin with `template` and `syntax`.
+`parsing` produces the `syntax` that everything else uses; `template` defines its meaning; `columns`
+evaluates it for many combinations at once. Begin with `template` and `syntax`.
 """

@@ -1,8 +1,8 @@
-"""Templates for many combinations at once; what they mean is told by `compiler` alone.
+"""Templates for many combinations at once; their meaning is defined by `compiler`.
 
-Each expression is evaluated on the dimensions that it uses, and then broadcast. Whole numbers
-become arrays of 64 bits where every step is known to fit; anything else goes value by value
-through the closures that render one key.
+Each expression is evaluated on the dimensions that it uses, and then broadcast. Integers become
+64-bit arrays if every step is known to fit; everything else is evaluated value by value like a
+single key.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _DIGITS = 20
 
 @dataclass(frozen=True, slots=True)
 class FormattedIntegers:
-    """Whole numbers as texts, not written yet."""
+    """Integers as texts, not written yet."""
 
     numbers: np.ndarray  # Any shape, int64
     width: str = ""  # As in printf: ``"03"`` pads with zeros, ``"3"`` with blanks
@@ -47,18 +47,18 @@ class FormattedIntegers:
 
     @property
     def longest(self) -> int:
-        """No text has more characters."""
+        """An upper bound for the length of the texts."""
         return len(self.before) + max(_DIGITS, int(self.width or 0)) + len(self.after)
 
     def texts(self) -> np.ndarray:
-        """Write the numbers; the same shape, texts as objects."""
+        """Format the numbers; the same shape, texts as objects."""
         before, after = (text.replace("%", "%%") for text in (self.before, self.after))
         write = f"{before}%{self.width}d{after}".__mod__
         texts = np.array(list(map(write, self.numbers.ravel().tolist())), object)
         return texts.reshape(self.numbers.shape)
 
     def differ(self) -> bool:
-        """Return whether each number is larger than the one before, or each smaller."""
+        """Return whether the numbers strictly increase or decrease."""
         steps = np.diff(self.numbers.ravel())
         return bool(np.all(steps > 0) or np.all(steps < 0))
 
@@ -67,13 +67,13 @@ TextPiece = str | FormattedIntegers | np.ndarray
 
 
 def formatted_integers(pattern: str, numbers: np.ndarray) -> FormattedIntegers | None:
-    """Write numbers by a pattern; None if it is not one number in decimal digits."""
+    """Format numbers with a pattern; None if it is not one decimal number."""
     match = _PRINTF.fullmatch(pattern)
     return None if match is None else FormattedIntegers(numbers, match[2], match[1], match[3])
 
 
 def longest(piece: TextPiece) -> int:
-    """Return a number of characters that no text of a piece exceeds."""
+    """Return an upper bound for the length of a piece's texts."""
     if isinstance(piece, str):
         return len(piece)
     if isinstance(piece, FormattedIntegers):
@@ -82,14 +82,14 @@ def longest(piece: TextPiece) -> int:
 
 
 def count(pieces: Iterable[TextPiece]) -> int:
-    """Return how many texts there are when pieces are put together."""
+    """Return the number of texts when pieces are joined."""
     arrays = [piece.numbers if isinstance(piece, FormattedIntegers) else piece for piece in pieces]
     shapes = [array.shape for array in arrays if not isinstance(array, str)]
     return math.prod(np.broadcast_shapes(*shapes))
 
 
 def join(pieces: Iterable[TextPiece]) -> np.ndarray:
-    """Put pieces together to texts as objects; neighbours of the fewest values come first."""
+    """Join pieces to texts as objects; neighbours with the fewest values first."""
     arrays = [_array(piece) for piece in _with_literals(pieces)] or [_array("")]
     while len(arrays) > 1:
         sizes = [np.broadcast(left, right).size for left, right in pairwise(arrays)]
@@ -99,13 +99,13 @@ def join(pieces: Iterable[TextPiece]) -> np.ndarray:
 
 
 def differ(pieces: Iterable[TextPiece]) -> bool:
-    """Return whether it is plain that no two texts are equal when pieces are put together."""
+    """Return whether all texts are certainly different when pieces are joined."""
     arrays = [piece for piece in pieces if not isinstance(piece, str)]
     return len(arrays) == 1 and isinstance(arrays[0], FormattedIntegers) and arrays[0].differ()
 
 
 def _with_literals(pieces: Iterable[TextPiece]) -> list[TextPiece]:
-    """Let literal text be written together with the number beside it."""
+    """Merge literal text with the adjacent number."""
     found: list[TextPiece] = []
     for piece in pieces:
         last = found[-1] if found else None
@@ -147,7 +147,7 @@ COMPARISONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 
 def integers(form: syntax.Form, values: Arrays) -> np.ndarray | None:
-    """Evaluate an expression of whole numbers."""
+    """Evaluate an integer expression."""
     match form:
         case nodes.Const(value=value):
             return np.array([value]) if type(value) is int and fit((value, value)) else None
@@ -168,7 +168,7 @@ def integers(form: syntax.Form, values: Arrays) -> np.ndarray | None:
 
 
 def _listed(items: Sequence[Any], positions: np.ndarray | None) -> np.ndarray | None:
-    """Evaluate ``[3, 1, 2][a]``, where all that is listed is written as a number."""
+    """Evaluate ``[3, 1, 2][a]``, where all items are literal numbers."""
     if positions is None or not all_fit(items):
         return None
     least, most = _extent(positions)
@@ -178,7 +178,7 @@ def _listed(items: Sequence[Any], positions: np.ndarray | None) -> np.ndarray | 
 
 
 def all_fit(items: Sequence[Any]) -> bool:
-    """Return whether some items, at least one, are whole numbers of 64 bits."""
+    """Return whether some items, at least one, are 64-bit integers."""
     is_whole = {*map(type, items)} == {int}
     return is_whole and fit((min(items), max(items)))
 
@@ -200,7 +200,7 @@ def _extent(numbers: np.ndarray) -> IntegerBounds:
 
 
 def bounds_of(operator: str, left: IntegerBounds, right: IntegerBounds) -> IntegerBounds:
-    """Return the least and the greatest result of ``+``, ``-`` or ``*``."""
+    """Return the minimum and the maximum of ``+``, ``-`` or ``*``."""
     if operator == "+":
         return left[0] + right[0], left[1] + right[1]
     if operator == "-":
@@ -210,14 +210,14 @@ def bounds_of(operator: str, left: IntegerBounds, right: IntegerBounds) -> Integ
 
 
 def fit(bounds: IntegerBounds) -> bool:
-    """Return whether bounds fit into 64 bits, without the least number, which has no opposite."""
+    """Return whether bounds fit into 64 bits, without the minimum, which has no negation."""
     return bounds[0] > -(2**63) and bounds[1] < 2**63
 
 
 def _choice(
     test: np.ndarray | None, then: np.ndarray | None, otherwise: np.ndarray | None
 ) -> np.ndarray | None:
-    """Evaluate ``a if b else c``; evaluating both sides was safe, since neither can fail."""
+    """Evaluate ``a if b else c``; both sides are evaluated, since neither can fail."""
     if test is None or then is None or otherwise is None:
         return None
     return np.where(test, then, otherwise)
@@ -251,7 +251,7 @@ class TooMuchText(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Scopes:
-    """The names that a template sees for each of many combinations; see `Scope`."""
+    """The names visible to a template for each of many combinations; see `Scope`."""
 
     # For each name an array; they broadcast together. int64, or object for anything else.
     values: Mapping[str, np.ndarray]
@@ -261,11 +261,11 @@ class Scopes:
     failures: list[np.ndarray] = field(default_factory=list)
 
     def texts(self, template: Template) -> np.ndarray:
-        """Render a template: texts as objects, shaped by the names that it uses."""
+        """Render a template: texts as objects, in the shape of the names that it uses."""
         return join(self.pieces(template))
 
     def pieces(self, template: Template) -> list[TextPiece]:
-        """Return what the texts of a template are put together from; errors as `texts`."""
+        """Return the pieces of a template's texts; errors as for `texts`."""
         pieces = self._bounded_pieces(template)
         if pieces is None:
             return [self._one_by_one(template.names, template.render)]
@@ -273,19 +273,19 @@ class Scopes:
         return pieces
 
     def check(self, template: Template) -> list[TextPiece]:
-        """Note where a template fails; return pieces that may be too much when put together."""
+        """Record where a template fails; return pieces that may be too large when joined."""
         pieces = self._bounded_pieces(template)
         return [self._one_by_one(template.names, template.render)] if pieces is None else pieces
 
     def _bounded_pieces(self, template: Template) -> list[TextPiece] | None:
-        """Return what a template's texts are put together from; None if they may be too long."""
+        """Return the pieces of a template's texts; None if they may be too long."""
         if not self.is_bounded(template):
             return None
         pieces = self._unbounded(template)
         return pieces if sum(map(longest, pieces)) <= self.limits.template_chars else None
 
     def expression(self, part: Expression) -> np.ndarray:
-        """Render one expression of a template, as `texts`."""
+        """Render one expression of a template, as for `texts`."""
         texts = join(self._expression(part.form, part.evaluate, part.names))
         if self.failures:
             raise TemplateProblem(
@@ -294,21 +294,21 @@ class Scopes:
         return texts
 
     def integers(self, template: Template) -> np.ndarray | None:
-        """Render a template that is nothing but a whole number, int64; else None."""
+        """Render a template that consists of one integer, int64; else None."""
         if len(template.parts) != 1 or not self.is_bounded(template):
             return None
         (part,) = template.parts
         return None if isinstance(part, str) else integers(part.form, self.values)
 
     def good(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Return for each combination, shape ``(n,)`` bool, whether all was rendered."""
+        """Return for each combination, shape ``(n,)`` bool, whether everything was rendered."""
         good = np.ones(math.prod(shape), np.bool_)
         for failed in self.failures:
             good &= ~flat(failed, shape)
         return good
 
     def is_bounded(self, template: Template) -> bool:
-        """Return whether no limit but the length of the text can be reached."""
+        """Return whether no limit except the text length can be reached."""
         steps = most_steps(template, self.templates)
         return (
             self.limits.integer_bits >= _PLAIN_BITS
@@ -344,7 +344,7 @@ class Scopes:
         return [texts if texts.size > 1 else str(texts.item())]
 
     def _number(self, form: syntax.Form) -> FormattedIntegers | None:
-        """Read ``{{ number }}`` or ``{{ '%03d' % number }}``."""
+        """Parse ``{{ number }}`` or ``{{ '%03d' % number }}``."""
         pattern, number = syntax.as_printf(form)
         if len(pattern) + _PLAIN_CHARS > self.limits.template_chars:
             return None
@@ -362,7 +362,7 @@ class Scopes:
         return self._one_by_one(syntax.names_in(form), lambda scope: run(evaluate, scope))
 
     def _one_by_one(self, names: Collection[str], evaluate: Callable[[Scope], Value]) -> np.ndarray:
-        """Evaluate value by value: objects, shaped by the names used; a failure leaves a blank."""
+        """Evaluate value by value: objects, in the shape of the names; failures are blank."""
         used = [name for name in self.values if name in names]
         arrays = np.broadcast_arrays(np.empty(1), *(self.values[name] for name in used))[1:]
         shape = np.broadcast_shapes((1,), *(array.shape for array in arrays))
@@ -394,14 +394,14 @@ def flat(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def most_steps(template: Template, templates: Mapping[str, Template]) -> float:
-    """Return a number of evaluation steps that rendering a template does not exceed."""
+    """Return an upper bound for the evaluation steps of a template."""
     steps, names = _own_steps(template)
     return steps + sum(_own_steps(templates[name])[0] for name in names if name in templates)
 
 
 @lru_cache(maxsize=1024)
 def _own_steps(template: Template) -> tuple[float, tuple[str, ...]]:
-    """Return the steps of a template itself at most, and the names where others may be called."""
+    """Return the maximum steps of a template itself, and the names that may call others."""
     if None in template.forms:
         return math.inf, ()
     every = syntax.every(template.forms)

@@ -1,6 +1,6 @@
-"""From a text to the nodes of jinja2 that are read; jinja2 itself never runs them.
+"""From a text to the jinja2 nodes that are supported; jinja2 itself never runs them.
 
-This is the whitelist: text from a stranger is data, and what is not listed here is refused by its
+This is the whitelist: untrusted text is data, and syntax that is not listed here is rejected by
 name.
 """
 
@@ -97,7 +97,7 @@ TESTS: dict[str, Callable[..., bool]] = {
 
 
 def takes(operation: Callable[..., Value], count: int) -> bool:
-    """Return whether a filter or test takes so many arguments after its value."""
+    """Return whether a filter or test accepts that many arguments after its value."""
     try:
         signature(operation).bind(*[None] * (2 + count))
     except TypeError:
@@ -144,7 +144,7 @@ BUILT_IN = {*_ENVIRONMENT.globals, "self"}
 
 
 def lower(text: str) -> syntax.Body:
-    """Parse a jinja-str, inside `as_template_problem`; what is not read is refused."""
+    """Parse a jinja-str, inside `as_template_problem`; unsupported syntax is rejected."""
     return _body(_ENVIRONMENT.parse(text).body)
 
 
@@ -165,14 +165,14 @@ def as_template_problem() -> Iterator[None]:
 
 
 def _in_words(text: str) -> str:
-    """Name what jinja2 calls a token as it is written."""
+    """Return the notation of a jinja2 token."""
     for pattern, words in _SAID:
         text = re.sub(pattern, words, text, flags=re.DOTALL)
     return text
 
 
 def unnamed_arguments(name: str) -> TemplateProblem:
-    """Describe a call of a template that does not name its arguments."""
+    """Describe a template call with unnamed arguments."""
     return TemplateProblem(
         "bad-template",
         f"The arguments of `{name}` must be passed by name.",
@@ -207,7 +207,7 @@ def _parts(statements: list[nodes.Node]) -> Iterator[str | nodes.Node]:
 
 
 def _checked(node: Any) -> Any:
-    """Return an expression; what is not read here is refused, and fixed lists are made once."""
+    """Return an expression; unsupported syntax is rejected, constant lists are built once."""
     if check := _CHECKS.get(type(node)):
         check(node)
     elif not isinstance(node, _READ):
@@ -239,7 +239,7 @@ def _checked_field(value: Any) -> Any:
 
 
 def _fixed(node: nodes.Node) -> object:
-    """Return a text or number as it is written, or the opposite of one; else `Impossible`."""
+    """Return a literal text or number, or a negated one; else raise `Impossible`."""
     if isinstance(node, nodes.Neg) and isinstance(node.node, nodes.Const):
         value = node.node.value
         return -value if type(value) in (int, float) else nodes.Impossible

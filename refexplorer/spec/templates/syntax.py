@@ -1,6 +1,6 @@
 """The values and operators of a ``jinja-str``, under limits, and views of its syntax.
 
-The syntax is jinja2's own nodes, of which `parsing` lets only those through that are read here.
+The syntax is jinja2's own nodes, of which `parsing` accepts only those that are supported here.
 `template` says what they mean, and analyses read them by ``match``.
 """
 
@@ -31,7 +31,7 @@ _READ = (
 
 
 def refused(construct: str, hint: str = _READ) -> TemplateProblem:
-    """Describe what jinja2 knows and is not read here, and what to write instead."""
+    """Describe a jinja2 feature that is not supported, and what to write instead."""
     return TemplateProblem(
         "unsafe-template", f"The {construct} is not supported in templates.", hint
     )
@@ -39,20 +39,20 @@ def refused(construct: str, hint: str = _READ) -> TemplateProblem:
 
 @dataclass(frozen=True, slots=True)
 class Undefined:
-    """Stands for a value that is not there: only `default` and `is defined` take it."""
+    """Stands for an undefined value: only `default` and `is defined` accept it."""
 
     problem: TemplateProblem  # What is raised where a value is needed
 
 
 def require_value(value: Value) -> Value:
-    """Return a value that is there; else raise the problem."""
+    """Return a defined value; else raise the problem."""
     if isinstance(value, Undefined):
         raise value.problem
     return value
 
 
 def too_big(limits: Limits, what: str) -> TemplateProblem:
-    """Describe a template whose result would pass `Limits.template_chars`."""
+    """Describe a template whose result would exceed `Limits.template_chars`."""
     return TemplateProblem(
         "template-limit",
         f"{what} would be longer than {limits.template_chars:,} characters.",
@@ -61,7 +61,7 @@ def too_big(limits: Limits, what: str) -> TemplateProblem:
 
 
 def text_length(value: Value, bound: int) -> int:
-    """Count the characters of a value written out, stopping soon after `bound`."""
+    """Count the characters of a formatted value, stopping soon after `bound`."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, int):
@@ -87,7 +87,7 @@ def checked(value: Value, limits: Limits) -> Value:
 
 
 def text_of(value: Value, limits: Limits) -> str:
-    """Write a value as jinja2 prints it."""
+    """Format a value as printed by jinja2."""
     return str(checked(value, limits))
 
 
@@ -123,18 +123,18 @@ def _power(left: Value, right: Value, limits: Limits) -> Value:
 
 
 def check_bits(bits: int, limits: Limits) -> None:
-    """Refuse a whole number that would need more bits than `Limits.integer_bits`."""
+    """Reject an integer with more bits than `Limits.integer_bits`."""
     if bits > limits.integer_bits:
         raise _integer_too_big(limits)
 
 
 def modulo(left: Value, right: Value, limits: Limits) -> Value:
-    """Return ``left % right``, which formats where the left side is a text."""
+    """Return ``left % right``, which formats if the left side is a text."""
     return percent_format(left, right, limits) if isinstance(left, str) else left % right  # type: ignore[operator]
 
 
 def percent_format(pattern: str, values: Value, limits: Limits) -> str:
-    """Format in printf style; a width given by an argument (``*``) or by name is refused."""
+    """Format in printf style; a width given by an argument (``*``) or by name is rejected."""
     consumed = chars = 0
     for match in _PERCENT.finditer(pattern):
         consumed += 2 if match[0] == "%%" else 1
@@ -170,7 +170,7 @@ UNARY: dict[str, Callable[[Any], Value]] = {
 
 
 def item(value: Value, index: Value) -> Value:
-    """Return ``value[index]``; `Undefined` where there is none, as jinja2 gives its `Undefined`."""
+    """Return ``value[index]``; `Undefined` if it does not exist, as in jinja2."""
     try:
         return value[index]  # type: ignore[index]
     except (TypeError, LookupError) as error:
@@ -193,7 +193,7 @@ COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 
 
 class FixedItems(NamedTuple):
-    """A list or tuple as it is written, made and weighed once: it may be long, and keys many."""
+    """A literal list or tuple, built and measured once: it may be long, and keys many."""
 
     items: list[object] | tuple[object, ...]
     chars: int
@@ -207,7 +207,7 @@ Body = list["str | nodes.Node"]
 
 
 def every(forms: Iterable[Form]) -> list[nodes.Node]:
-    """Return all expressions, each after those inside of it, in the order of the text."""
+    """Return all expressions, each after its subexpressions, in text order."""
     found: list[nodes.Node] = []
     waiting = [form for form in forms if form is not None]
     while waiting:
@@ -224,7 +224,7 @@ def names_in(form: Form) -> frozenset[str]:
 
 
 def as_call(form: Form) -> tuple[str, list[nodes.Keyword]] | None:
-    """Return the template that is called, and its arguments; None of what is not a call."""
+    """Return the called template and its arguments; None if it is not a call."""
     match form:
         case nodes.Call(node=nodes.Name(name=name), kwargs=arguments):
             return name, arguments

@@ -1,4 +1,4 @@
-"""A compiled ``jinja-str``: what its parts mean, which names it uses, how it is rendered.
+"""A compiled ``jinja-str``: the meaning of its parts, the names it uses, its rendering.
 
 Source: reference specification, "Version 1", where a ``jinja-str`` is "a string which will be
 rendered by jinja2".
@@ -48,7 +48,7 @@ _NEWLINE = re.compile(r"\r\n?")
 class UndefinedName(TemplateProblem):
     """A name that neither the dimensions nor the templates define.
 
-    It is raised for each reference that uses the name, so it costs little until it is shown.
+    It is raised for each reference that uses the name, so it is cheap until displayed.
     """
 
     argument = ""
@@ -74,12 +74,12 @@ class UndefinedName(TemplateProblem):
 
 
 def is_template(text: str) -> bool:
-    """Return whether a text holds anything for jinja2 to render."""
+    """Return whether a text contains anything for jinja2 to render."""
     return any(mark in text for mark in _MARKS)
 
 
 def rendered_plain(text: str) -> str:
-    """Return a text without anything to render as jinja2 does: it drops the last newline.
+    """Return a text without templates as rendered by jinja2: it drops the last newline.
 
     Source: jinja2's `Environment`, its options ``newline_sequence`` and ``keep_trailing_newline``.
     """
@@ -90,7 +90,7 @@ def rendered_plain(text: str) -> str:
 
 @dataclass(slots=True)
 class Scope:
-    """The names that a template sees while it is rendered."""
+    """The names visible to a template while it is rendered."""
 
     # Dimensions of a gen item, or the arguments of a call
     values: Mapping[str, Value] = field(default_factory=dict)
@@ -111,7 +111,7 @@ class Scope:
             )
 
     def lookup(self, name: str) -> Value:
-        """Return the value of a name; a template that takes arguments must be called."""
+        """Return the value of a name; a template with arguments must be called."""
         if name in self.values:
             return self.values[name]
         if name not in self.templates:
@@ -170,7 +170,7 @@ class Template:
 
     @property
     def calls(self) -> list[tuple[str, frozenset[str]]]:
-        """For each call, innermost first, the template's name and those of its arguments."""
+        """For each call, innermost first, the names of the template and of its arguments."""
         return [
             (name, frozenset(pair.key for pair in arguments))
             for form in syntax.every(self.forms)
@@ -200,7 +200,7 @@ def _joined(parts: Iterable[str | Evaluate], scope: Scope) -> str:
 
 
 def run(evaluate: Evaluate, scope: Scope) -> Value:
-    """Evaluate an expression; whatever goes wrong is a `TemplateProblem`."""
+    """Evaluate an expression; every failure is a `TemplateProblem`."""
     try:
         return evaluate(scope)
     except TemplateProblem:
@@ -231,7 +231,7 @@ def _expression(form: nodes.Node) -> Expression:
 
 
 def value_of(node: nodes.Node, scope: Scope) -> Value:
-    """Evaluate an expression whose value must be there."""
+    """Evaluate an expression whose value must be defined."""
     value = _EVALUATORS[type(node)](node, scope)
     if isinstance(value, Undefined):
         raise value.problem
@@ -239,7 +239,7 @@ def value_of(node: nodes.Node, scope: Scope) -> Value:
 
 
 def _optional(node: nodes.Node, scope: Scope) -> Value:
-    """Evaluate an expression; `Undefined` where jinja2 has an undefined value."""
+    """Evaluate an expression; `Undefined` if jinja2 has an undefined value."""
     return _EVALUATORS[type(node)](node, scope)
 
 

@@ -1,5 +1,5 @@
-"""Repairing a set: what verifying it found, turned into references and metadata that are right.
+"""Repairing a set: the results of verifying it, turned into correct references and metadata.
 
-Begin with `repairing`: `plan` makes a patch of a report and applies it, and `law`
-says what of it is forbidden.
+Begin with `repairing`: `plan` creates a patch from a report and applies it, and `law`
+decides which changes are forbidden.
 """

@@ -1,7 +1,7 @@
-"""The law of a repair: no chunk of the grid before falls in rank or depth, else nothing is written.
+"""The law of a repair: no existing chunk falls in rank or depth, otherwise nothing is written.
 
-What is only a fact of the two ledgers is compared whole, a byte for each chunk. Where metadata
-change, chunks are decoded before and after: those that the set holds, and some of each file.
+The two ledgers are compared completely, one byte per chunk. If metadata change, chunks are decoded
+before and after: inline ones, and some of each file.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _WITHOUT = [LedgerState.EMPTY, LedgerState.UNTOUCHED]
 def is_replaceable(
     ledger: Ledger, path: str, numbers: np.ndarray, is_free: np.ndarray, is_moved: np.ndarray
 ) -> np.ndarray:
-    """Return which chunks may get another reference: what is not bad keeps its own."""
+    """Return which chunks may get another reference: good ones keep their own."""
     states = ledger.at(path, numbers)
     # values that the set holds, and that differ from the file's, are the set's own choice
     is_bad = BAD_STATES[states] & (states != LedgerState.WRONG_VALUES)
@@ -54,14 +54,14 @@ def is_replaceable(
 
 
 class RepairLaw:
-    """Holds what a patch makes of a set against the set as it was."""
+    """Compares a patched set with the original set."""
 
     def __init__(self, before: Report, opened: OpenedSet, targets: Targets, limits: Limits) -> None:
         self._before, self._opened = before, opened
         self._targets, self._limits = targets, limits
 
     def refused(self, patch: Patch, after: OpenedSet) -> dict[str, str]:
-        """Return the arrays that may not be changed so, each with the rule that forbids it."""
+        """Return the arrays that may not be changed, each with the rule that forbids it."""
         reasons_by_array: dict[str, str] = {}
         for path, each in patch.arrays.items():
             meta, new = self._opened.arrays.get(path), after.arrays.get(path)
@@ -74,7 +74,7 @@ class RepairLaw:
         return reasons_by_array
 
     def broken(self, patch: Patch, after: Report) -> dict[str, str]:
-        """Return the arrays of which a chunk fell, or that a patch changed for nothing."""
+        """Return the arrays with a chunk that got worse, or that were changed for nothing."""
         reasons = dict(find_fallen(self._before.ledger, after.ledger))
         for path, each in patch.arrays.items():
             states = after.ledger.at(path, each.dropped)
@@ -86,7 +86,7 @@ class RepairLaw:
         return reasons
 
     def _is_better(self, path: str, after: Report) -> bool:
-        """Whether fewer chunks of an array are bad, or fewer errors are found of it."""
+        """Return whether fewer chunks of an array are bad, or it has fewer errors."""
         one, other = (
             (sum(n for s, n in each.ledger.counts(path).items() if BAD_STATES[s]),
              sum(f.array == path and f.severity is Severity.ERROR for f in each.findings))
@@ -95,7 +95,7 @@ class RepairLaw:
         return other[0] < one[0] or other[1] < one[1] or not (one[0] or one[1])
 
     def _of_shape(self, meta: ArrayMeta, new: ArrayMeta) -> Iterator[str]:
-        """Yield why an array may not be shorter: only what no file has is cut off."""
+        """Yield why an array may not be shortened: only what no file has is cut off."""
         files = self._before.ledger.files.counts
         for axis, (length, new_length) in enumerate(zip(meta.shape, new.shape, strict=True)):
             if new_length >= length:
@@ -145,7 +145,7 @@ class RepairLaw:
             )
 
     def _sorted(self, meta: ArrayMeta, chunks: ChunkReferences) -> tuple[np.ndarray, np.ndarray]:
-        """Return the numbers of all chunks that the set holds, and of some of each file."""
+        """Return the numbers of all inline chunks, and of some chunks of each file."""
         columns = chunks.chunks
         indices = np.asarray(columns.indices, np.int64).reshape(len(columns), len(meta.shape))
         grid = meta.narrow_grid
@@ -168,7 +168,7 @@ class RepairLaw:
     def _decoded(
         self, meta: ArrayMeta, new: ArrayMeta, after: OpenedSet, keys: list[str]
     ) -> Iterator[tuple[Any, Any]]:
-        """Yield each chunk as it was and as it would be; None for what is no chunk."""
+        """Yield each chunk before and after; None if it is not a chunk."""
         for start in range(0, len(keys), _TOGETHER):
             some = keys[start : start + _TOGETHER]
             one = self._values(self._opened, meta, some)
@@ -202,10 +202,10 @@ def _is_same(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 def find_fallen(before: Ledger, after: Ledger) -> Iterator[tuple[str, str]]:
-    """Yield each array of which a chunk fell in rank or depth, with the first of them.
+    """Yield each array with a chunk that fell in rank or depth, with the first of them.
 
-    Chunks are those of the grid before; one that the grid after has no place for is bad, unless
-    it was a hole. Of an array with too many chunks for a byte each their numbers are compared.
+    Chunks are those of the original grid; one outside the new grid is bad, unless it had no
+    reference. For an array with too many chunks for a byte each, chunk counts are compared.
     """
     for path in before.paths:
         if path not in after.paths:

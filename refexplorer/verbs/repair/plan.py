@@ -1,4 +1,4 @@
-"""What is to be changed in a set, by what verifying it found; and the changed set."""
+"""The planned changes of a set, from the results of verifying it; and the changed set."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ _GROUP_TEXTS = {
     "zarr.json": '{"zarr_format": 3, "node_type": "group"}',
 }
 _ASTRAY = (LedgerState.WRONG_RANGE, LedgerState.PAST_END, LedgerState.UNREACHABLE)
-"""States of references that are dropped where the file of the place never wrote a chunk."""
+"""States of references that are dropped if the right file never wrote the chunk."""
 _MOST_ASTRAY = 10**6  # references of one array that are dropped; a bound on what a ledger lists
 _MOVED = {"held-values", "same-coordinate"}
-"""Causes that say of a whole file that it is at another place."""
+"""Causes that mean that a whole file is at the wrong position."""
 _NO_CHUNKS = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
 class ArrayPatch:
-    """What is to be changed of one array."""
+    """The planned changes of one array."""
 
     # numbers, files, offsets, lengths: New references of chunks, ascending, the files as places in
     # `Patch.urls`; ``(n,)`` int64
@@ -62,7 +62,7 @@ class ArrayPatch:
 
 @dataclass(frozen=True)
 class Patch:
-    """What is to be changed of a set."""
+    """The planned changes of a set."""
 
     urls: tuple[str, ...]  # The files that references are made to, as the set names them
     arrays: Mapping[str, ArrayPatch]  # By path
@@ -75,12 +75,12 @@ class Patch:
     reasons: tuple[tuple[str, str], ...]  # By array, why something of it cannot be repaired
 
     def without(self, paths: Collection[str]) -> Patch:
-        """Return the patch with some arrays left as they are."""
+        """Return the patch without changes to some arrays."""
         return replace(self, arrays={p: each for p, each in self.arrays.items() if p not in paths})
 
 
 def plan(report: Report, table: Table, arrays: Mapping[str, ArrayMeta]) -> Patch:
-    """Return what is to be changed; the same report gives the same patch."""
+    """Return the planned changes; the same report gives the same patch."""
     planner = _Planner(report, table, arrays)
     for results in report.tables_as_read():
         for batch in results.to_batches(max_chunksize=1024):
@@ -100,7 +100,7 @@ def plan(report: Report, table: Table, arrays: Mapping[str, ArrayMeta]) -> Patch
 
 
 def _compared(report: Report) -> Iterator[str]:
-    """Yield the arrays that are the same as in their files."""
+    """Yield the arrays that are identical to their files."""
     errors = (each for each in report.findings if each.severity is Severity.ERROR)
     wrong = {each.array for each in errors if each.code != COPIES}
     for array in report.arrays:
@@ -111,7 +111,7 @@ def _compared(report: Report) -> Iterator[str]:
 
 @dataclass
 class _OfArray:
-    """What the files say of one array."""
+    """The contents of the files for one array."""
 
     files: set[int] = field(default_factory=set)
     has_unread: bool = False
@@ -124,7 +124,7 @@ class _OfArray:
 
 
 class _Planner:
-    """Takes in the rows of a report."""
+    """Collects the rows of a report."""
 
     def __init__(self, report: Report, table: Table, arrays: Mapping[str, ArrayMeta]) -> None:
         self.urls: dict[str, int] = {}
@@ -136,7 +136,7 @@ class _Planner:
         self._odd_shapes = {each.array for each in report.findings if each.code == "shape"}
 
     def take(self, row: Mapping[str, Any]) -> None:
-        """Take in what one file says of one array."""
+        """Add what one file says about one array."""
         if any(each["cause"] in _MOVED for each in row["findings"] or ()):
             self._moved.add(row["target"])
         facts = self._known.get(row["array"])
@@ -170,7 +170,7 @@ class _Planner:
             facts.certain.add(row["target"])
 
     def patch(self, path: str) -> ArrayPatch:
-        """Return what is to be changed of an array."""
+        """Return the planned changes of an array."""
         meta, facts = self._arrays[path], self._known[path]
         rows = self._claimed(meta, facts)
         dropped = self._dropped(meta, facts, rows[0])
@@ -180,7 +180,7 @@ class _Planner:
         return ArrayPatch(rows[0], rows[1], rows[2], rows[3], dropped, fields)
 
     def idle(self, patches: Mapping[str, ArrayPatch]) -> Iterator[str]:
-        """Yield the keys of no array whose bytes new references of the array above lead to."""
+        """Yield the keys of no array whose bytes the new references of the parent array use."""
         if not any(each.code == "orphan-chunk" for each in self._found.findings):
             return
         urls, keys = list(self.urls), self._table.keys
@@ -197,8 +197,8 @@ class _Planner:
     def _claimed(self, meta: ArrayMeta, facts: _OfArray) -> np.ndarray:
         """Return the references that files claim and that may be written, ``(4, n)`` int64.
 
-        Of a chunk that several files claim, none is; but of an array that all files have whole,
-        such as a coordinate, the one that the set refers to, or the first.
+        For a chunk claimed by several files, there is none; but for an array that all files contain
+        completely, such as a coordinate, the one that the set refers to, or the first.
         """
         parts = [np.array([n, [file] * len(n), o, s], np.int64) for file, n, o, s in facts.claims]
         rows = np.unique(np.concatenate(parts, axis=1), axis=1) if parts else np.empty((4, 0))
@@ -219,7 +219,7 @@ class _Planner:
         return rows[:, ~np.isin(rows[0], twice)]
 
     def _current(self, meta: ArrayMeta, numbers: np.ndarray) -> tuple[np.ndarray, list[str | None]]:
-        """Return the row of each chunk, -1 without a reference, and the file it refers to."""
+        """Return the row of each chunk, -1 without a reference, and its file."""
         if not len(numbers):
             return numbers, []
         rows = self._table.index.find_many(chunk_keys(meta, numbers))
@@ -228,7 +228,7 @@ class _Planner:
         return rows, [None if place < 0 else columns.urls[place] for place in places]
 
     def _dropped(self, meta: ArrayMeta, facts: _OfArray, claimed: np.ndarray) -> np.ndarray:
-        """Return the references that lead astray, where the file of their place wrote no chunk."""
+        """Return the wrong references to drop, because the right file wrote no chunk."""
         if not facts.regions:
             return _NO_CHUNKS
         of_state = (
@@ -247,7 +247,7 @@ class _Planner:
         return numbers[is_within]
 
     def _fields(self, meta: ArrayMeta, facts: _OfArray) -> Iterator[tuple[str, Any]]:
-        """Yield the metadata that all files agree on."""
+        """Yield the metadata on which all files agree."""
         if facts.has_unread:
             return
         for cause, values in facts.values.items():
@@ -261,7 +261,7 @@ class _Planner:
                 yield "shape", shape
 
     def _shape(self, meta: ArrayMeta, stops: list[int], file_count: int) -> list[int]:
-        """Return the shape at whose end all files end, where other arrays of the set agree."""
+        """Return the shape at the end of all files, if other arrays of the set agree."""
         shape = list(meta.shape)
         for axis, (length, actual) in enumerate(zip(meta.shape, stops, strict=True)):
             lengths = self._lengths_beside(meta, axis)
@@ -271,7 +271,7 @@ class _Planner:
         return shape
 
     def _lengths_beside(self, meta: ArrayMeta, axis: int) -> set[int]:
-        """Return the lengths that a dimension has in other arrays of the group."""
+        """Return the lengths of a dimension in other arrays of the group."""
         name = next(iter((meta.dimensions or ())[axis : axis + 1]), None)
         folder = meta.path.rpartition("/")[0]
         return {
@@ -291,13 +291,13 @@ _V2_NAMES = {"byte-order": "dtype", "chunk-shape": "chunks"}
 
 
 class NotWritableError(Exception):
-    """A field has no place in the metadata of Zarr; the text is the reason."""
+    """A field cannot be expressed in Zarr's metadata; the text is the reason."""
 
 
 def changed_metadata(
     meta: ArrayMeta, attributes: Mapping[str, Any] | None, fields: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:
-    """Return the metadata keys that change, and what they hold then."""
+    """Return the metadata keys that change, and their new contents."""
     array = copy.deepcopy(dict(meta.metadata))
     if meta.zarr_format == 3:
         _change_v3(array, fields)
@@ -376,7 +376,7 @@ def update_consolidated(
     own: Mapping[str, Mapping[str, Any]],
     compared: Collection[str],
 ) -> str | None:
-    """Return consolidated metadata with changes; None if they have none of them."""
+    """Return consolidated metadata with changes; None if not affected."""
     document = json.loads(text)
     if not isinstance(document, dict):
         return None
@@ -453,7 +453,7 @@ def _texts(
 
 
 def _own(table: Table, texts: Mapping[str, str], group_key: str) -> dict[str, Any]:
-    """Return what the metadata keys of the same format that are below a group say themselves."""
+    """Return the contents of the metadata keys of the same format below a group."""
     folder, _, name = group_key.rpartition("/")
     metadata = {}
     for key in table.metadata:
@@ -479,7 +479,7 @@ def _references(meta: ArrayMeta, each: ArrayPatch, urls: tuple[str, ...]) -> Tab
 
 
 def _combined(table: Table, new: Table, dropped: list[int]) -> Table:
-    """Return a table with other references of some keys, more keys at its end, others gone."""
+    """Return a table with some references replaced, further keys appended, others removed."""
     at = np.array([-1 if (row := table.find(key)) is None else row for key in _keys(new)], np.int64)
     rows = np.arange(table.count)
     replaced = np.flatnonzero(at >= 0)

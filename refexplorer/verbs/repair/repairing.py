@@ -1,4 +1,4 @@
-"""`repair`: a better set from what `verify` found, and the result."""
+"""`repair`: a better set from the results of `verify`."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _CHARS = 500  # characters of a sentence: a file may hold any text
 
 @dataclass(frozen=True)
 class RepairContext:
-    """How the set and what is made of it are verified: all on the same terms."""
+    """How the set and the results are verified: all on the same terms."""
 
     original: ReferenceSet
     reading: ReadTerms  # What may be read of it, and of all that is made of it
     values: str  # As `repair` takes it
 
     def reads(self, refs: ReferenceSet) -> ReadTerms:
-        """Return what may be read of one of them."""
+        """Return what may be read for one of them."""
         source, terms = self.original.source, self.reading
         location = refs.source.location
         if source.location is not None and location != source.location:
@@ -98,17 +98,17 @@ class Repair:
 
     @cached_property
     def difference(self) -> Difference:
-        """The set before and after, as `refexplorer.diff` compares them."""
+        """The set before and after, as compared by `refexplorer.diff`."""
         return diff(self._context.original, self.references)
 
     @property
     def status(self) -> int:
-        """The exit status, which is that of `after`: 1 if a finding is left, 2 for an unknown."""
+        """The exit status, that of `after`: 1 if a finding remains, 2 for an unknown."""
         return self.after.status
 
     @property
     def good(self) -> bool:
-        """Whether the repaired set is the same as its files."""
+        """Whether the repaired set agrees with its files."""
         return self.after.good
 
     @property
@@ -119,7 +119,7 @@ class Repair:
 
     @property
     def left(self) -> tuple[Finding, ...]:
-        """Remaining differences; the `remedy` of each says what to do."""
+        """Remaining differences, each with its `remedy`."""
         return tuple(_errors(self.after))
 
     @property
@@ -153,26 +153,26 @@ class Repair:
             lambda progress: True
         ),
     ) -> int:
-        """Write the repaired set; return how many keys were written.
+        """Write the repaired set; return the number of keys written.
 
-        Before it gets its name, it is read back, compared with `references`, and verified again.
-        In V1, templates and gen items are inferred again: a repaired key is
-        explicit where no item makes it.
+        Before it gets its final name, it is read back, compared with `references`, and verified
+        again. In V1, templates and gen items are inferred again: a repaired key is explicit where
+        no item makes it.
 
         Parameters
         ----------
         output
-            As `refexplorer.convert` takes it; never the source itself. Version 1 stays version 1.
+            As for `refexplorer.convert`; never the source itself. A version 1 set stays version 1.
         form, overwrite, watch
-            As `refexplorer.Conversion` has them.
+            Same as in `refexplorer.Conversion`.
         watch_verifying
             Context manager for this verification; it receives the progress, and may stop it.
 
         Raises
         ------
         RefexplorerError
-            If nothing could be repaired of a set that is not right, what was written differs more
-            from the files than what was verified, or the output is there or cannot be written.
+            If nothing could be repaired in a faulty set, the output differs more from the files
+            than the verified set, or it exists already or cannot be written.
         """
         if not self.can_be_written:
             raise RefexplorerError(
@@ -194,7 +194,7 @@ class Repair:
         return convert_checked(self.references, output, how, check)
 
     def _check_written(self, report: Report) -> None:
-        """Refuse what was written if it is further from the files than what was verified."""
+        """Reject an output that differs more from the files than the verified set."""
         known = {(each.code, each.array) for each in _errors(self.after)}
         new = [each for each in _errors(report) if (each.code, each.array) not in known]
         worse = [
@@ -301,21 +301,21 @@ def repair(
     Parameters
     ----------
     source
-        A `ReferenceSet`, or a source as `open_references` takes it.
+        A `ReferenceSet`, or any source accepted by `open_references`.
     output
         Where to write the repaired set; None writes nothing; use `Repair.write` later.
     renames
-        Pairs of old and new starts of URLs, for files that were moved; the first match is applied.
+        Pairs of old and new URL prefixes, for files that were moved; the first match is applied.
     values, allow, storage_options, watch
-        As `ReferenceSet.verify` has them; the files are read once for each round, of which there
-        are at most five, and again for what was written.
+        Same as in `ReferenceSet.verify`; the files are read once in each of at most five rounds,
+        and again to verify the output.
     form, overwrite
-        As `refexplorer.Conversion` has them.
+        Same as in `refexplorer.Conversion`.
 
     Returns
     -------
     Repair
-        ``difference``, ``repaired``, ``left`` (with what to do about it), ``before``, ``after``.
+        ``difference``, ``repaired``, ``left`` (with remedies), ``before``, ``after``.
 
     Raises
     ------
@@ -345,7 +345,7 @@ def repair_on(
     values: str = "none",
     watch: AuditWatch = lambda progress: True,
 ) -> Repair:
-    """Repair a set with what may be read on given terms; nothing is written."""
+    """Repair a set with the given reading permissions; nothing is written."""
     context = RepairContext(refs, reading, values)
     refs = _rename_targets(refs, renames)
     before = after = context.verify(refs, watch)
@@ -367,7 +367,7 @@ def _improve(
     reasons: dict[tuple[str, str], None],
     refused: dict[str, str],
 ) -> tuple[ReferenceSet, Report] | None:
-    """Return a set that the law allows, and what verifying it found; None if there is none."""
+    """Return a set that the law allows, and the results of verifying it; None if none."""
     opened = internals(refs).opened
     table = table_of(opened.parts)
     arrays = {path: meta for path in opened.arrays.paths if (meta := opened.arrays.get(path))}
@@ -404,7 +404,7 @@ def _rename_targets(refs: ReferenceSet, rules: Sequence[tuple[str, str]]) -> Ref
 
 
 def _set_of(refs: ReferenceSet, table: Table) -> ReferenceSet:
-    """Return a set of other references that has the name and the place of another."""
+    """Return a set of other references with the name and location of another."""
     source = replace(
         refs.source, content=None, value=None, store=None, entries=None, place=None, recorded=None
     )

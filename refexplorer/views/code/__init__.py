@@ -1,1 +1,1 @@
-"""Python for what a person did and sees: `cells` that make a picture again."""
+"""Python for a person's actions: `cells` that reproduce a picture."""

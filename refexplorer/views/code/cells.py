@@ -1,4 +1,4 @@
-"""Cells of a notebook that make the picture of an array again: imports, open, select, plot."""
+"""Notebook cells that reproduce the picture of an array: imports, open, select, plot."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SCHEMES = {
 
 @dataclass(frozen=True)
 class PictureLook:
-    """How a part of an array is shown."""
+    """How a selection of an array is displayed."""
 
     # For each dimension an index, or start, stop and step
     parts: tuple[int | tuple[int, int, int], ...]
@@ -45,12 +45,12 @@ class PictureLook:
 
     @property
     def drawn(self) -> tuple[int, ...]:
-        """The dimensions that are left after indexing."""
+        """The dimensions that remain after indexing."""
         return tuple(axis for axis, part in enumerate(self.parts) if not isinstance(part, int))
 
 
 def cell(refs: ReferenceSet, array: ArrayMeta, look: PictureLook, library: CellLibrary) -> str:
-    """Return a cell that reads a part of an array with one library and draws it."""
+    """Return a cell that reads a selection of an array with one library and draws it."""
     return {"xarray": _with_xarray, "zarr": _with_zarr}[library](refs, array, look)
 
 
@@ -83,7 +83,7 @@ def _with_xarray(refs: ReferenceSet, array: ArrayMeta, look: PictureLook) -> str
 
 
 def _keyword(names: Sequence[str], axis: int) -> str:
-    """Write the name of a dimension so that any name will do."""
+    """Format the name of a dimension so that any name works."""
     plain = all(name.isidentifier() for name in names)
     return f"{names[axis]}=" if plain else f"{names[axis]!r}: "
 
@@ -95,7 +95,7 @@ def _pair_drawn(look: PictureLook, names: Sequence[str]) -> str:
 
 
 def _with_options(opened: str, look: PictureLook) -> str:
-    """Add to the opening what of the CF conventions is not applied."""
+    """Add the CF decoding that is disabled to the opening code."""
     off = ([] if look.scale else ["mask_and_scale=False"]) + (
         [] if look.times else ["decode_times=False"]
     )
@@ -119,7 +119,7 @@ def _with_zarr(refs: ReferenceSet, array: ArrayMeta, look: PictureLook) -> str:
 
 
 def _decoding(array: ArrayMeta, look: PictureLook, name: str = "values") -> list[str]:
-    """Return what the attributes say of missing values, scale and offset, in numpy."""
+    """Return the decoding of missing values, scale and offset from the attributes, in numpy."""
     dtype = np.dtype(array.dtype) if _is_number(array) else None
     if dtype is None or not look.scale:
         return []
@@ -149,7 +149,7 @@ def _is_number(array: ArrayMeta) -> bool:
 
 
 def _numbers(value: Any) -> list[float | int]:
-    """Return an attribute that is a number, or holds some, in Python's own types."""
+    """Return a numeric attribute, or a list, as Python's own types."""
     try:
         found = np.atleast_1d(np.asarray(value))
     except ValueError:
@@ -158,7 +158,7 @@ def _numbers(value: Any) -> list[float | int]:
 
 
 def _plotted(lines: list[str], look: PictureLook, array: ArrayMeta) -> str:
-    """Add the picture, and what is imported."""
+    """Add the picture, and its imports."""
     names = {"numpy": "numpy.", "numcodecs": "numcodecs."}
     draw: list[str] = []
     origin = "origin='lower', " if look.upward else ""
@@ -209,7 +209,7 @@ def _is_whole(part: int | tuple[int, int, int], size: int) -> bool:
 
 
 def _index(part: int | tuple[int, int, int]) -> str:
-    """Write a part as Python indexes."""
+    """Format a selection as Python indexing."""
     if isinstance(part, int):
         return str(part)
     start, stop, step = part
@@ -217,7 +217,7 @@ def _index(part: int | tuple[int, int, int]) -> str:
 
 
 def _isel(part: int | tuple[int, int, int]) -> str:
-    """Write a part as `isel` takes it."""
+    """Format a selection as arguments of `isel`."""
     if isinstance(part, int):
         return str(part)
     start, stop, step = part
@@ -237,7 +237,7 @@ def code(refs: ReferenceSet, path: str, granted: Sequence[str] = ()) -> str:
 
 
 def _code_of_absent(refs: ReferenceSet, key: str, granted: Sequence[str]) -> str:
-    """Return Python for a key that is not in the set: why, or the fill value it reads as."""
+    """Return Python for a key that is not in the set: why, or its fill value."""
     owner = refs.array_of(key)
     if owner is None or refs.rejection(key) is not None:
         return f"refs.rejection({key!r})"
@@ -245,7 +245,7 @@ def _code_of_absent(refs: ReferenceSet, key: str, granted: Sequence[str]) -> str
 
 
 def code_of_search(pattern: str, mode: str, kinds: Sequence[Kind], targets: bool) -> str:
-    """Return the search of a pattern in the set, which is called ``refs``."""
+    """Return code that searches a pattern in the set ``refs``."""
     kind = f", kind={[str(each) for each in kinds]!r}" if kinds else ""
     kind += ", targets=True" if targets else ""
     return f"list(refs.find({pattern!r}, mode={mode!r}{kind}))"
@@ -254,16 +254,16 @@ def code_of_search(pattern: str, mode: str, kinds: Sequence[Kind], targets: bool
 def code_of_slices(
     refs: ReferenceSet, path: str, slices: Sequence[str], granted: Sequence[str] = ()
 ) -> str:
-    """Return the reading of a part of an array, as `views.preview.regions` writes it."""
+    """Return code that reads a selection of an array, as written by `views.preview.regions`."""
     return f"{code(refs, path, granted)}[{', '.join(slices) or '()'}]"
 
 
 def code_of_check(granted: Sequence[str]) -> str:
-    """Return the question to all targets whether they are what the references say."""
+    """Return code that checks all targets against the references."""
     return f"{refs_text(granted)}.check_targets()"
 
 
 def code_of_verify(values: bool, granted: Sequence[str]) -> str:
-    """Return the comparison of the set with what its files say of themselves."""
+    """Return code that compares the set with the metadata of its files."""
     options = 'values="sample"' if values else ""
     return f"{refs_text(granted)}.verify({options})"

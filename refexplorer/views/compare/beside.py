@@ -1,4 +1,4 @@
-"""Two parts side by side: what they cost, their values, their difference."""
+"""Two selections side by side: their cost, their values, their difference."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def obstacle(left: ReadingModel, right: ReadingModel) -> str | None:
 
 
 def subtract(left: Numbers, right: Numbers) -> Numbers:
-    """Return the right part less the left one; NaN where one of them has no number."""
+    """Return the right selection minus the left one; NaN where one of them has no number."""
     with np.errstate(invalid="ignore", over="ignore"):
         return right - left
 
@@ -96,14 +96,14 @@ _DRAWN = 2
 
 
 def _integers(reading: ReadingModel, buffers: list[bytes]) -> np.ndarray:
-    """Return the values of a reading of integers as such; 0 where nothing was fetched."""
+    """Return the integer values of a reading unchanged; 0 where nothing was fetched."""
     if len(buffers) > 1:
         return np.frombuffer(buffers[1], "<u8" if reading.value_type == "uint64" else "<i8")
     return np.nan_to_num(np.frombuffer(buffers[0], "<f8")).astype(np.int64)
 
 
 class BesidePart(Struct, frozen=True):
-    """One of two parts that are shown side by side."""
+    """One of two selections shown side by side."""
 
     array: str
     slices: tuple[str, ...] | None = None  # One for each dimension; null: what is shown first
@@ -111,7 +111,7 @@ class BesidePart(Struct, frozen=True):
 
 
 class BesidePlanned(Struct, frozen=True):
-    """The cost of both parts, and the first arrays of the other set."""
+    """The cost of both selections, and the first arrays of the other set."""
 
     left: Plan
     right: Plan
@@ -119,7 +119,7 @@ class BesidePlanned(Struct, frozen=True):
 
 
 class BesideRead(Struct, frozen=True):
-    """Two parts and their difference."""
+    """Two selections and their difference."""
 
     left: ReadingModel
     right: ReadingModel
@@ -160,7 +160,7 @@ def _compared(
 
 
 class BesideController:
-    """Reads two parts of arrays, of this set or of the one that it is compared with."""
+    """Reads two selections of arrays, from this set or the one it is compared with."""
 
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
@@ -170,7 +170,7 @@ class BesideController:
 
     @job("beside.plan", in_turn=True)
     def plan(self, left: BesidePart, right: BesidePart) -> BesidePlanned:
-        """Return what reading two parts takes."""
+        """Return the cost of reading two selections."""
         other = self._comparison.other
         others = () if other is None else other.arrays()[:500]
         return BesidePlanned(self._planned(left), self._planned(right), others)
@@ -196,7 +196,7 @@ class BesideController:
         scale: bool = True,
         times: bool = True,
     ) -> tuple[BesideRead, Buffers]:
-        """Read two parts, and subtract the left from the right one if their grids are the same."""
+        """Read two selections; subtract the left from the right one if their grids are equal."""
         load_array_libraries()
         decoding = Decoding(scale, times)
         read: list[tuple[ReadingModel, list[bytes]]] = []

@@ -42,7 +42,7 @@ _TEXT = 200  # characters of a reference: a file may hold any text
 
 
 class ComparedSide(Struct, frozen=True):
-    """A chunk as one of the sets has it."""
+    """A chunk in one of the sets."""
 
     name: str
     reference: str  # In a few words
@@ -54,7 +54,7 @@ class ComparedSide(Struct, frozen=True):
 
 
 class ValueDifference(Struct, frozen=True):
-    """The values that both sets have, against each other."""
+    """A comparison of the values that both sets have."""
 
     compared: Count  # Values that were fetched on both sides
     different: Count  # Those of them that differ; missing values are equal to each other
@@ -65,7 +65,7 @@ class ValueDifference(Struct, frozen=True):
 
 
 class ComparedChunk(Struct, frozen=True):
-    """The values of a chunk in both sets, decoded as each of them says."""
+    """The values of a chunk in both sets, decoded as defined in each."""
 
     key: str
     # array, index: Of the chunk
@@ -87,7 +87,7 @@ class ComparedChunk(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class ChunkSide:
-    """One of the sets, and what reads its chunks."""
+    """One of the sets, and the reader of its chunks."""
 
     refs: ReferenceSet
     chunks: DecodedChunks
@@ -95,7 +95,7 @@ class ChunkSide:
 
 @dataclass(frozen=True)
 class _ReadSide:
-    """What came of one side."""
+    """The result of one side."""
 
     told: ComparedSide  # What is said of it
     meant: Physical | None = None  # The values of the part; None where there are none
@@ -105,10 +105,10 @@ class _ReadSide:
 def compare_chunk(
     key: str, before: ChunkSide, after: ChunkSide, report: JobReport
 ) -> tuple[ComparedChunk, Buffers]:
-    """Read the part of the array that a chunk covers in both sets.
+    """Read the region of the array that a chunk covers, in both sets.
 
-    It is the part that the chunk covers in the set after; of a chunk that is no longer there, in
-    the set before. Where the arrays differ in shape, it is what both of them have.
+    It is the region of the chunk in the later set; for a chunk that was removed, in the earlier
+    one. If the arrays differ in shape, it is the region that both have.
     """
     path, index, holder = _chunk(key, before.refs, after.refs)
     arrays = [_array(side.refs, path) for side in (before, after)]
@@ -170,7 +170,7 @@ def _array(refs: ReferenceSet, path: str) -> ArrayMeta | None:
 
 
 def _shared(places: Region, arrays: list[ArrayMeta | None]) -> Region:
-    """Cut a part to what all arrays of as many dimensions have."""
+    """Clip a region to the part common to all arrays with as many dimensions."""
     for array in arrays:
         if array is not None and len(array.shape) == len(places):
             cut = zip(places, array.shape, strict=True)
@@ -179,7 +179,7 @@ def _shared(places: Region, arrays: list[ArrayMeta | None]) -> Region:
 
 
 def _reference(refs: ReferenceSet, array: ArrayMeta | None, key: str, places: Region) -> str:
-    """Return what the part refers to in a few words: in chunks of another shape, that of these."""
+    """Return the reference of a region as a short text; for other chunk shapes, several."""
     keys = [key]
     if array is not None and len(array.shape) == len(places) and all(map(len, places)):
         indices = chunks_touched(array, places)
@@ -193,7 +193,7 @@ def _reference(refs: ReferenceSet, array: ArrayMeta | None, key: str, places: Re
 
 
 def _reference_text(refs: ReferenceSet, key: str) -> str:
-    """Return the reference of a key in a few words, or that it is rejected."""
+    """Return the reference of a key as a short text, or that it is rejected."""
     return "rejected" if refs.rejection(key) is not None else reference_text(refs.get(key))[:_TEXT]
 
 
@@ -235,21 +235,21 @@ def _read(
 
 
 def _numbers_of(read: _ReadSide) -> ArrayValues | None:
-    """Return the numbers of a side, NaN where nothing was fetched; None where it has none."""
+    """Return the numbers of a side, NaN where nothing was fetched; None if there are none."""
     if read.meant is None or read.meant.numbers is None or read.fetched is None:
         return None
     return np.where(read.fetched, read.meant.numbers, np.nan)
 
 
 def _integers(read: _ReadSide, thin: tuple[slice, ...]) -> bytes:
-    """Return the values as integers, or ticks of times, where float64 does not have them all."""
+    """Return the values as integers, or ticks of times, if float64 cannot represent them."""
     if (meant := read.meant) is None or meant.numbers is None:
         return b""
     return integer_bytes(meant.decoded[thin], meant.numbers[thin])
 
 
 def _difference(read: list[_ReadSide]) -> tuple[ArrayValues | None, ValueDifference | None]:
-    """Return after less before, and how many values differ, of those that both sides fetched."""
+    """Return after minus before, and how many of the values fetched on both sides differ."""
     (before, after), (first, second) = [each.meant for each in read], [e.fetched for e in read]
     if before is None or after is None or first is None or second is None:
         return None, None
@@ -278,20 +278,20 @@ def _difference(read: list[_ReadSide]) -> tuple[ArrayValues | None, ValueDiffere
 
 
 def _span(parts: list[ArrayValues]) -> tuple[float | None, float | None]:
-    """Return the least and the greatest of the finite values."""
+    """Return the minimum and the maximum of the finite values."""
     finite = np.concatenate([np.empty(0), *(part[np.isfinite(part)] for part in parts)])
     return (float(finite.min()), float(finite.max())) if finite.size else (None, None)
 
 
 class OtherChunks:
-    """Makes what reads the other set: from its own folder, and from all that was allowed."""
+    """Creates readers of the other set: from its own folder, and all allowed locations."""
 
     def __init__(self, context: ViewContext) -> None:
         self._context = context
         self._kept: tuple[ReferenceSet, tuple[str, ...], DecodedChunks] | None = None
 
     def of(self, other: ReferenceSet) -> DecodedChunks:
-        """Return what reads a set; the same as before while nothing else was allowed."""
+        """Return the reader of a set; the same as before unless something else was allowed."""
         policy, sets = self._context.targets.policy, self._context.comparison.sets
         granted = (*other.allowed, *policy.granted, *(() if sets is None else sets.grants(other)))
         kept = self._kept

@@ -1,4 +1,4 @@
-"""The controller of the comparison: the other set, what differs, one chunk in both."""
+"""The controller of the comparison: the other set, the differences, one chunk in both."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Offered(Struct, frozen=True):
 
 
 class ArrayChanges(Struct, frozen=True):
-    """An array of which something changed."""
+    """An array with changes."""
 
     path: str
     # before, after: Shape and data type; null where the set has no such array
@@ -66,7 +66,7 @@ class ComparedSets(Struct, frozen=True):
 
 
 class ComparisonSummary(Struct, frozen=True):
-    """What the set is compared with; null if it is compared with nothing."""
+    """The set used for comparison; null if there is none."""
 
     comparable: bool  # Whether a set to compare with may be named here
     offered: tuple[Offered, ...]  # Sets to choose from
@@ -74,7 +74,7 @@ class ComparisonSummary(Struct, frozen=True):
 
 
 class ChangeRow(Struct, frozen=True):
-    """A key that differs, and its references in a few words."""
+    """A differing key, and its references as short texts."""
 
     mark: str
     change: str
@@ -84,7 +84,7 @@ class ChangeRow(Struct, frozen=True):
 
 
 class ChangePage(Struct, frozen=True):
-    """Some of the keys that differ, and how many there are."""
+    """Some of the differing keys, and their total number."""
 
     start: Count
     total: Count
@@ -92,7 +92,7 @@ class ChangePage(Struct, frozen=True):
 
 
 class CompareController:
-    """Answers how the set of an explorer differs from another one."""
+    """Responds how the set of an explorer differs from another one."""
 
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
@@ -127,7 +127,7 @@ class CompareController:
 
     @job("compare.summary", in_turn=True)
     def summary(self, report: JobReport) -> ComparisonSummary:
-        """Return what the set is compared with, and what differs."""
+        """Return the set used for comparison, and the differences."""
         sets = self._comparison.sets
         offered = (
             ()
@@ -182,7 +182,7 @@ class CompareController:
         change: str | None = None,  # Null: those of all changes
         folder: str = "",  # Only those below it; empty: all
     ) -> ChangePage:
-        """List the keys that differ."""
+        """List the differing keys."""
         found = self._needed(report)
         if change is not None and change not in CHANGES[1:]:
             raise RefexplorerError(f"{change!r} is not a kind of change.")
@@ -213,7 +213,7 @@ class CompareController:
 
 
 def _form(refs: ReferenceSet, path: str) -> str | None:
-    """Return shape and data type of an array; None where there is none."""
+    """Return shape and data type of an array; None if there is none."""
     try:
         return refs.array(path).form_text
     except KeyError:
@@ -221,7 +221,7 @@ def _form(refs: ReferenceSet, path: str) -> str | None:
 
 
 def change_row(change: KeyChange) -> ChangeRow:
-    """Show a key that differs in a few words."""
+    """Format a differing key for display."""
     before, after = (text[:_TEXT] for text in side_texts(change))
     return ChangeRow(MARKS[change.change], change.change, change.key, before, after)
 

@@ -1,4 +1,4 @@
-"""The controller of repairing: what would change, and the new file that has it."""
+"""The controller of repairs: the planned changes, and the new file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WRITTEN = frozenset({".json", ".parq", ".parquet"})  # extensions that a repair
 
 
 class RepairShown(Struct, frozen=True):
-    """What repairing the set would change."""
+    """The changes that a repair would make."""
 
     verdict: str
     repaired: tuple[str, ...]  # What differs from the files now, and no longer would
@@ -51,7 +51,7 @@ class RepairWritten(Struct, frozen=True):
 
 
 class Repairing:
-    """Answers what can be repaired, and writes it where the person may."""
+    """Responds with possible repairs, and writes them where the person may."""
 
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
@@ -62,7 +62,7 @@ class Repairing:
 
     @job("repair.plan")
     def plan(self, report: JobReport) -> RepairShown:
-        """Find what can be repaired with what the files say; nothing is written."""
+        """Find what can be repaired from the files; nothing is written."""
         from refexplorer.verbs.repair.repairing import repair_on
 
         terms = reading_of(self._refs, self._targets)
@@ -84,7 +84,7 @@ class Repairing:
         )
 
     def _proposed(self) -> str:
-        """Return a path that does not exist, beside the set where that is on this machine."""
+        """Return an unused path, next to the set if that is local."""
         location, name = self._refs.source.location, Path(self._refs.source.name)
         folder = Path(location) if location and Path(location).is_dir() else Path.cwd()
         suffix = name.suffix if name.suffix in _WRITTEN else ".json"
@@ -92,7 +92,7 @@ class Repairing:
 
     @job("repair.write", in_turn=True)
     def write(self, report: JobReport, output: str) -> RepairWritten:
-        """Write what `repair.plan` found; a file that exists is never replaced."""
+        """Write the result of `repair.plan`; an existing file is never replaced."""
         if not self._can_write:
             raise RefexplorerError(NOT_HERE)
         if self._found is None:

@@ -1,4 +1,4 @@
-"""The template editor: V1 text in, the V0 table of the last good text out.
+"""The template editor: V1 text in, the V0 table of the last valid text out.
 
-`editor_controller` answers; the other modules are what one may ask it. Begin there.
+Begin with `editor_controller`; the other modules implement its requests.
 """

@@ -1,4 +1,4 @@
-"""What the editor and its exercises answer of a text."""
+"""The responses of the editor and its exercises about a text."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from refexplorer.views.wire.requests import Count
 
 
 class OtherAnswer(Struct, frozen=True):
-    """Another text that passes, and what is worth knowing about it."""
+    """Another text that passes, and a note on it."""
 
     text: str
     note: str
 
 
 class Lesson(Struct, frozen=True):
-    """What there is to know once an exercise is solved."""
+    """The explanation of a solved exercise."""
 
     why: str  # Why it is right
     others: tuple[OtherAnswer, ...]
 
 
 class Result(Struct, frozen=True):
-    """Whether the text passes, and the first thing that does not hold, in one sentence."""
+    """Whether the text passes, and the first unmet condition, in one sentence."""
 
     passed: bool | None  # Null before the first edit
     sentence: str
@@ -36,7 +36,7 @@ class Result(Struct, frozen=True):
 
 
 class Task(Struct, frozen=True):
-    """The exercise that is open: hints and solution only as far as they were asked for."""
+    """The open exercise: hints and solution only as far as requested."""
 
     name: str
     title: str
@@ -51,7 +51,7 @@ class Task(Struct, frozen=True):
 
 
 class EditReply(Struct, frozen=True, kw_only=True):
-    """What is known of a text at once; with exercises also the last four."""
+    """Immediate results on a text; for exercises also the last four fields."""
 
     version: int  # Of the rows: counts the good texts
     good: bool  # Whether the text makes keys; else rows are those of the last good text
@@ -82,14 +82,14 @@ class Replaced(EditReply, frozen=True, kw_only=True):
 
 
 class Help(Struct, frozen=True):
-    """What the parts of a document and the filters are for."""
+    """The meaning of the parts of a document and of the filters."""
 
     parts: Mapping[str, str]  # By JSON pointer, with ``*`` for any name or number
     filters: Mapping[str, str]
 
 
 class Welcome(Replaced, frozen=True, kw_only=True):
-    """The text to begin with."""
+    """The initial text."""
 
     help: Help
     examples: tuple[str, ...]  # The titles of the texts that can be put into the editor
@@ -98,7 +98,7 @@ class Welcome(Replaced, frozen=True, kw_only=True):
 
 
 class Remarks(Struct, frozen=True):
-    """What is wrong or odd about the text: the first notes, and how many there are."""
+    """Problems and oddities of the text: the first notes, and their number."""
 
     version: int
     good: bool
@@ -108,7 +108,7 @@ class Remarks(Struct, frozen=True):
 
 
 class V0Text(Struct, frozen=True):
-    """The rows as V0 text; or none, and how large it would be."""
+    """The rows as V0 text; or none, and its estimated size."""
 
     text: str | None
     sentence: str | None
@@ -121,13 +121,13 @@ class V0Written(Struct, frozen=True):
 
 
 class Text(Struct, frozen=True):
-    """The text that is in the editor now."""
+    """The current text in the editor."""
 
     document: str
 
 
 class EntryPage(Struct, frozen=True):
-    """Some of the rows, and how many there are."""
+    """Some of the rows, and their number."""
 
     version: int
     start: Count

@@ -1,4 +1,4 @@
-"""The rows of the editor's table: the keys of the last good text, and those that it removed."""
+"""The rows of the editor's table: the keys of the last valid text, and removed keys."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class EditorRow(Struct, frozen=True):
 
 
 class TemplateField(Struct, frozen=True):
-    """A template as written, and the text that is tried in its place; null for none."""
+    """A template as written, and the text tried in its place; null if none."""
 
     name: str
     written: str
@@ -60,7 +60,7 @@ class TemplateField(Struct, frozen=True):
 
 
 class Axis(Struct, frozen=True):
-    """A dimension of a gen item: a range of `size` values, or the first of those it lists."""
+    """A dimension of a gen item: a range of `size` values, or the first listed ones."""
 
     name: str
     size: Count
@@ -70,14 +70,14 @@ class Axis(Struct, frozen=True):
 
 
 class Generator(Struct, frozen=True):
-    """A gen item, by its place, with its dimensions."""
+    """A gen item, by index, with its dimensions."""
 
     number: int
     axes: tuple[Axis, ...]
 
 
 class Piece(Struct, frozen=True, rename=SENT_AS):
-    """A part of the text that a step starts from."""
+    """A part of a step's source text."""
 
     text: str  # As written
     result: str | None  # What came of an expression; null for literal text
@@ -87,7 +87,7 @@ class Piece(Struct, frozen=True, rename=SENT_AS):
 
 
 class Derived(Struct, frozen=True, rename=SENT_AS):
-    """One step of a derivation, and where its source is in the document."""
+    """One step of a derivation, and the position of its source in the document."""
 
     name: str
     pointer: str
@@ -100,7 +100,7 @@ class Derived(Struct, frozen=True, rename=SENT_AS):
 
 
 class Derivation(Struct, frozen=True):
-    """How a row came about."""
+    """The derivation of a row."""
 
     key: str
     number: Count  # Of the key, from 0
@@ -111,7 +111,7 @@ class Derivation(Struct, frozen=True):
 
 
 class Uses(Struct, frozen=True):
-    """The rows that a part of the document makes or takes part in."""
+    """The rows that a part of the document generates or contributes to."""
 
     # The part, as in ``gen[0]`` or ``templates/u``; null for a part that makes no rows
     what: str | None
@@ -120,7 +120,7 @@ class Uses(Struct, frozen=True):
 
 
 class EditorRows:
-    """Rows of a set, compared with the set before it; what was removed is where it was."""
+    """Rows of a set, compared with the previous set; removed keys stay at their position."""
 
     def __init__(self, refs: ReferenceSet, before: ReferenceSet | None = None) -> None:
         self._refs = refs
@@ -136,7 +136,7 @@ class EditorRows:
 
     @property
     def total(self) -> int:
-        """How many rows there are, with those of removed keys."""
+        """The number of rows, including removed keys."""
         return self._refs.count + len(self._gone)
 
     def index(self, number: int) -> int:
@@ -155,7 +155,7 @@ class EditorRows:
         return found if reader is None else [self._as_read(row, reader) for row in found]
 
     def _before_at(self, start: int, stop: int) -> dict[str, Reference]:
-        """Return what stood at these numbers before, which is mostly what it is compared with."""
+        """Return the previous rows at these numbers, which are mostly the ones to compare."""
         entries = [] if self._before is None else internals(self._before).entries_at(start, stop)
         return {key: reference for key, reference, _ in entries}
 
@@ -185,7 +185,7 @@ class EditorRows:
         return "same" if before == reference else "changed"
 
     def _as_read(self, row: EditorRow, reader: KeysRead) -> EditorRow:
-        """Return a row as a reader has it; what it reads in another way is marked."""
+        """Return a row as read by a reader; differences are marked."""
         if row.state == "removed":
             return row
         if row.key not in reader.expected:
@@ -199,7 +199,7 @@ class EditorRows:
 
 
 def values_of(refs: ReferenceSet, key: str) -> dict[str, int]:
-    """Return the value of each dimension that made a key; none for a key that no gen item made."""
+    """Return the dimension values of a key; none if no gen item generated it."""
     return _values_of(refs, key, refs.origin(key))
 
 
@@ -230,7 +230,7 @@ def _blank(row: EditorRow, state: str, why: str | None) -> EditorRow:
 
 
 def _of_value(row: EditorRow, value: object) -> EditorRow:
-    """Fill a row with a value that may be what no V0 value can be."""
+    """Fill a row with a value that may not be representable in V0."""
     if isinstance(value, str):
         kind = Kind.BASE64 if value.startswith(BASE64_PREFIX) else Kind.INLINE
         return replace(row, kind=kind, text=value[:_TEXT_SHOWN])
@@ -252,7 +252,7 @@ _TRIED_SHOWN = 1_000  # characters of a template that is tried
 def template_fields(
     positions: TextPositions, given: Mapping[str, str]
 ) -> tuple[TemplateField, ...]:
-    """Return the first templates of a document, and what is given in their place."""
+    """Return the first templates of a document, and the values passed in their place."""
     written = positions.section("templates")
     return tuple(
         TemplateField(name, _text(source), given.get(name))
@@ -261,7 +261,7 @@ def template_fields(
 
 
 def generators(refs: ReferenceSet) -> tuple[Generator, ...]:
-    """Return the first gen items of a set with the dimensions of each."""
+    """Return the first gen items of a set with their dimensions."""
     return tuple(
         Generator(item.number, tuple(_axis(d) for d in item.dimensions))
         for item in internals(refs).generated[:_ITEMS]
@@ -269,7 +269,7 @@ def generators(refs: ReferenceSet) -> tuple[Generator, ...]:
 
 
 def key_of(refs: ReferenceSet, number: int, places: Mapping[str, int]) -> str:
-    """Return the key that a gen item makes."""
+    """Return a key generated by a gen item."""
     item = next((one for one in internals(refs).generated if one.number == number), None)
     if item is None:
         raise RefexplorerError(f"gen[{number}] generates no keys.")
@@ -283,7 +283,7 @@ def key_of(refs: ReferenceSet, number: int, places: Mapping[str, int]) -> str:
 
 
 def places_of(refs: ReferenceSet, key: str) -> tuple[tuple[str, int], ...]:
-    """Return which value of each dimension made a key, counted from 0."""
+    """Return the index of the value of each dimension for a key, from 0."""
     values = values_of(refs, key)
     if not values:
         return ()
@@ -300,7 +300,7 @@ def _axis(dimension: Dimension) -> Axis:
 
 
 def _text(source: str) -> str:
-    """Return a template's text; one that is not a text is shown as it is written."""
+    """Return a template's text; one that is not text is shown as written."""
     try:
         value = json.loads(source)
     except ValueError:
@@ -327,7 +327,7 @@ def derive(
 def steps_of(
     trace: Trace, positions: TextPositions | None = None, seen: Callable[[str], str] = str
 ) -> tuple[Derived, ...]:
-    """Return the steps of a trace as they are shown."""
+    """Return the steps of a trace for display."""
     return tuple(_derived(step, positions, seen) for step in trace.steps)
 
 
@@ -344,7 +344,7 @@ def _derived(
 def _pieces(
     step: TraceStep, positions: TextPositions | None, seen: Callable[[str], str]
 ) -> Iterator[Piece]:
-    """Yield the source of a step in pieces, each expression one of its own."""
+    """Yield the source of a step in pieces, one per expression."""
     shown = step.substitutions[:_PIECES_SHOWN]
     parts = [(one.start, one.end) for one in shown]
     found = None if positions is None or not parts else positions.inside(step.pointer, parts)
@@ -369,7 +369,7 @@ _NOTHING = Uses(None, ())
 
 
 def uses(refs: ReferenceSet, pointer: str) -> Uses:
-    """Return the rows that come from what a JSON pointer names."""
+    """Return the rows derived from the node at a JSON pointer."""
     parts = parts_of(pointer)
     if refs.source.form == "V0":
         return _of_key(refs, parts[0]) if parts else _NOTHING
@@ -423,7 +423,7 @@ def _names(text: object, name: str) -> bool:
 
 
 def _ranges(found: Iterable[range]) -> tuple[tuple[int, int], ...]:
-    """Join what touches; sorted."""
+    """Merge adjacent ranges; sorted."""
     joined: list[tuple[int, int]] = []
     for one in sorted((r.start, r.stop) for r in found if r.start < r.stop):
         if joined and one[0] <= joined[-1][1]:

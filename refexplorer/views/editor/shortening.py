@@ -1,4 +1,4 @@
-"""A shorter version 1 for the text of the editor: found on a thread, put there when asked to."""
+"""A shorter version 1 for the editor's text: found on a thread, inserted on request."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SAMPLES = 50  # keys, evenly spaced, from which the size of the text is estimat
 
 
 def write_v0(refs: ReferenceSet, *, sure: bool) -> V0Text:
-    """Write a set as V0, one key a line."""
+    """Write a set as V0, one key per line."""
     check_expandable(refs.count, refs.limits)
     size = _estimate(refs)
     if size > _LARGE and not sure:
@@ -39,7 +39,7 @@ def write_v0(refs: ReferenceSet, *, sure: bool) -> V0Text:
 
 
 def seek(refs: ReferenceSet, text: str) -> int:
-    """Return the number of the row that a person asks for by its key or its number."""
+    """Return the number of the row for a key or a number typed by a person."""
     if text in refs:
         return refs.number(text)
     digits = text.strip().replace(",", "")
@@ -50,7 +50,7 @@ def seek(refs: ReferenceSet, text: str) -> int:
 
 
 def _estimate(refs: ReferenceSet) -> int:
-    """Return about how many bytes the V0 text has, from a sample of the keys."""
+    """Estimate the size of the V0 text in bytes, from a sample of the keys."""
     step = max(1, refs.count // _SAMPLES)
     keys = [key for at in range(0, refs.count, step) for key in refs.keys_at(at, at + 1)]
     sampled = sum(len(_line(key, refs[key].to_v0())) + 2 for key in keys)
@@ -88,7 +88,7 @@ class Shortened(Struct, frozen=True):
 
 
 class Shortening:
-    """Answers what the editor asks about a shorter text."""
+    """Responds to the editor's requests about a shorter text."""
 
     def __init__(self, editor: EditorController) -> None:
         self._editor = editor
@@ -96,7 +96,7 @@ class Shortening:
 
     @job("shorten", unsaved="This saved page cannot find a shorter text")
     def find(self, report: JobReport) -> Shortened:
-        """Look for a shorter text."""
+        """Search for a shorter text."""
         text, references = self._editor.document, self._editor.references
         limits = DEFAULT_LIMITS if references is None else references.limits
         # as bytes, since a short text could also be a path
@@ -110,7 +110,7 @@ class Shortening:
         self,
         back: bool = False,  # Whether the text that was there before comes back
     ) -> Text:
-        """Put the shorter text into the editor, unless its text is another one by now."""
+        """Insert the shorter text into the editor, unless its text has changed."""
         if self._pair is None:
             raise RefexplorerError("No shorter text was found yet.")
         old, new = reversed(self._pair) if back else self._pair
@@ -121,7 +121,7 @@ class Shortening:
 
 
 def shortened(refs: ReferenceSet, text: str, report: JobReport) -> tuple[Shorter, str | None]:
-    """Find a shorter text for a set that was read from a text; None if there is none."""
+    """Find a shorter text for a set read from a text; None if there is none."""
     if errors := refs.error_count:
         raise RefexplorerError(
             f"{counted(errors, 'error')} in the text would be lost: fix the text first."
@@ -150,7 +150,7 @@ def _shorter(found: Inference, better: bool, unread: int) -> Shorter:
 
 
 def _shorter_text(found: Inference, text: str) -> str | None:
-    """Write the document, over lines if that is still shorter; spaces alone are nothing to save."""
+    """Format the document, in lines if still shorter; spaces alone do not count as savings."""
     if not found.templates and not found.gen:
         return None
     compact, by_lines = json_text(found.document), "".join(_lines(found.document))
@@ -160,7 +160,7 @@ def _shorter_text(found: Inference, text: str) -> str | None:
 
 
 def _lines(document: dict[str, object]) -> Iterator[str]:
-    """Write a document with a line for each template, gen item and reference."""
+    """Format a document with one line per template, gen item and reference."""
     sections = [name for name in _SECTIONS if document.get(name)]
     yield '{\n "version": 1'
     for name in sections:

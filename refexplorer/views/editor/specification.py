@@ -1,4 +1,4 @@
-"""The specification beside the text: rules and codes, and what other readers make of it."""
+"""The specification next to the text: rules, codes, and verdicts of other readers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from refexplorer.views.editor.editor_controller import EditorController
 
 LOOKED_AT = 100_000
-"""Parts of a document that are looked at for the places of a rule."""
+"""Parts of a document that are searched for uses of a rule."""
 PLACES = 200
 """Places that one answer carries."""
 
@@ -34,7 +34,7 @@ Parts = list[str]
 
 
 class CitedRule(Struct, frozen=True):
-    """A rule of the specification by its name, and where it stands there."""
+    """A rule of the specification by name, with its position there."""
 
     name: str
     section: str
@@ -56,7 +56,7 @@ class CodePage(Struct, frozen=True):
 
 
 class ListedExercise(Struct, frozen=True):
-    """An exercise in the list of all."""
+    """An exercise in the list of all exercises."""
 
     name: str
     title: str
@@ -65,7 +65,7 @@ class ListedExercise(Struct, frozen=True):
 
 
 class TaughtRule(CitedRule, frozen=True):
-    """A rule of the specification with what teaches it."""
+    """A rule of the specification with its exercises."""
 
     example: str | None  # A text for the editor that follows it; null where JSON cannot show it
     exercises: tuple[ListedExercise, ...]  # Those that train it
@@ -92,7 +92,7 @@ class ReaderVerdict(Struct, frozen=True):
 
 
 class Readers(Struct, frozen=True):
-    """The verdicts of readers on the last good text, the specification first."""
+    """The verdicts of readers on the last valid text, the specification first."""
 
     version: int
     readers: tuple[ReaderVerdict, ...]
@@ -105,7 +105,7 @@ class SpecificationRules(Struct, frozen=True):
 
 
 class RulesFollowed(Struct, frozen=True):
-    """The names of the rules that a part of the last good text follows, the nearest first."""
+    """The names of the rules that a part of the last valid text follows, the nearest first."""
 
     version: int
     names: tuple[str, ...]
@@ -128,14 +128,14 @@ class RulePlaces:
         self._is_v1 = refs.source.form == "V1"
 
     def at(self, place: str) -> tuple[str, ...]:
-        """Return the rules of what a JSON pointer leads to or into, the most particular first."""
+        """Return the rules for the node at a JSON pointer, the most specific first."""
         parts = parts_of(place)
         while not (found := self._rules(parts)) and parts:
             parts.pop()
         return found
 
     def of(self, rule: str) -> tuple[list[str], bool]:
-        """Return the first pointers to what follows a rule, and whether these are all."""
+        """Return the first pointers to nodes that follow a rule, and whether these are all."""
         found: list[str] = []
         for looked_at, parts in enumerate(self._parts()):
             if looked_at == LOOKED_AT or len(found) > PLACES:
@@ -150,7 +150,7 @@ class RulePlaces:
         return json.loads(self.refs.source.text or "{}")
 
     def _parts(self) -> Iterator[Parts]:
-        """Yield the way to each part that has rules of its own, in the order of the sections."""
+        """Yield the path to each part with its own rules, in the order of the sections."""
         yield []
         for name, section in self._document.items():
             yield [name]
@@ -160,7 +160,7 @@ class RulePlaces:
                 )
 
     def _rules(self, parts: Parts) -> tuple[str, ...]:
-        """Return the rules of one part; none of a part that has none of its own."""
+        """Return the rules of one part; none if it has no rules of its own."""
         if not parts:
             return ("expand",) if self._is_v1 else ("v0",)
         if not self._is_v1:
@@ -185,7 +185,7 @@ class RulePlaces:
 
 
 def _at(value: Any, parts: Parts) -> Any:
-    """Return what is at the end of a way; None where it leads nowhere."""
+    """Return the value at a path; None if it does not exist."""
     for part in parts:
         if isinstance(value, list) and part.isdecimal() and int(part) < len(value):
             value = value[int(part)]
@@ -202,7 +202,7 @@ def _members(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _inside(name: str, value: Any) -> Iterator[Parts]:
-    """Yield the ways to what may have rules within a reference, a template or a gen item."""
+    """Yield the paths of nodes that may have rules in a reference, template or gen item."""
     yield [name]
     if isinstance(value, list):
         yield [name, "0"]
@@ -243,7 +243,7 @@ def _of_url(value: str) -> tuple[str, ...]:
 
 
 def _of_item(inner: Parts, value: Any) -> tuple[str, ...]:
-    """Return the rules of a gen item, or of what the way within it leads to."""
+    """Return the rules of a gen item, or of the node in it at a path."""
     match inner:
         case []:
             return ("gen",)
@@ -275,7 +275,7 @@ def _calling(forms: list[syntax.Form]) -> tuple[str, ...]:
 
 
 def _forms(text: Any) -> list[syntax.Form]:
-    """Return the expressions of a jinja-str with all that is inside of them."""
+    """Return the expressions of a jinja-str with all subexpressions."""
     if not isinstance(text, str):
         return []
     try:
@@ -286,7 +286,7 @@ def _forms(text: Any) -> list[syntax.Form]:
 
 
 class Specification:
-    """Answers what the editor asks about the rules of the specification."""
+    """Responds to the editor's requests about the rules of the specification."""
 
     def __init__(self, editor: EditorController) -> None:
         self._editor = editor
@@ -299,13 +299,13 @@ class Specification:
 
     @request("readers")
     def judge(self) -> Readers:
-        """Ask what other readers make of the last good text."""
+        """Return the verdicts of other readers on the last valid text."""
         editor = self._editor
         return Readers(editor.version, readers(editor.opened(), editor.templates))
 
     @request("rules")
     def rules(self) -> SpecificationRules:
-        """Ask for the rules of the specification."""
+        """Return the rules of the specification."""
         return SpecificationRules(self._editor.rules)
 
     @request("rules.at")
@@ -321,7 +321,7 @@ class Specification:
         self,
         name: str,  # Of the rule
     ) -> RuleFollowed:
-        """Find where the text follows a rule; there is nothing to find while it cannot be read."""
+        """Find where the text follows a rule; nothing while it cannot be read."""
         if name not in RULES:
             raise RefexplorerError(f"There is no rule {name!r}.")
         if (positions := self._editor.positions) is None:
@@ -340,7 +340,7 @@ class Specification:
 
 
 def cited(name: str) -> CitedRule:
-    """Return a rule as it is cited."""
+    """Return a rule as cited."""
     rule = RULES[name]
     return CitedRule(name, rule.section, rule.sentence, rule.link)
 
@@ -359,7 +359,7 @@ def taught(trained: Iterable[tuple[str, ListedExercise]] = ()) -> tuple[TaughtRu
 
 
 def code_page(code: str) -> CodePage:
-    """Return what there is to know about a code."""
+    """Return the explanation of a code."""
     found, more = explain_code(code), CODES[code]
     is_store = code in codes_of("parquet")
     return CodePage(

@@ -1,4 +1,4 @@
-"""A text that was opened, and what it does where something else is given."""
+"""An opened answer, and its results with other templates, dimensions or URLs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _Made = TypeVar("_Made")
 
 
 class GivenAnswer:
-    """A text that was opened, and what is asked of it."""
+    """An opened answer, and queries on it."""
 
     def __init__(self, text: str, refs: ReferenceSet | None = None) -> None:
         self.text = text
@@ -48,21 +48,22 @@ class GivenAnswer:
 
     @property
     def items(self) -> list[Any]:
-        """The gen items, as they are written."""
+        """The gen items, as written."""
         items = self.document.get("gen", []) if self.is_v1 else []
         return items if isinstance(items, list) else []
 
     @property
     def templates(self) -> dict[str, Any]:
-        """The templates, as they are written."""
+        """The templates, as written."""
         templates = self.document.get("templates", {}) if self.is_v1 else {}
         return templates if isinstance(templates, dict) else {}
 
     @cached_property
     def bends(self) -> list[int]:
-        """Numbers of keys at which an expression may change: at and beside integers that it names.
+        """Key numbers at which an expression may change: at and next to its integer constants.
 
-        A sample of 10^12 keys meets no exception for one row; whoever makes one writes its number.
+        A sample of 10^12 keys would miss an exception for one row; but the exception names its
+        number.
         """
         return [number for index in range(len(self.items)) for number in self._bends_of(index)]
 
@@ -90,13 +91,13 @@ class GivenAnswer:
                     yield keys[sum(map(int.__mul__, at, strides))]
 
     def tried(self, templates: dict[str, str]) -> ReferenceSet:
-        """Open it with other templates in place of its own."""
+        """Open the answer with other templates in place of its own."""
         return self._once(
             lambda: open_references(self.text.encode(), templates=templates), "templates", templates
         )
 
     def ranged(self, values: GivenRange) -> ReferenceSet:
-        """Open it with other values in place of those of each dimension."""
+        """Open the answer with other values of its dimensions."""
 
         def ranged() -> ReferenceSet:
             items = [
@@ -110,7 +111,7 @@ class GivenAnswer:
     def called(
         self, url: str, dimensions: Mapping[str, GivenRange]
     ) -> list[tuple[str, Reference | None]]:
-        """Open it with one URL more, once for each combination of values."""
+        """Open the answer with one additional URL, once per combination of values."""
         return self._once(lambda: self._called(url, dimensions), "call", url, dimensions)
 
     def _called(
@@ -135,7 +136,7 @@ class GivenAnswer:
         ]
 
     def _once(self, make: Callable[[], _Made], *asked: object) -> _Made:
-        """Return what was made for the same before: of a solution each answer asks it again."""
+        """Return a cached result: the solution is queried again for every answer."""
         name = json.dumps(asked)
         if name not in self._made:
             self._made[name] = make()
@@ -162,7 +163,7 @@ _KINDS = {
 
 
 class OddReference(NamedTuple):
-    """The first reference that differs, and how."""
+    """The first differing reference, and the difference."""
 
     sentence: str
     key: str | None = None
@@ -172,7 +173,7 @@ class OddReference(NamedTuple):
 def difference(
     found: ReferenceSet, wanted: ReferenceSet, bends: Sequence[int] = ()
 ) -> OddReference | None:
-    """Find the first reference of a set that is not as wanted."""
+    """Find the first reference of a set that differs from the wanted one."""
     if wanted.count > _ALL and found.count != wanted.count:
         return OddReference(
             f"There are {found.count:,} keys, but there should be {wanted.count:,}."
@@ -203,7 +204,7 @@ def difference(
 
 
 def _looked_at(refs: ReferenceSet) -> Iterable[str]:
-    """Return all keys, or the first, the last, and others from everywhere between them."""
+    """Return all keys, or the first, the last, and a sample between them."""
     if refs.count <= _ALL:
         return refs.keys_at(0, _ALL)
     # the same in each process, so that an answer is judged alike today and tomorrow
@@ -213,7 +214,7 @@ def _looked_at(refs: ReferenceSet) -> Iterable[str]:
 
 
 def _difference_text(found: Reference, right: Reference) -> str | None:
-    """Say in which part a reference is another one."""
+    """Describe which part of a reference differs."""
     if isinstance(found, Inline) and isinstance(right, Inline):
         return _text_difference(found.text, right.text)
     if isinstance(found, Inline | Base64) and isinstance(right, Inline | Base64):
@@ -237,7 +238,7 @@ def _near(key: str, found: ReferenceSet, wanted: ReferenceSet) -> str | None:
 
 
 def _text_difference(found: str, right: str) -> str | None:
-    """Return which field of a JSON object differs; of other texts, that they differ."""
+    """Return which field of a JSON object differs; for other texts, that they differ."""
     if meaning(found) == meaning(right):
         return None
     try:
@@ -287,7 +288,7 @@ def _range_difference(found: Range, right: Range) -> str | None:
 
 
 def _data(reference: Inline | Base64) -> str | bytes:
-    """Return what reading the key returns, whichever way it is written."""
+    """Return the bytes of a key, however they are written."""
     try:
         return meaning(reference.data.decode())
     except UnicodeDecodeError:
@@ -295,7 +296,7 @@ def _data(reference: Inline | Base64) -> str | bytes:
 
 
 def meaning(text: str) -> str:
-    """Return a text; of a JSON object one spelling, so that order and spaces do not count."""
+    """Return a text; a JSON object in canonical form, so that order and spaces do not count."""
     try:
         value = json.loads(text)
     except ValueError:

@@ -1,8 +1,8 @@
-"""Checks of what an exercise asks for, by meaning; the first fault is told.
+"""Checks of answers to exercises, by meaning; the first fault is reported.
 
-Two texts that make the same references are the same answer, unless the task asks for a way of
-writing them, which is a check of its own. A sentence says what is wrong and where, and leaves to
-the person what is right.
+Two texts that generate the same references are the same answer, unless the task requires a certain
+notation, which is a separate check. A sentence says what is wrong and where, but does not reveal
+the solution.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _TYPES = {dict: "object", list: "array", str: "string", bool: "boolean"}
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """The first thing that does not hold."""
+    """The first unmet condition."""
 
     sentence: str
     hint: str = ""  # What to do, where it is known
@@ -48,7 +48,7 @@ class Fault:
 
 
 def judge(answer: GivenAnswer, exercise: Exercise, solution: GivenAnswer) -> Fault | None:
-    """Hold an answer against all that an exercise asks: the first fault, None if there is none."""
+    """Check an answer against all conditions of an exercise: the first fault, or None."""
     return next(filter(None, _faults(answer, exercise, solution)), None)
 
 
@@ -66,7 +66,7 @@ def _faults(
 
 
 def proven(folder: Path) -> tuple[Exercise, ...]:
-    """Return the exercises of a folder, each judged by its own answers."""
+    """Return the exercises of a folder, each validated with its own answers."""
     found = exercises_of(folder)
     for exercise in found:
         prove(exercise)
@@ -74,7 +74,7 @@ def proven(folder: Path) -> tuple[Exercise, ...]:
 
 
 def exercise_at(name: str) -> Exercise:
-    """Return the exercise of a name, or that of a file once it was judged by its own answers."""
+    """Return the exercise of a name, or of a file after validation with its own answers."""
     if name.endswith(".toml"):
         found = read_exercise(Path(name))
         prove(found)
@@ -86,7 +86,7 @@ def exercise_at(name: str) -> Exercise:
 
 
 def prove(exercise: Exercise) -> None:
-    """Judge the texts of an exercise itself."""
+    """Validate the texts of an exercise itself."""
     try:
         solution = GivenAnswer(exercise.solution)
     except RefexplorerError as error:
@@ -119,7 +119,7 @@ def _unproven(exercise: Exercise, what: str) -> RefexplorerError:
 
 
 def _same(found: ReferenceSet, wanted: ReferenceSet, bends: Sequence[int] = ()) -> Fault | None:
-    """Find a reference that is another one, or is missing, or is too many."""
+    """Find a reference that differs, is missing, or is superfluous."""
     odd = difference(found, wanted, bends)
     if odd is None:
         return None
@@ -132,10 +132,10 @@ def _same(found: ReferenceSet, wanted: ReferenceSet, bends: Sequence[int] = ()) 
 
 
 def _clean(found: ReferenceSet, wanted: ReferenceSet) -> Fault | None:
-    """Find an error or a warning of a kind that the solution has not.
+    """Find an error or a warning of a kind that the solution does not have.
 
-    What there is to say of arrays follows from the references, which are those of the solution;
-    of generated ones less of it is looked for.
+    Findings about arrays follow from the references, which are those of the solution; fewer are
+    computed for generated references.
     """
     expected = {one.code for one in _serious(wanted)} | set(codes_of("arrays"))
     odd = next((one for one in _serious(found) if one.code not in expected), None)
@@ -249,7 +249,7 @@ def _values(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) ->
 def _compared(
     answer: GivenAnswer, asked: Mapping[str, object], aspect: Callable[[Any], object], said: str
 ) -> Fault | None:
-    """Find a value of the document of which an aspect is another one than is asked for."""
+    """Find a value of the document that differs from the required one in some aspect."""
     for pattern, wanted in asked.items():
         places = list(_at(answer.document, parts_of(pattern), "", _GONE))
         missing = next((place for place, value in places if value is _GONE), pattern)
@@ -301,7 +301,7 @@ _CHECKS: tuple[Callable[[GivenAnswer, ExerciseCheck, GivenAnswer], Fault | None]
 
 
 def _check_kept(answer: GivenAnswer, exercise: Exercise) -> Fault | None:
-    """Compare parts of the document with those of the text to begin with."""
+    """Compare parts of the document with those of the initial text."""
     for part in exercise.check.keeps:
         documents = (json.loads(exercise.start), answer.document)
         before, now = (dict(_at(document, parts_of(part), "")) for document in documents)
@@ -313,7 +313,7 @@ def _check_kept(answer: GivenAnswer, exercise: Exercise) -> Fault | None:
 
 
 def _at(value: Any, parts: list[str], place: str, gone: object = None) -> Iterator[tuple[str, Any]]:
-    """Yield the values of a pattern, each with its pointer; what is `gone` if that is given."""
+    """Yield the values matching a pattern, each with its pointer; `gone` if missing."""
     if not parts:
         yield place, value
         return

@@ -1,4 +1,4 @@
-"""The controller of the exercises: the template editor, and a task that is checked as one types."""
+"""The controller of the exercises: the template editor with a task checked as you type."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from refexplorer.views.wire.requests import request
 
 
 class TellingStage(IntEnum):
-    """What was asked for so far."""
+    """What has been requested so far."""
 
     NOTHING = 0
     THAT = 1
@@ -63,7 +63,7 @@ def told(fault: Fault, stage: TellingStage) -> str:
 def notes_told(
     notes: Sequence[EditorDiagnostic], stage: TellingStage
 ) -> tuple[EditorDiagnostic, ...]:
-    """Return what is shown of notes at a stage: nothing, places, the notes, their remedies."""
+    """Return what is shown of notes at a stage: nothing, positions, notes, or remedies."""
     if stage < TellingStage.WHERE:
         return ()
     if stage is TellingStage.WHERE:
@@ -86,7 +86,7 @@ def notes_told(
 
 
 class Hinted(Struct, frozen=True):
-    """The task with one hint more, and the text about the text now."""
+    """The task with one more hint, and the current verdict."""
 
     task: Task
     result: Result
@@ -103,7 +103,7 @@ _UNJUDGED = Result(None, "", None)
 
 
 class ExercisesController(EditorController):
-    """The editor with a task beside it; what was written for each task is kept."""
+    """The editor with a task; the text written for each task is kept."""
 
     def __init__(
         self,
@@ -127,22 +127,22 @@ class ExercisesController(EditorController):
 
     @property
     def name(self) -> str:
-        """The exercise that is open."""
+        """The name of the open exercise."""
         return self._exercise.name
 
     @property
     def exercise(self) -> Exercise:
-        """The exercise that is open, with its answers."""
+        """The open exercise, with its answers."""
         return self._exercise
 
     @property
     def solved(self) -> list[str]:
-        """Names of the exercises that were solved, sorted."""
+        """Names of the solved exercises, sorted."""
         return sorted(self._solved)
 
     @property
     def written(self) -> dict[str, WrittenAnswer]:
-        """What was written for each exercise that was begun, by name."""
+        """The text written for each exercise that was begun, by name."""
         texts = self._drafts | {self._exercise.name: self.document} | self._passed
         return {
             name: WrittenAnswer(texts[name], name in self._shown_solutions)
@@ -152,7 +152,7 @@ class ExercisesController(EditorController):
 
     @property
     def task(self) -> Task:
-        """The task, with the hints that were asked for."""
+        """The task, with the requested hints."""
         one = self._exercise
         return Task(
             one.name,
@@ -169,7 +169,7 @@ class ExercisesController(EditorController):
 
     @property
     def result(self) -> Result:
-        """Whether the text does it, as far as it is told."""
+        """Whether the text passes, as far as revealed."""
         fault = self._fault
         if fault is None:
             counts = self._exercise.name not in self._shown_solutions
@@ -183,18 +183,18 @@ class ExercisesController(EditorController):
 
     @property
     def sentence(self) -> str:
-        """As of the editor, but for what is not told yet."""
+        """Same as in the editor, without what is not revealed yet."""
         if self._is_hidden and self._stage < TellingStage.WHAT:
             return counted(self._total, "key")
         return super().sentence
 
     @property
     def diagnostics(self) -> tuple[Finding, ...]:
-        """As of the editor, but for what is not told yet."""
+        """Same as in the editor, without what is not revealed yet."""
         return () if self._is_hidden and self._stage < TellingStage.HINT else super().diagnostics
 
     def choose(self, name: str) -> None:
-        """Open another exercise, with what was written for it before."""
+        """Open another exercise, with the text written for it before."""
         with self._lock:
             if name != self._exercise.name:
                 exercise = self._named(name)
@@ -211,7 +211,7 @@ class ExercisesController(EditorController):
         self._expected = {one.code for one in self._right.refs.diagnostics}
 
     def _diagnostics(self) -> list[EditorDiagnostic]:
-        """Leave out the text about the solution, too: a task is about a part of a set."""
+        """Omit findings about the solution, too: a task concerns a part of a set."""
         return [note for note in super()._diagnostics() if note.code not in self._expected]
 
     @property
@@ -220,7 +220,7 @@ class ExercisesController(EditorController):
 
     @property
     def _is_hidden(self) -> bool:
-        """Whether what is wrong is told in stages: not what the person broke while they wrote."""
+        """Whether faults are revealed in stages, except for those the person introduced."""
         if not self._exercise.is_staged or self._fault is None:
             return False
         return self._error is None or not self._starts_well
@@ -258,7 +258,7 @@ class ExercisesController(EditorController):
 
     @cached_property
     def rules(self) -> tuple[TaughtRule, ...]:
-        """The rules of the specification, with what teaches each."""
+        """The rules of the specification, with exercises for each."""
         told = (one for one in self._all.values() if not one.is_staged)
         return taught((rule, _listed(one)) for one in told for rule in one.rules)
 
@@ -293,7 +293,7 @@ class ExercisesController(EditorController):
         )
 
     def notes(self) -> Remarks:
-        """Return what is wrong or odd, as far as it may be told."""
+        """Return problems and oddities, as far as they may be revealed."""
         said = super().notes()
         hidden = len(super()._diagnostics()) - len(said.notes)
         said = replace(said, note_count=said.note_count - hidden)
@@ -304,7 +304,7 @@ class ExercisesController(EditorController):
         return replace(said, notes=notes, note_count=count)
 
     def edit(self, document: str, given: bool = False) -> EditReply:
-        """Follow the text; a right answer that came with a link is a solution that was shown."""
+        """Follow the text; a correct answer from a link counts as a shown solution."""
         was_solved = self._exercise.name in self._solved
         state = super().edit(document)
         if not given or was_solved or self._fault is not None:
@@ -314,7 +314,7 @@ class ExercisesController(EditorController):
         return self._state()
 
     def show_text(self, example: str | None = None) -> Text:
-        """Ask for an example, or the text that the task begins with."""
+        """Return an example, or the initial text of the task."""
         return Text(self._exercise.start) if example is None else super().show_text(example)
 
     @request("exercise")
@@ -325,7 +325,7 @@ class ExercisesController(EditorController):
 
     @request("hint")
     def show_hint(self) -> Hinted:
-        """Tell more: the next stage of what is wrong, or another hint."""
+        """Reveal more: the next stage of the fault, or another hint."""
         if self._ask is not None:
             self._helped += 1
         return Hinted(self.task, self.result)
@@ -339,7 +339,7 @@ class ExercisesController(EditorController):
 
     @request("restart")
     def restart(self) -> Replaced:
-        """Put the text to begin with in place again."""
+        """Restore the initial text."""
         self._replace(self._exercise.start)
         return self._shown_as(Replaced)
 

@@ -17,7 +17,7 @@ from refexplorer.spec.codes import RULES
 from refexplorer.spec.findings import suggest
 
 STAGED = "debugging"
-"""The topic in which what is wrong is the task, so that it is told in stages."""
+"""The topic in which finding the fault is the task, so that it is revealed in stages."""
 JsonType = Literal["object", "array", "string", "number", "boolean"]
 GivenRange = dict[str, int] | list[int]
 """The values of a dimension, as a gen item has them."""
@@ -31,7 +31,7 @@ class Wrong(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Right(Struct, frozen=True, forbid_unknown_fields=True):
-    """Another right answer; if it has a note, it is shown after the exercise is solved."""
+    """Another correct answer; a note, if any, is shown after the exercise is solved."""
 
     text: str
     note: str = ""
@@ -45,36 +45,36 @@ class RecordFiles(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ExerciseCheck(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Conditions for an answer, in addition to making the references of the solution.
+    """Conditions for an answer, in addition to generating the references of the solution.
 
     Attributes
     ----------
     form
         The version of the document.
     templates
-        Tables of templates: with each of them instead of its own, the answer must make the same
-        references as the solution.
+        Alternative template tables: with each one substituted for its own, the answer must generate
+        the same references as the solution.
     urls
         URLs to render as if they were in `refs`: the result must be that of the solution.
     calls
-        As `urls`, with dimensions: each URL is rendered for each combination of their values.
+        Like `urls`, with dimensions: each URL is rendered for each combination of their values.
     items
         The number of gen items.
     ranges
-        Values for all dimensions: with each of them, the answer must make the same references as
-        the solution.
+        Alternative values for all dimensions: with each of them, the answer must generate the same
+        references as the solution.
     dimensions
         The names of the dimensions of each gen item.
     written
         The largest number of explicit keys.
     kinds
-        How the data of a key are written; both ways are right for keys that are not listed.
+        How the data of a key must be written; for keys that are not listed, any form is accepted.
     types
         JSON types of values, by JSON pointer; ``*`` matches any name or index.
     values
         Values, by JSON pointer as in `types`.
     keeps
-        JSON pointers to parts of the start that must not change.
+        JSON pointers to parts of the initial document that must not change.
     size
         The largest number of characters in the document, without spaces between its parts.
     records
@@ -101,7 +101,7 @@ class ExerciseCheck(Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 
 
 class Exercise(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A task; a right answer makes the same references as the solution, and fulfils `check`.
+    """A task; a correct answer has the same references as the solution, and fulfils `check`.
 
     Attributes
     ----------
@@ -166,14 +166,14 @@ def read_exercise(path: Path) -> Exercise:
 
 
 class WrittenAnswer(Struct, frozen=True, omit_defaults=True):
-    """What was written for an exercise: the last text that passed, or else the last text."""
+    """The text written for an exercise: the last one that passed, or else the last one."""
 
     text: str
     solution_shown: bool = False  # Before it was solved
 
 
 class AnswerFile(Struct, frozen=True):
-    """The answers of one person, by the name of the exercise."""
+    """The answers of one person, by exercise name."""
 
     answers: dict[str, WrittenAnswer]
     schema: int = 1
@@ -183,7 +183,7 @@ _LARGEST_ANSWERS = 10_000_000  # bytes
 
 
 def read_answers(path: Path) -> dict[str, WrittenAnswer]:
-    """Read a file of answers."""
+    """Read an answer file."""
     try:
         with path.open("rb") as file:
             content = file.read(_LARGEST_ANSWERS + 1)
@@ -201,7 +201,7 @@ def read_answers(path: Path) -> dict[str, WrittenAnswer]:
 
 
 def write_answers(path: Path, answers: dict[str, WrittenAnswer]) -> None:
-    """Write a file of answers; one that is interrupted leaves the file as it was."""
+    """Write an answer file; if interrupted, the existing file is unchanged."""
     with writing(path, as_it_is=True) as file:
         file.write(msgspec.json.format(msgspec.json.encode(AnswerFile(answers)), indent=1))
 

@@ -1,4 +1,4 @@
-"""Judging files of answers: who solved what, and what is wrong with the rest."""
+"""Grading answer files: who solved what, and what is wrong with the rest."""
 
 from __future__ import annotations
 
@@ -77,22 +77,22 @@ class Grade(Struct, frozen=True):
 def grade(
     files: Iterable[str | os.PathLike[str]], folder: str | os.PathLike[str] | None = None
 ) -> list[Grade]:
-    """Judge files of answers, such as those that `Exercises` writes.
+    """Grade answer files, such as those written by `Exercises`.
 
-    Each text is judged again; the file is not trusted. Only whether a solution was shown is read
-    from the file, which a person can change.
+    Each text is checked again; the file is not trusted. Only whether a solution was shown is read
+    from the file, which anyone can edit.
 
     Parameters
     ----------
     files
-        The files, one for each person.
+        The files, one per person.
     folder
         A folder with your own exercises; the exercises of this package by default.
 
     Returns
     -------
     list of Grade
-        One for each file, in the order of the files. A file that cannot be read has an `error`.
+        One per file, in the same order. A file that cannot be read has an `error`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The explorer: `explorer_controller` makes the controllers of its parts and passes requests on.
+"""The explorer: `explorer_controller` creates the controllers of its parts and forwards requests.
 
 The parts are those of `refexplorer.views.registry`.
 """

@@ -1,4 +1,4 @@
-"""The controller of the explorer: what its parts share, and one controller for each part."""
+"""The controller of the explorer: the shared state, and one controller for each part."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class KindCounts(Struct, frozen=True):
 
 
 class SetFacts(Struct, frozen=True):
-    """The set in numbers; targets and kinds are null of a large set, until they are counted."""
+    """The set in numbers; targets and kinds of a large set are null until counted."""
 
     keys: Count
     is_bound: bool  # Whether there may be fewer keys, until they are counted
@@ -102,7 +102,7 @@ class SetFacts(Struct, frozen=True):
 
 
 class NoteCounts(Struct, frozen=True):
-    """Findings of each severity; a note stands for as many as its `count` says."""
+    """Findings of each severity; a note represents as many as its `count`."""
 
     error: Count
     warning: Count
@@ -110,7 +110,7 @@ class NoteCounts(Struct, frozen=True):
 
 
 class Hello(Struct, frozen=True):
-    """The set, as its first screen shows it."""
+    """The set, as shown on its first screen."""
 
     title: str
     form: str
@@ -130,7 +130,7 @@ class Hello(Struct, frozen=True):
 
 
 class Notes(Struct, frozen=True):
-    """The first notes of the set, how many there are, and their findings."""
+    """The first notes of the set, their number, and their findings."""
 
     notes: tuple[Note, ...]
     note_count: int
@@ -138,19 +138,19 @@ class Notes(Struct, frozen=True):
 
 
 class NoteExplained(Struct, frozen=True):
-    """The page of the code of a note."""
+    """The explanation of a note's code."""
 
     page: CodePage
 
 
 class SourceLines(Struct, frozen=True):
-    """Lines of the source, each with its number; null where there is no text or no such place."""
+    """Numbered lines of the source; null if there is no text or no such position."""
 
     lines: tuple[tuple[int, str], ...] | None
 
 
 class CodeChanged(Event, frozen=True, tag="code"):
-    """Python for what was done last."""
+    """Python for the last action."""
 
     code: str
 
@@ -162,11 +162,11 @@ class FailuresChanged(Event, frozen=True, tag="failures"):
 
 
 class ComparisonChanged(Event, frozen=True, tag="compared"):
-    """The set is compared with another one than before, or with none."""
+    """The set is compared with a different one, or with none."""
 
 
 class ExplorerController:
-    """Answers what an explorer asks of one reference set."""
+    """Handles the requests of an explorer about one reference set."""
 
     events = (SourceChanged, CodeChanged, FailuresChanged, ComparisonChanged)
 
@@ -227,7 +227,7 @@ class ExplorerController:
 
     @property
     def selection(self) -> str:
-        """The path that was chosen last; ``""`` is the set itself."""
+        """The last selected path; ``""`` is the set itself."""
         return self._selection
 
     @selection.setter
@@ -239,7 +239,7 @@ class ExplorerController:
     def handle(
         self, message: Message, buffers: Buffers | None = None
     ) -> list[tuple[Message, Buffers]]:
-        """Answer one message; reading is answered later through `post`."""
+        """Handle one message; reads respond later through `post`."""
         with self._lock:
             self._take_turn()
             found = answer(self.answers, message, self._jobs)
@@ -249,18 +249,18 @@ class ExplorerController:
         self.post(_without_secrets(message), buffers)
 
     def close(self) -> None:
-        """Stop what runs, and say no more: the view is gone."""
+        """Stop all work and send nothing more: the view is gone."""
         self.post = nowhere
         self.comparison.changed.clear()
         self._jobs.close()
 
     def _take_turn(self) -> None:
-        """Number what is asked: the jobs that it starts know this number, too."""
+        """Return the number of a new request: its jobs get the number, too."""
         self._turns += 1
         _TURN.set(self._turns)
 
     def _did(self, text: str) -> None:
-        """Tell the Python for what was done, unless a job had to wait and more was done since."""
+        """Send the Python for an action, unless a job had to wait and more was done since."""
         text, turn = masked_text(text), _TURN.get()
         if text != self.code and turn >= self._told:
             self.code, self._told = text, turn
@@ -322,7 +322,7 @@ class ExplorerController:
 
     @request("notes.code")
     def explain_code(self, code: str) -> NoteExplained:
-        """Return what there is to know about the code of a note."""
+        """Return the explanation of a note's code."""
         return NoteExplained(code_page(code))
 
     @request("source.show")
@@ -335,12 +335,12 @@ class ExplorerController:
 
     @request("allow", unsaved="This saved page cannot read files")
     def allow(self, grant: str) -> None:
-        """Allow reading from a place."""
+        """Allow reading from a location."""
         self.policy.grant(grant)
 
     @request("key.show")
     def show_key(self, path: str) -> KeyShown:
-        """Choose a path: also a chunk without a reference, or a rejected key."""
+        """Select a path: also a chunk without a reference, or a rejected key."""
         found = absent_item(self.references, path, self.policy)
         if found is None:
             path = known_path(self.references, path)
@@ -353,7 +353,7 @@ class ExplorerController:
 
 
 def _without_secrets(message: Message) -> Message:
-    """Return a message as people may see it."""
+    """Return a message that is safe to display."""
     text = msgspec.json.encode(message)
     if _SIGNS.search(text) is None or not may_have_secrets(text.decode()):
         return message
@@ -361,6 +361,6 @@ def _without_secrets(message: Message) -> Message:
 
 
 def _generated(refs: ReferenceSet) -> int:
-    """Count the keys that gen items make."""
+    """Count the generated keys."""
     parts = internals(refs).opened.segments
     return sum(part.count for part in parts if isinstance(part, Generated))

@@ -1,1 +1,1 @@
-"""An array on the map of the earth: `map_controller` answers the requests."""
+"""An array on the map of the earth: `map_controller` handles the requests."""

@@ -1,4 +1,4 @@
-"""The map of the earth: where an array is, which chunk holds a point, the coastlines."""
+"""The map of the earth: where an array is, which chunk contains a point, coastlines."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ _INDEX = re.compile(r"(\[)?\s*(-?\d+(?:\s*,\s*-?\d+)*)\s*(?(1)\])")
 
 
 def point_parts(text: str) -> tuple[dict[str, str], str]:
-    """Return the labels by their dimensions, and what is left: a place, or an index."""
+    """Return the labels by dimension, and the remainder: a geographic position or an index."""
     labels = {name: label.strip() for name, label in _LABEL.findall(text)}
     return labels, _LABEL.sub("", text).strip(" ,;")
 
 
 def index_of(text: str, array: ArrayMeta) -> tuple[int, ...] | None:
-    """Return an index; None for what is a place: two numbers without brackets are one."""
+    """Return an index; None for a geographic position: two numbers without brackets."""
     found = _INDEX.fullmatch(text)
     if found is None:
         return None
@@ -78,7 +78,7 @@ def place_of_label(
     chunks: DecodedChunks,
     index: list[int],
 ) -> int:
-    """Put the place that a label or an index selects into an index, and return its dimension."""
+    """Insert the position selected by a label or index into an index; return its dimension."""
     names = names_of(array)
     if name not in names:
         raise RefexplorerError(
@@ -101,7 +101,7 @@ MOST = 2**23
 
 
 def missing_cost(refs: ReferenceSet, found: Georeference, chunks: DecodedChunks) -> Estimate | None:
-    """Return what reading the coordinates takes; None if all are in the set or here already."""
+    """Return the cost of reading the coordinates; None if all are inline or loaded."""
     keys: list[str] = []
     for side in found.sides:
         size = math.prod(side.shape)
@@ -158,7 +158,7 @@ _FOLDER = Path(__file__).parents[2] / "hosts" / "static"
 
 
 def land(detail: Detail) -> bytes:
-    """Return the outlines, drawn for a map of a scale of 1 to 110 or 50 million."""
+    """Return the outlines for a map scale of 1 to 110 or 50 million."""
     path = _FOLDER / f"land-{detail}.json"
     if not path.is_file():
         raise RefexplorerError(
@@ -168,11 +168,11 @@ def land(detail: Detail) -> bytes:
 
 
 ARRAYS = 500
-"""Arrays that are looked at to list those that have a place."""
+"""Arrays that are examined to list those with a geographic position."""
 
 
 class EarthMap(Struct, frozen=True):
-    """Where on earth an array is; a mesh of points travels beside it."""
+    """Where on earth an array is; a mesh of points is sent with it."""
 
     array: str
     # ``none``: nothing says where it is. ``offer``: its coordinates are to be read.
@@ -195,7 +195,7 @@ class EarthShown(Struct, frozen=True):
 
 
 class PointFound(Struct, frozen=True):
-    """The value whose cell holds a point."""
+    """The value whose cell contains a point."""
 
     # latitude, longitude: Null where an index or labels alone name the point
     latitude: float | None
@@ -208,13 +208,13 @@ class PointFound(Struct, frozen=True):
 
 
 class LandShown(Struct, frozen=True):
-    """The coastlines, in this detail."""
+    """The coastlines, at this level of detail."""
 
     detail: Detail
 
 
 class MapController:
-    """Answers what a map of the earth asks; keeps the places of the last array."""
+    """Handles the requests of the map; keeps the positions of the last array."""
 
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
@@ -224,7 +224,7 @@ class MapController:
 
     @property
     def listed(self) -> tuple[str, ...]:
-        """The first arrays that have a place on earth, those of most values first, flags last."""
+        """The first arrays with a geographic position, the largest first, flags last."""
         if self._listed is None:
             found = []
             folders = array_folders(self._refs)
@@ -302,7 +302,7 @@ class MapController:
         # Where along the dimensions that the text does not name; one number for each
         index: tuple[int, ...] = (),
     ) -> PointFound:
-        """Find the value at a point: a place on earth, labels of dimensions, or an index."""
+        """Find the value at a point: a geographic position, labels of dimensions, or an index."""
         meta = array_at(self._refs, array)
         name = array or "the root array"
         if math.prod(meta.shape) == 0:
@@ -342,7 +342,7 @@ class MapController:
         buffers="TopoJSON of world-atlas.",
     )
     def land(self, detail: Detail) -> tuple[LandShown, Buffers]:
-        """Get the land of Natural Earth, generalised for a scale of 1 to 110 or 50 million."""
+        """Return Natural Earth's land, generalised for a scale of 1 to 110 or 50 million."""
         return LandShown(detail), [land(detail)]
 
     def _is_kept(self, path: str) -> bool:
@@ -360,14 +360,14 @@ def _point_text(point: tuple[float, float]) -> str:
 
 
 def _side(array: ArrayMeta, axis: int) -> tuple[int, int]:
-    """Return how many values a dimension has, and how many of them a chunk."""
+    """Return the length of a dimension, and that of a chunk along it."""
     return array.shape[axis], array.chunks[axis]
 
 
 def _inside(
     window: Sequence[tuple[int, int]], shape: tuple[int, int]
 ) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return a window as far as it is in the array, and not empty."""
+    """Clip a window to the array, without making it empty."""
     rows, columns = (
         (max(0, min(start, size - 1)), max(1, min(stop, size)))
         for (start, stop), size in zip(window, shape, strict=True)

@@ -1,5 +1,5 @@
-"""How the arrays of a set are: their chunks by state, rolled up and listed.
+"""The health of the arrays of a set: their chunks by state, summed and listed.
 
-`health` counts, `health_controller` answers, also what files say of themselves; `time_axes` says
-what time they cover.
+`health` counts, `health_controller` handles requests, also about the files' own metadata;
+`time_axes` finds the times that arrays cover.
 """

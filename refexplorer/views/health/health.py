@@ -1,7 +1,7 @@
-"""The arrays of a set and the states of their chunks, as far as they are known by now.
+"""The arrays of a set and the states of their chunks, as far as known.
 
-What a set says of its chunks is counted once. What was read of them changes with each reading, so
-the columns of that are made again when something was read, audited or linted since.
+The chunks in the metadata are counted once. The states of read chunks change with each reading, so
+these columns are rebuilt after something was read, audited or linted.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ StateName = Literal[
 
 
 class Badges(Struct, frozen=True):
-    """What is wrong with a key, or with the arrays below a folder, as far as it is known."""
+    """What is wrong with a key, or with the arrays below a folder, as far as known."""
 
     rejected: Count = 0
     failed: Count = 0  # Chunks that could not be fetched or decoded when they were read
@@ -58,7 +58,7 @@ class Badges(Struct, frozen=True):
 
 
 class Outcomes(NamedTuple):
-    """The chunks of an array with a reference that were tried, as columns of indices."""
+    """The tried chunks of an array with a reference, as columns of indices."""
 
     # failed, read: Numbers in the grid, ascending, shape ``(n,)`` int64; no chunk is in both
     failed: np.ndarray
@@ -67,7 +67,7 @@ class Outcomes(NamedTuple):
 
 @dataclass(frozen=True)
 class HealthColumns:
-    """The state of all arrays, in the order of the set: an entry of each column for each array."""
+    """The state of all arrays, in the order of the set: each column has one entry per array."""
 
     states: ArrayStates  # The counts that follow from the set itself
     # failed, read: Chunks that were tried: those that could not be fetched or decoded, and the
@@ -88,7 +88,7 @@ class HealthColumns:
     noted: Mapping[str, Severity]
 
     def unread(self, place: int) -> int | None:
-        """Return how many chunks with a reference were not tried; None where it is not known."""
+        """Return how many chunks with a reference were not tried; None if unknown."""
         referenced = self.states.counts[place].referenced
         if referenced is None:
             return None
@@ -96,7 +96,7 @@ class HealthColumns:
 
     @cached_property
     def _before(self) -> dict[str, list[int]]:
-        """The sum of each column before each array."""
+        """The cumulative sum of each column before each array."""
         counts = self.states.counts
         columns: dict[str, Sequence[int]] = {
             # a chunk that differs counts as that alone
@@ -116,14 +116,14 @@ class HealthColumns:
     def below(self, first: int, last: int) -> dict[str, int]:
         """Return what is wrong with the arrays of the folders numbered `first` to `last`.
 
-        What is not known of an array adds nothing.
+        Unknown values of an array add nothing.
         """
         low, high = (bisect_left(self.states.folders, number) for number in (first, last))
         return {name: sums[high] - sums[low] for name, sums in self._before.items()}
 
 
 class ChunkHealth:
-    """What is known of the chunks of a set."""
+    """The known states of the chunks of a set."""
 
     def __init__(self, refs: ReferenceSet, failure_log: FailureLog) -> None:
         self.references = refs
@@ -133,7 +133,7 @@ class ChunkHealth:
         self._marked: dict[tuple[str, str], np.ndarray] = {}
 
     def columns(self) -> HealthColumns:
-        """Return the state of all arrays; their chunks are counted when first asked for."""
+        """Return the state of all arrays; their chunks are counted on first use."""
         is_linted = known(self.references) is not None
         is_sorted = self._index is not None
         now = (
@@ -177,7 +177,7 @@ class ChunkHealth:
 
     @property
     def _index(self) -> TargetIndex | None:
-        """The references by their files, if something asked for them before."""
+        """The references by file, if already computed."""
         inside = internals(self.references)
         return inside.target_index if "target_index" in vars(inside) else None
 
@@ -187,9 +187,9 @@ class ChunkHealth:
         return tuple(index.shared_counts.get(array.path, 0) for array in states.arrays)
 
     def overlapping(self, array: ArrayMeta) -> np.ndarray:
-        """Return the numbers of the chunks that share bytes with another reference, ascending.
+        """Return the numbers of the chunks that overlap another reference, ascending.
 
-        They are those of the last `columns`.
+        They are those at the last call of `columns`.
         """
         index = self._index
         if index is None or not index.shared_counts.get(array.path):
@@ -208,9 +208,9 @@ class ChunkHealth:
         return np.setdiff1d(found, self.outcomes(array).failed) if len(found) else found
 
     def _differing(self, states: ArrayStates) -> tuple[tuple[int | None, ...], tuple[int, ...]]:
-        """Count the chunks of each array that differ from their files, as the last `verify` did.
+        """Count the chunks of each array that differ from their files, from the last `verify`.
 
-        Then those of them that have no reference.
+        The second count is of those without a reference.
         """
         found: list[int | None] = [None] * len(states.arrays)
         lacking = [0] * len(states.arrays)
@@ -239,7 +239,7 @@ class ChunkHealth:
     ) -> tuple[tuple[int, ...], tuple[int, ...]] | tuple[None, None]:
         """Count the errors and the warnings that name each array, or a key of it.
 
-        Those of one code that may be about other arrays count as one.
+        Grouped findings that may concern other arrays count as one.
         """
         if (diagnostics := known(self.references)) is None:
             return None, None
@@ -253,7 +253,7 @@ class ChunkHealth:
         return tuple(counts[Severity.ERROR]), tuple(counts[Severity.WARNING])
 
     def may_have(self, place: int, state: StateName) -> bool:
-        """Return whether an array may have chunks of a state, from the counts alone."""
+        """Return whether an array may have chunks in a state, from the counts only."""
         columns = self.columns()
         if state == "failed":
             return columns.failed[place] > 0
@@ -268,7 +268,7 @@ class ChunkHealth:
     def outcomes(self, array: ArrayMeta) -> Outcomes:
         """Return which chunks of an array failed, in this session or in the last audit.
 
-        They are those of the last `columns`.
+        They are those at the last call of `columns`.
         """
         if array.path not in self._outcomes:
             self._outcomes[array.path] = self._find_outcomes(array)
@@ -283,7 +283,7 @@ class ChunkHealth:
         return Outcomes(failed, np.setdiff1d(read, failed))
 
     def badges(self, path: str) -> Badges | None:
-        """Return what is wrong at a path or below it, by what was counted; None if nothing is."""
+        """Return the known problems at or below a path; None if there are none."""
         columns, opened = self.columns(), internals(self.references).opened
         folder = opened.tree.folder(path)
         if folder is not None:
@@ -296,7 +296,7 @@ class ChunkHealth:
         return Badges(**found) if any(found.values()) else None
 
     def _marks(self, array: ArrayMeta, index: Index) -> dict[str, int]:
-        """Return which of the states that are not property of a reference a chunk is in."""
+        """Return which states, not implied by its reference, a chunk is in."""
         columns = self.columns()
         place = columns.states.places.get(array.path)
         if place is None or not array.contains(index):
@@ -323,7 +323,7 @@ class ChunkHealth:
         return self._marked[at]
 
     def _numbers(self, array: ArrayMeta, indices: dict[Index, str] | set[Index]) -> np.ndarray:
-        """Return the numbers of those chunks that have a reference."""
+        """Return the numbers of the chunks with a reference among the given ones."""
         found = [
             array.chunk_number(index)
             for index in indices
@@ -338,7 +338,7 @@ def _holds(numbers: np.ndarray, number: int) -> bool:
 
 
 def number_type(array: ArrayMeta) -> type[np.int64] | type[object]:
-    """Return the type of numbers of chunks: whole ones of Python where 64 bits are too few."""
+    """Return the data type of chunk numbers: Python integers if 64 bits are too few."""
     return np.int64 if array.chunk_count <= INT64_MAX else object
 
 
@@ -347,12 +347,12 @@ _LACKING = (LedgerState.OTHER_FILL, LedgerState.LACKING)
 
 
 def _reports(refs: ReferenceSet) -> list[Report]:
-    """Return the last audit and the last comparison with the files, as far as there are such."""
+    """Return the last audit and the last comparison with the files, if any."""
     return [each for each in (refs.audited, refs.verified) if each is not None]
 
 
 def _grids(refs: ReferenceSet, array: ArrayMeta) -> Iterator[np.ndarray]:
-    """Yield the states of all chunks in the reports that have them, uint8 of the grid's shape."""
+    """Yield the states of all chunks in the reports, uint8 in the shape of the grid."""
     for report in _reports(refs) if array.chunk_count <= DENSE_CHUNKS else ():
         # one of before the set was changed may not have the array, or another grid
         if array.path in report.ledger.paths:
@@ -362,20 +362,20 @@ def _grids(refs: ReferenceSet, array: ArrayMeta) -> Iterator[np.ndarray]:
 
 
 def unreadable(refs: ReferenceSet, array: ArrayMeta) -> np.ndarray | None:
-    """Say which chunks could not be read, bool of the shape of the grid; None if nothing tells."""
+    """Return which chunks could not be read, bool in the shape of the grid; None if unknown."""
     grids = [np.isin(each, [*UNREADABLE]) for each in _grids(refs, array)]
     return np.logical_or.reduce(grids) if grids else None
 
 
 class Checked(Struct, frozen=True):
-    """What an audit or a comparison with the files found of a chunk."""
+    """The result of an audit or a comparison with the files for a chunk."""
 
     text: str
     outcome: Literal["good", "bad", "unknown"]
 
 
 def checked(refs: ReferenceSet, array: ArrayMeta, index: Index) -> Checked | None:
-    """Return what was found of a chunk, what is bad first; None if it was not looked at."""
+    """Return the results for a chunk, the worst first; None if it was not checked."""
     states = [LedgerState(each[index]) for each in _grids(refs, array) if each[index]]
     if not states:
         return None
@@ -389,7 +389,7 @@ LISTED_CHUNKS = 1_000_000
 
 
 class StateKeys(Sequence[str]):
-    """The keys of chunks of several arrays, which are numbers until they are asked for."""
+    """The chunk keys of several arrays, stored as numbers until requested."""
 
     def __init__(self, parts: Sequence[tuple[ArrayMeta, np.ndarray]]) -> None:
         self._parts = parts
@@ -416,7 +416,7 @@ class StateKeys(Sequence[str]):
 def keys_in_state(
     refs: ReferenceSet, health: ChunkHealth, state: StateName, path: str | None
 ) -> StateKeys:
-    """Return the keys of the chunks of a state; of all arrays, in their order, without a path."""
+    """Return the keys of the chunks in a state; without a path, of all arrays, in order."""
     states = health.columns().states
     places = range(len(states.arrays)) if path is None else [states.places[path]]
     arrays = [states.arrays[place] for place in places if health.may_have(place, state)]
@@ -475,11 +475,11 @@ _STATES: tuple[tuple[StateName, str], ...] = (
 
 
 def strip_of(health: ChunkHealth, array: ArrayMeta, axis: int = 0) -> str:
-    """Return a letter for each part of a dimension.
+    """Return a letter for each segment of a dimension.
 
     ``r``: it has references; ``v``: some of its chunks were read; ``-``: none of its chunks has a
     reference, ``p``: some have none; ``d``: one differs from its file; ``x``: one is rejected or
-    failed. Of an array of too many chunks what is absent is not looked for.
+    failed. For an array with too many chunks, absent ones are not searched.
     """
     if not array.grid or not math.prod(array.grid):
         return ""
@@ -510,7 +510,7 @@ def _strip_numbers(health: ChunkHealth, state: StateName, array: ArrayMeta) -> n
 
 
 def _indices(array: ArrayMeta, axis: int, numbers: np.ndarray) -> np.ndarray:
-    """Return where along a dimension some chunks are."""
+    """Return the indices of some chunks along a dimension."""
     inner = math.prod(array.grid[axis + 1 :])
     return np.asarray(numbers // inner % array.grid[axis], np.int64)
 

@@ -1,4 +1,4 @@
-"""The controller of the health table: the arrays of a set, what is wrong first."""
+"""The controller of the health table: the arrays of a set, those with problems first."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def reading_of(refs: ReferenceSet, targets: Targets) -> ReadTerms:
 
 
 def watched(report: JobReport) -> AuditWatch:
-    """Return what tells a job how far a run is."""
+    """Return a callback that reports the progress of a run to a job."""
 
     def watch(progress: AuditProgress) -> bool:
         done, of = progress.audited, progress.total
@@ -60,7 +60,7 @@ def watched(report: JobReport) -> AuditWatch:
 
 
 class VerifiedFinding(Struct, frozen=True):
-    """A cause by which a set differs from some of its files."""
+    """One cause of differences between a set and some of its files."""
 
     severity: Severity
     code: str
@@ -73,7 +73,7 @@ class VerifiedFinding(Struct, frozen=True):
 
 
 class SetVerified(Struct, frozen=True):
-    """What comparing a set with its files found."""
+    """The results of comparing a set with its files."""
 
     verdict: str
     at: Real  # When, in milliseconds since 1970
@@ -86,13 +86,13 @@ class SetVerified(Struct, frozen=True):
 
 
 class LastVerified(Struct, frozen=True):
-    """What the last comparison with the files found; null if there was none."""
+    """The results of the last comparison with the files; null if there was none."""
 
     found: SetVerified | None
 
 
 class FilesCompared:
-    """Answers what the overview asks about the files."""
+    """Handles requests of the overview about the files."""
 
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
@@ -101,7 +101,7 @@ class FilesCompared:
 
     @request("verify.last")
     def last(self) -> LastVerified:
-        """Show the last comparison with the files, also one that Python made."""
+        """Return the last comparison with the files, also one made from Python."""
         found = self._refs.verified
         return LastVerified(None if found is None else self._told(found))
 
@@ -111,7 +111,7 @@ class FilesCompared:
         report: JobReport,
         values: bool,  # Whether ten chunks of each array are decoded and compared, too
     ) -> SetVerified:
-        """Compare the set with what its files say; then `health.rows` knows what differs."""
+        """Compare the set with its files; `health.rows` then includes the differences."""
         self._did(code_of_verify(values, self._targets.policy.granted))
         refs, inside = self._refs, internals(self._refs)
         reading = replace(reading_of(refs, self._targets), left_out=())
@@ -164,7 +164,7 @@ HealthSort = Literal[
 
 
 class HealthCounts(Struct, frozen=True):
-    """Chunks by state; null where it is not known."""
+    """Chunks by state; null if unknown."""
 
     chunks: Count  # Of the grid
     referenced: Count | None
@@ -202,7 +202,7 @@ class HealthRow(Struct, frozen=True):
 
 
 class HealthPage(Struct, frozen=True):
-    """Some of the arrays, how many there are, and the sums over all of them."""
+    """Some of the arrays, their number, and the sums over all of them."""
 
     start: Count
     total: Count
@@ -211,7 +211,7 @@ class HealthPage(Struct, frozen=True):
 
 
 class HealthTable:
-    """Answers what the table of arrays asks."""
+    """Handles the requests of the table of arrays."""
 
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
@@ -222,7 +222,7 @@ class HealthTable:
     def rows(
         self, report: JobReport, start: int, n: int, sort: HealthSort, descending: bool
     ) -> HealthPage:
-        """List the arrays with their chunks by state; what is not known comes last."""
+        """List the arrays with their chunks by state; unknown values come last."""
         if not internals(self._refs).is_counted:
             arrays = counted(len(self._refs.arrays()), "array")
             go_on(report, None, None, f"Counting the chunks of {arrays}")
@@ -235,7 +235,7 @@ class HealthTable:
     def _sorted(
         self, columns: HealthColumns, sort: HealthSort, descending: bool, report: JobReport
     ) -> list[int]:
-        """Return the places of the arrays in an order; what is not known comes last."""
+        """Return the indices of the arrays in sorted order; unknown values come last."""
         arrays = columns.states.arrays
         if sort != "times":
             return sorted_places(columns, sort, descending)
@@ -267,7 +267,7 @@ class HealthTable:
 
 
 def sorted_places(columns: HealthColumns, sort: HealthSort, descending: bool) -> list[int]:
-    """Return the places of the arrays in an order; what is not known comes last."""
+    """Return the indices of the arrays in sorted order; unknown values come last."""
     places = list(range(len(columns.states.arrays)))
     if sort == "path":
         return places[::-1] if descending else places
@@ -283,7 +283,7 @@ def _by_value(values: Sequence[int | None], descending: bool) -> list[int]:
 
 
 def _trouble(columns: HealthColumns, place: int) -> tuple[int, ...]:
-    """Return how much is wrong with an array: what is surely wrong counts before what may be."""
+    """Return how much is wrong with an array: certain faults before possible ones."""
     counts = columns.states.counts[place]
     errors, warnings = (0 if each is None else each[place] for each in _noted(columns))
     lost = columns.failed[place] + (counts.rejected or 0) + (columns.differing[place] or 0)
@@ -319,7 +319,7 @@ def _told(counts: StateCounts, failed: int, read: int, *more: int | None) -> Hea
 
 
 def total_of(columns: HealthColumns) -> HealthCounts:
-    """Return the sums over all arrays; of differing chunks over those that were compared."""
+    """Return the sums over all arrays; for differing chunks over the compared ones."""
     total, failed, read = columns.states.total, sum(columns.failed), sum(columns.read)
     unread = None if total.referenced is None else max(total.referenced - failed - read, 0)
     compared = [each for each in columns.differing if each is not None]

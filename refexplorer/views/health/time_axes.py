@@ -1,4 +1,4 @@
-"""The times of arrays by their time coordinates, as far as these are known without a request."""
+"""The times of arrays from their time coordinates, as far as known without a request."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class TimeAxis:
 
 
 class TimeRange(Struct, frozen=True):
-    """The time that an array covers."""
+    """The time range of an array."""
 
     # first, last: ISO dates; null where it is not known
     first: str | None
@@ -54,7 +54,7 @@ class TimeRange(Struct, frozen=True):
 
 
 class UnknownTimesError(RefexplorerError):
-    """The times of an array are not known; the message says why."""
+    """The times of an array are unknown; the message says why."""
 
 
 class TimeAxes:
@@ -75,7 +75,7 @@ class TimeAxes:
         return TimeAxis(coordinate.path, axis, self._times(coordinate))
 
     def _candidates(self, array: ArrayMeta) -> Iterator[tuple[ArrayMeta, int | None]]:
-        """Yield time coordinates: of dimensions first, then those that attributes name."""
+        """Yield time coordinates: of dimensions first, then those named in attributes."""
         if _is_time(array) and len(array.shape) < 2:
             yield array, 0 if array.shape else None
             return
@@ -94,7 +94,7 @@ class TimeAxes:
                     yield side, axis
 
     def _near(self, path: str, name: str | None) -> ArrayMeta | None:
-        """Return the time coordinate of a name in the group of an array, or the next above it."""
+        """Return the time coordinate of a name in the group of an array, or the nearest above."""
         for folder in folders_above(path) if name else ():
             try:
                 found = self._refs.array(f"{folder}/{name}".lstrip("/"))
@@ -117,7 +117,7 @@ class TimeAxes:
         return self._known[path]
 
     def _stored(self, coordinate: ArrayMeta) -> tuple[np.ndarray, np.ndarray]:
-        """Return the values as they are stored, and which of them there are."""
+        """Return the stored values, and which of them exist."""
         path = coordinate.path
         size, chunks = math.prod(coordinate.shape), coordinate.chunk_count
         if size > VALUES or chunks > CHUNKS:
@@ -158,7 +158,7 @@ class TimeAxes:
 
 
 def _is_time(array: ArrayMeta) -> bool:
-    """Return whether values are times: by their units, or as numpy writes dates."""
+    """Return whether values are times: by their units, or as numpy dates."""
     return is_time(array.attributes.get("units")) or array.dtype[1:].startswith("M8[")
 
 
@@ -175,7 +175,7 @@ def _decoded(coordinate: ArrayMeta, stored: np.ndarray, is_there: np.ndarray) ->
 
 
 class FoundRange(NamedTuple):
-    """The time that an array covers."""
+    """The time range of an array."""
 
     # Microseconds since 1970, which a table is sorted by; None where it is not known
     first: int | None
@@ -223,6 +223,6 @@ def _unknown(said: str) -> FoundRange:
 
 
 def _date(microseconds: float) -> str:
-    """Return a time to the second, without seconds or a time of day that are zero."""
+    """Return a time to the second, without zero seconds or time of day."""
     stamp = str(np.datetime64(round(microseconds / 1e6), "s"))
     return stamp.removesuffix(":00").removesuffix("T00:00").replace("T", " ")

@@ -1,4 +1,4 @@
-"""One path of a set with everything that is known of it without a request."""
+"""One path of a set with everything known without a request."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ATTRIBUTE_SHOWN = 2000  # characters of an attribute
 
 
 class ArrayItem(Struct, frozen=True):
-    """An array, from its metadata alone."""
+    """An array, from its metadata only."""
 
     path: str
     shape: tuple[Count, ...]
@@ -63,7 +63,7 @@ class ArrayItem(Struct, frozen=True):
 
 
 class ChunkItem(Struct, frozen=True):
-    """One chunk of an array; its shape is cut at the edge of the array."""
+    """One chunk of an array; its shape is clipped at the edge of the array."""
 
     array: str
     index: tuple[Count, ...]
@@ -71,7 +71,7 @@ class ChunkItem(Struct, frozen=True):
 
 
 class PathItem(Struct, frozen=True):
-    """All that is known of a path without a request."""
+    """Everything known about a path without a request."""
 
     path: str
     name: str
@@ -158,7 +158,7 @@ def describe_array(refs: ReferenceSet, meta: ArrayMeta) -> ArrayItem:
 
 
 def _array_and_chunk(refs: ReferenceSet, path: str) -> tuple[ArrayMeta | None, ChunkItem | None]:
-    """Return the array that a path is or belongs to, and the chunk if it is one."""
+    """Return the array at or above a path, and the chunk if it is one."""
     owner = refs.array_of(path)
     if owner is None:
         return internals(refs).opened.arrays.get(path), None
@@ -170,7 +170,7 @@ def _array_and_chunk(refs: ReferenceSet, path: str) -> tuple[ArrayMeta | None, C
 
 
 def _resolved(policy: AccessPolicy, url: str | None) -> str | None:
-    """Return where a relative URL leads; folders of a server are nobody else's business."""
+    """Return the resolved relative URL; folders of a server are not revealed."""
     if url is None or (place := policy.resolve(url)) == url:
         return None
     return None if policy.served and "://" not in place else place
@@ -188,7 +188,7 @@ def _json(value: object) -> str:
 
 
 def _plain(fill: object) -> object:
-    """Return a fill value as JSON has it; what JSON has no number for is text."""
+    """Return a fill value as JSON; numbers that JSON does not have become text."""
     if isinstance(fill, float) and not math.isfinite(fill):
         return str(fill)
     return fill if fill is None or isinstance(fill, str | int | float | bool) else _json(fill)
@@ -201,7 +201,7 @@ REJECTED = "rejected"
 
 
 def origin_of(refs: ReferenceSet, key: str) -> str:
-    """Return what is in place of the origin of a key that is not in the set."""
+    """Return the replacement for the origin of a key that is not in the set."""
     return ORIGIN if refs.rejection(key) is None else REJECTED
 
 
@@ -220,7 +220,7 @@ def absent_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> PathItem 
 
 
 def _chunk_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> PathItem | None:
-    """Describe a chunk by its array; None if the key is no chunk of an array."""
+    """Describe a chunk by its array; None if the key is not a chunk."""
     owner = refs.array_of(key)
     if owner is None or not refs.array(owner[0]).contains(owner[1]):
         return None
@@ -246,7 +246,7 @@ _CHARS = 200  # characters of such a line
 
 
 def surroundings(refs: ReferenceSet, pointer: str) -> tuple[tuple[int, str], ...] | None:
-    """Return the lines around a place, each with its number, from 1; long ones are cut."""
+    """Return the lines around a position, numbered from 1; long ones are truncated."""
     source = refs.source
     if source.is_large or source.content is None or not (text := source.text):
         return None

@@ -39,14 +39,14 @@ _FORM_CHARS = 120
 
 
 class KeyExplained(Struct, frozen=True):
-    """How a key came about; places in the text are null."""
+    """The derivation of a key; positions in the text are null."""
 
     origin: str
     steps: tuple[Derived, ...]
 
 
 class BytesPage(Struct, frozen=True):
-    """A page of raw bytes, which travel beside it as a buffer, or why there are none."""
+    """A page of raw bytes, sent along as a buffer, or why there are none."""
 
     state: ReadOutcome
     start: int  # Where the page begins, in bytes
@@ -77,7 +77,7 @@ class TraceReply(Struct, frozen=True):
 
 
 class ShardModel(Struct, frozen=True):
-    """A shard as its index describes it, or why that was not read."""
+    """A shard as described by its index, or why that was not read."""
 
     state: ReadOutcome
     message: str | None = None
@@ -101,7 +101,7 @@ class Code(Struct, frozen=True):
 
 
 class KeyDetails:
-    """Answers questions about one key, each in a thread of its own."""
+    """Handles requests about one key, each in its own thread."""
 
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
@@ -115,7 +115,7 @@ class KeyDetails:
 
     @request("key.edit")
     def edit(self, path: str) -> None:
-        """Show in the editor where a key comes from."""
+        """Show the origin of a key in the editor."""
         if self._edit is None:
             raise RefexplorerError("This explorer has no editor.")
         self._edit(self._key(path))
@@ -129,7 +129,7 @@ class KeyDetails:
 
     @job("key.code")
     def write_code(self, path: str) -> Code:
-        """Write Python for a key with fsspec, Zarr and xarray alone, as ``refs.code(path)``."""
+        """Write Python for a key with only fsspec, Zarr and xarray, like ``refs.code(path)``."""
         return Code(self._without_folder(self._allowed().code(path)))
 
     @job("code.cell")
@@ -150,7 +150,7 @@ class KeyDetails:
         bar: Literal["linear", "log", "symlog"] = "linear",
         upward: bool = False,  # Whether the first row is at the bottom, as where latitudes rise
     ) -> Code:
-        """Write a cell of a notebook that makes the picture of a part of an array again."""
+        """Write a notebook cell that reproduces the picture of a selection of an array."""
         meta = array_at(self._refs, array)
         parts = tuple(
             place.start if ":" not in text else (place.start, place.stop, place.step)
@@ -160,13 +160,13 @@ class KeyDetails:
         return Code(self._without_folder(cell(self._allowed(), meta, look, library)))
 
     def _allowed(self) -> ReferenceSet:
-        """Return the set with what code may name: on a page for others no local folder."""
+        """Return the set with what code may name: on a shared page no local folder."""
         found = self._refs.allowing()
         found.allowed = self._targets.policy.granted
         return found
 
     def _without_folder(self, text: str) -> str:
-        """Take out of code for a visitor where the server keeps the set."""
+        """Remove the server's folder of the set from code for a visitor."""
         policy, location = self._targets.policy, self._refs.source.location
         if policy.served and location is not None and "://" not in location:
             folder = repr(location)[1:-1]  # where the server keeps it is nobody else's business
@@ -181,7 +181,7 @@ class KeyDetails:
     def read_bytes(
         self, report: JobReport, path: str, start: int, n: int
     ) -> tuple[BytesPage, Buffers]:
-        """Read bytes of a key, at most 65,536; of a whole file its size is asked first."""
+        """Read bytes of a key, at most 65,536; the size of a whole file is requested first."""
         key = self._key(path)
         start, n = max(start, 0), min(max(n, 1), PAGE)
         try:
@@ -194,7 +194,7 @@ class KeyDetails:
         return BytesPage("fetched", start, total), [data]
 
     def _page(self, key: str, start: int, n: int, advance: Advance) -> tuple[int, bytes]:
-        """Return how many bytes a key has, and those of a page."""
+        """Return the size of a key in bytes, and the bytes of a page."""
         reference = self._refs[key]
         if isinstance(reference, Inline | Base64):
             data = inline_bytes(key, reference)
@@ -208,7 +208,7 @@ class KeyDetails:
         return total, found
 
     def _size(self, key: str, reference: Url) -> int:
-        """Ask how large a whole file is."""
+        """Request the size of a whole file."""
         place = self._targets.range_of(key, reference).place
         size = wait_for(self._targets.facts(place)).size
         if size is None:
@@ -228,7 +228,7 @@ class KeyDetails:
         # The index of an inner chunk in the grid of the shard; null reads all of the key
         inner: tuple[int, ...] | None = None,
     ) -> TraceReply:
-        """Read and decode a key step by step; without a reference the first step is the last."""
+        """Read and decode a key step by step; without a reference, the first step is the last."""
         load_array_libraries()
         try:
             found = trace_key(self._refs, path, self._targets, inner, _advance(report))
@@ -245,7 +245,7 @@ class KeyDetails:
         "the grid; -1 and 0 for empty ones.",
     )
     def read_shard(self, report: JobReport, path: str) -> tuple[ShardModel, Buffers]:
-        """Read the index of a shard, in one request for a byte range."""
+        """Read the index of a shard, with one request for a byte range."""
         try:
             found = trace_key(self._refs, path, self._targets, ..., _advance(report)).shard
         except KeyError:
@@ -283,7 +283,7 @@ class KeyDetails:
 
 
 def _advance(report: JobReport) -> Advance:
-    """Return what reports the bytes of a fetch."""
+    """Return a callback that reports the bytes of a fetch."""
     return lambda now: report(now.bytes, now.byte_count, str(now))
 
 

@@ -1,4 +1,4 @@
-"""The map of chunks: one array's grid as cells that a screen can show."""
+"""The chunk map: one array's grid as cells that fit on a screen."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ WindowSpan = tuple[Count, Count]
 
 
 class MapTarget(Struct, frozen=True):
-    """A target in a map of chunks, with the number that its colour goes by."""
+    """A target in a chunk map, with the number that determines its colour."""
 
     url: str | None
     number: int
 
 
 class Grid(Struct, frozen=True):
-    """A picture of the chunks of an array, or of a part of them."""
+    """A picture of the chunks of an array, or of some of them."""
 
     array: str
     arrays: tuple[str, ...]  # Those to choose from; cut
@@ -70,7 +70,7 @@ class Grid(Struct, frozen=True):
 
 
 class GridMap(Struct, frozen=True):
-    """The map of chunks; null if the set has no arrays."""
+    """The chunk map; null if the set has no arrays."""
 
     map: Grid | None
 
@@ -88,7 +88,7 @@ _PLAIN = "i"
 
 
 def file_numbers(refs: ReferenceSet, urls: Sequence[str | None]) -> list[int]:
-    """Return the numbers that the colours of files go by: one for each file of the whole set."""
+    """Return the numbers that determine the colours of files: one per file of the whole set."""
     index = internals(refs).target_index
     # of templates that are too many to evaluate not all files are known
     return [found if (found := index.number(url)) is not None else index.count for url in urls]
@@ -102,11 +102,11 @@ def coloured_strip(
     axis: int = 0,
     access: str = "",
 ) -> str:
-    """Return a strip with a letter for what most chunks of each part have by `by`.
+    """Return a strip with one letter per segment, for the most common value of `by`.
 
-    ``I``, ``B``, ``U``, ``R`` are kinds, digits are colours of files, and ``i`` is a part in the
-    set itself or one that `access` does not read; of `_LEVELS` the last is the most. What is wrong,
-    or has no reference, keeps its letter.
+    ``I``, ``B``, ``U``, ``R`` are kinds, digits are colours of files, and ``i`` is an inline
+    segment or one that `access` does not read; the last of `_LEVELS` is the highest. Segments with
+    faults or without a reference keep their letter.
     """
     is_sorted = "target_index" in vars(internals(refs))
     if by == "state" or not strip or array.chunk_count > _COLOURED:
@@ -143,7 +143,7 @@ def _cell_letters(
 def _access_letters(
     refs: ReferenceSet, array: ArrayMeta, length: int, axis: int, access: str
 ) -> list[str]:
-    """Return how often an access reads the chunks of each part, by its name or as it is written."""
+    """Return how often an access pattern reads the chunks of each segment."""
     from refexplorer.checks.advice import advising
     from refexplorer.checks.advice.accesses import part_of
 
@@ -168,7 +168,7 @@ def _access_letters(
 
 
 def _levels(numbers: np.ndarray, low: float | None = None) -> list[str]:
-    """Return the level of each number between `low`, or the least of them, and the greatest."""
+    """Return the level of each number between `low`, or the minimum, and the maximum."""
     known = numbers[numbers >= 0]
     if not len(known):
         return [_PLAIN] * len(numbers)
@@ -180,7 +180,7 @@ def _levels(numbers: np.ndarray, low: float | None = None) -> list[str]:
 
 
 class ChunkMap:
-    """Answers what a map of chunks asks; keeps the grid of the last array."""
+    """Handles the requests of a chunk map; keeps the grid of the last array."""
 
     def __init__(self, context: ViewContext) -> None:
         self._context = context
@@ -233,7 +233,7 @@ class ChunkMap:
         return GridMap(model), buffers
 
     def _before(self) -> ChunkMap:
-        """Return the map of the set that this one is compared with; nothing was read of it here."""
+        """Return the map of the comparison set, of which nothing was read here."""
         other = self._context.comparison.other
         if other is None:
             raise RefexplorerError("There is no set to compare with: choose one in Compare.")
@@ -243,7 +243,7 @@ class ChunkMap:
         return self._other
 
     def _largest(self) -> str | None:
-        """Return the array of most chunks, the first look at a set."""
+        """Return the array with most chunks, shown first for a set."""
         paths = self._refs.arrays()
         return max(paths, key=lambda path: self._refs.array(path).chunk_count, default=None)
 
@@ -256,7 +256,7 @@ class ChunkMap:
         return self._kept[1]
 
     def _counts(self, grid: ChunkReferences, view: GridView) -> np.ndarray:
-        """Return the chunks of each state, those that failed taken out of their own."""
+        """Return the chunks by state; failed ones are not counted in their original state."""
         found_bad = unreadable(self._refs, grid.array) if grid.complete else None
         counts = np.concatenate([view.counts, np.zeros((1, *view.shape))])
         if found_bad is not None:
@@ -278,7 +278,7 @@ class ChunkMap:
         counts: np.ndarray,
         found_bad: np.ndarray | None,
     ) -> None:
-        """Count what failed in this session, unless it is counted already."""
+        """Count the failures of this session, unless already counted."""
         failed = self._failure_log.failed(grid.array.path)
         known = {tuple(index) for index in grid.left_out.indices.tolist()} if failed else set()
         for index in failed:
@@ -329,7 +329,7 @@ class ChunkMap:
 
 
 def _totals(view: GridView, counts: np.ndarray) -> tuple[int, ...]:
-    """Return the chunks of each state; float64 does not count all that may be absent."""
+    """Return the chunks by state; float64 cannot count all that may be absent."""
     absent, *others = (int(count) for count in counts.sum(axis=(1, 2)))
     if not view.sampled:
         absent = math.prod(stop - start for start, stop in view.window) - sum(others)
@@ -337,7 +337,7 @@ def _totals(view: GridView, counts: np.ndarray) -> tuple[int, ...]:
 
 
 def _cell(view: GridView, index: Index) -> tuple[int, int] | None:
-    """Return the row and the column of the cell that a chunk is in; None outside the window."""
+    """Return the row and column of the cell with a chunk; None outside the window."""
     if any(not a <= at < b for at, (a, b) in zip(index, view.window, strict=True)):
         return None
     places = [(index[side.axis] - side.start) // side.step for side in view.sides]
@@ -361,7 +361,7 @@ WORDS = {
 
 
 class ChangeKind(Struct, frozen=True):
-    """One change: its letter, what it is called, and how many keys of the set it became of."""
+    """One change: its letter, its name, and the number of keys with it."""
 
     name: str
     mark: str
@@ -370,7 +370,7 @@ class ChangeKind(Struct, frozen=True):
 
 
 class Changes(Struct, frozen=True):
-    """What became of the chunks of a picture."""
+    """The changes of the chunks of a picture."""
 
     array: str
     window: tuple[WindowSpan, ...]
@@ -384,7 +384,7 @@ class ChangesMap(Struct, frozen=True):
 
 
 class ChangesOfChunks:
-    """Draws what became of chunks since the set that is compared with."""
+    """Draws how chunks changed since the set used for comparison."""
 
     def __init__(self, context: ViewContext) -> None:
         self._comparison = context.comparison
@@ -400,7 +400,7 @@ class ChangesOfChunks:
         window: tuple[tuple[int, int], ...],
         steps: tuple[int, ...],
     ) -> tuple[ChangesMap, Buffers]:
-        """Draw what became of the chunks of a picture; its fields are those of `Grid`."""
+        """Draw how the chunks of a picture changed; its fields are those of `Grid`."""
         report(None, None, "Comparing the keys of both sets")
         found = self._comparison.difference()
         if found is None:

@@ -1,4 +1,4 @@
-"""The dates of targets, by time coordinates or their names, and how many are of each period."""
+"""The dates of targets, from time coordinates or names, and target counts per period."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BINS = 120  # bars of the timeline
 
 
 class DateBin(Struct, frozen=True):
-    """A period, and how many targets are of it; milliseconds since 1970."""
+    """A period, and its number of targets; milliseconds since 1970."""
 
     start: Real
     stop: Real
@@ -30,7 +30,7 @@ class DateBin(Struct, frozen=True):
 
 
 class TargetDates(Struct, frozen=True):
-    """The targets by date, as periods that follow each other."""
+    """The targets by date, in consecutive periods."""
 
     bins: tuple[DateBin, ...]  # Empty where no date is known
     # dated, total: Targets of the query that have a date, and all of them
@@ -54,7 +54,7 @@ class DatedTargets:
 
 
 class DateFinder:
-    """Finds the dates of the targets of a set, again once a coordinate was read."""
+    """Finds the dates of the targets of a set, again after a coordinate was read."""
 
     def __init__(self, refs: ReferenceSet) -> None:
         self._refs = refs
@@ -63,7 +63,7 @@ class DateFinder:
         self._found: tuple[int | None, DatedTargets] | None = None
 
     def find(self) -> DatedTargets:
-        """Return the dates; the same object as long as nothing more is known."""
+        """Return the dates; the same object unless more is known."""
         if self._found is None or self._found[0] not in (None, self._cache.size):
             size = self._cache.size
             dated, is_final = self._make()
@@ -71,7 +71,7 @@ class DateFinder:
         return self._found[1]
 
     def _make(self) -> tuple[DatedTargets, bool]:
-        """Return the dates, and whether reading more would not change them."""
+        """Return the dates, and whether they are final."""
         index, is_final = internals(self._refs).target_index, True
         codes = {url: code for code, url in enumerate(index.urls)}
         found = np.full(len(codes), np.nan)
@@ -134,9 +134,9 @@ _LENGTHS = {"s": 1, "m": 60, "h": 3_600, "D": 86_400, "M": 31 * 86_400, "Y": 366
 
 
 def bins_of(seconds: np.ndarray, lost: np.ndarray) -> list[DateBin]:
-    """Count dates by periods, as long as dates mostly are apart: an empty one is a gap.
+    """Count dates by period, of the usual distance between dates: an empty one is a gap.
 
-    They are longer where they would be more than `BINS`.
+    Periods are longer if there would be more than `BINS`.
     """
     if not len(seconds):
         return []

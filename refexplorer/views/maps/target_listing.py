@@ -1,4 +1,4 @@
-"""The table of targets: filtered, sorted, folded by folder or host, as a list, by date."""
+"""The table of targets: filtered, sorted, grouped by folder or host, as a list, by date."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class TargetFold(Struct, frozen=True):
 
 
 class TargetRow(Struct, frozen=True):
-    """A target in the table of targets; size and state are known after it was checked."""
+    """A target in the table of targets; size and state are known after a check."""
 
     url: str | None  # Null: the reader names it
     ranges: Count
@@ -106,7 +106,7 @@ class TargetQuery(Struct, frozen=True):
 
 
 class TargetListing:
-    """Answers queries to the targets of a set."""
+    """Handles queries on the targets of a set."""
 
     def __init__(self, refs: ReferenceSet, known: Callable[[], Mapping[str | None, Known]]) -> None:
         self._refs = refs
@@ -120,7 +120,7 @@ class TargetListing:
         return internals(self._refs).target_index
 
     def rows(self, query: TargetQuery, start: int, n: int) -> tuple[list[TargetRow], int, int]:
-        """Return rows of the table, how many there are, and how many targets."""
+        """Return rows of the table, their number, and the number of targets."""
         found = self._ordered(query)
         rows = [
             self._target(code) if fold is None else self._fold(found, fold)
@@ -133,7 +133,7 @@ class TargetListing:
         return self._target(int(self._index.codes_named([url])[0]))
 
     def text(self, query: TargetQuery, form: str) -> tuple[str, int, int]:
-        """Return the targets of a query as text, how many it has, and how many there are."""
+        """Return the targets of a query as text, their number, and the total."""
         codes = self._ordered(query).codes
         shown = codes[:LISTED]
         if form == "text":
@@ -257,7 +257,7 @@ class TargetListing:
         )
 
     def _sorted(self, codes: np.ndarray, query: TargetQuery) -> np.ndarray:
-        """Put targets in order; what is not known comes last in either direction."""
+        """Sort targets; unknown values come last in either direction."""
         if query.sort == "set":
             return codes[::-1] if query.descending else codes
         ranks, unknown = self._ranks(codes, query.sort)
@@ -289,7 +289,7 @@ class TargetListing:
 
 
 class _Ordered:
-    """The targets of a query in order, and the rows that their folds make."""
+    """The sorted targets of a query, and the rows of their groups."""
 
     def __init__(self, codes: np.ndarray, names: Sequence[str | None], query: TargetQuery) -> None:
         self.codes = codes
@@ -301,7 +301,7 @@ class _Ordered:
         self.total = int(self._ends[-1]) if len(self._ends) else len(self._members)
 
     def _group(self, folders: pa.DictionaryArray) -> None:
-        """Put targets below their folders, these in the order of their names."""
+        """Group targets by folder, sorted by folder name."""
         ranks, _ = _places(folders.dictionary)
         places = ranks[numbers_of(folders.indices)]
         order = np.argsort(places, kind="stable")
@@ -310,11 +310,11 @@ class _Ordered:
         self._starts = np.searchsorted(places[order], np.arange(len(ranks) + 1), side="right")
 
     def name(self, fold: int) -> str:
-        """Return the folder or the host of a fold."""
+        """Return the folder or the host of a group."""
         return str(self._names[fold])
 
     def members(self, fold: int) -> np.ndarray:
-        """Return the targets of a fold."""
+        """Return the targets of a group."""
         return self._members[self._starts[fold] : self._starts[fold + 1]]
 
     def is_open(self, fold: int) -> bool:
@@ -322,7 +322,7 @@ class _Ordered:
         return bool(self._open[fold])
 
     def window(self, start: int, n: int) -> Iterator[tuple[int | None, int]]:
-        """Yield rows: the number of a fold, or None and a target."""
+        """Yield rows: the number of a group, or None and a target."""
         if not self.is_folded:
             yield from ((None, code) for code in self.codes[start : start + n].tolist())
             return
@@ -341,18 +341,18 @@ class _Ordered:
 
 
 def _matches(names: pa.Array, text: str) -> np.ndarray:
-    """Return which names have a text in them, or match it where it has wildcards."""
+    """Return which names contain a text, or match it if it has wildcards."""
     if GLOB_MARKS.search(text) is None:
         return flags_of(pc.match_substring(names, text, ignore_case=True))
     return Matcher(f"*{text}*", "glob").matches(names)
 
 
 def _places(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """Return the place of each text in the order of the alphabet; none is unknown."""
+    """Return the alphabetical rank of each text; none is unknown."""
     ranks = numbers_of(pc.rank(texts, tiebreaker="dense")).astype(np.int64)
     return ranks, np.zeros(len(ranks), np.bool_)
 
 
 def _date_text(date: np.datetime64) -> str:
-    """Return a date without a time of midnight, and without seconds that are none."""
+    """Return a date without a time at midnight, and without zero seconds."""
     return str(date).removesuffix("T00:00:00").replace("T", " ").removesuffix(":00")

@@ -42,7 +42,7 @@ _PLACE = r"(?s)^([A-Za-z][A-Za-z0-9+.-]*://[^/]*)?.*$"
 
 
 class TargetPage(Struct, frozen=True):
-    """Some of the rows of the table of targets, how many there are, and how many targets."""
+    """Some rows of the table of targets, their number, and the number of targets."""
 
     start: Count
     total: Count
@@ -51,7 +51,7 @@ class TargetPage(Struct, frozen=True):
 
 
 class TargetPlace(Struct, frozen=True):
-    """A host, or what else URLs begin with, and how many targets are there."""
+    """A host, or another URL prefix, and its number of targets."""
 
     place: str  # Such as ``s3://bucket``; empty for paths
     targets: Count
@@ -72,7 +72,7 @@ class TargetsSummary(Struct, frozen=True):
 
 
 class TargetList(Struct, frozen=True):
-    """All targets of a query as text, which travels beside it."""
+    """All targets of a query as text, which is sent along with it."""
 
     name: str  # For a file
     # targets, total: How many are in it, and how many there are
@@ -81,14 +81,14 @@ class TargetList(Struct, frozen=True):
 
 
 class MapArray(Struct, frozen=True):
-    """An array in a map of a target, with the number that its colour goes by."""
+    """An array in a map of a target, with the number that determines its colour."""
 
     path: str | None  # Null: other keys
     number: int
 
 
 class MapRange(Struct, frozen=True):
-    """A byte range of a target; `array` is a place in `Layout.arrays`."""
+    """A byte range of a target; `array` is an index into `Layout.arrays`."""
 
     key: str
     array: int
@@ -144,7 +144,7 @@ _FILE_WORDS = {
 
 
 class TargetMapView:
-    """Answers what the table and the map of targets ask."""
+    """Handles the requests of the table and the map of targets."""
 
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
@@ -171,7 +171,7 @@ class TargetMapView:
         # ``text``: one name on each line; ``csv``: with what is known of each
         form: Literal["text", "csv"],
     ) -> tuple[TargetList, Buffers]:
-        """Write the targets of a query as a list of names, or as a table."""
+        """Return the targets of a query as a list of names, or as a table."""
         self._sort(report)
         text, written, total = self._listing.text(query, form)
         ending = "csv" if form == "csv" else "txt"
@@ -186,7 +186,7 @@ class TargetMapView:
 
     @job("targets.summary", in_turn=True)
     def summary(self, report: JobReport) -> TargetsSummary:
-        """Count the targets by their places, and tell which of them have problems."""
+        """Count the targets by location, and find those with problems."""
         self._sort(report)
         index = internals(self._refs).target_index
         places = _places(index.names)
@@ -204,7 +204,7 @@ class TargetMapView:
         )
 
     def _known(self) -> Mapping[str | None, Known]:
-        """Return what the last audit, comparison and check found of each target."""
+        """Return the results of the last audit, comparison and check for each target."""
         reports = (self._refs.audited, self._refs.verified)
         if reports != self._reports:
             self._reports = reports
@@ -217,7 +217,7 @@ class TargetMapView:
         return self._all_known
 
     def _compared(self, verified: Report) -> dict[str | None, Known]:
-        """Return what comparing the set with its files says of each of them."""
+        """Return the results of comparing the set with its files for each target."""
         found: dict[str | None, Known] = {}
         for row in verified.files().to_pylist():
             is_short = any(each["cause"] == "range-past-end" for each in row["findings"])
@@ -229,7 +229,7 @@ class TargetMapView:
 
     @job("targets.check", unsaved="This saved page cannot check the files")
     def check(self, report: JobReport) -> TargetsChecked:
-        """Ask each target for its size; then `targets.rows` knows sizes and states."""
+        """Request the size of each target; `targets.rows` then has sizes and states."""
         self._did(code_of_check(self._targets.policy.granted))
 
         def watch(progress: AuditProgress) -> bool:
@@ -253,20 +253,20 @@ class TargetMapView:
         return TargetsChecked(text[:1].upper() + text[1:], checked.counts.grants[:_GRANTS_NAMED])
 
     def _known_by(self, checked: Report) -> dict[str | None, Known]:
-        """Return what a report says of each target."""
+        """Return the results in a report for each target."""
         rows = checked.files().to_pylist()
         return self._by_url(
             {row["target"]: Known(row["size"], _word_of(row), row["message"]) for row in rows}
         )
 
     def _by_url(self, seen: Mapping[str | None, Known]) -> dict[str | None, Known]:
-        """Return what is known of each target, by its URL rather than what is shown of it."""
+        """Return the results for each target, by its URL instead of its display name."""
         urls = internals(self._refs).target_index.urls
         names = {url: None if url is None else masked_url(url) for url in urls}
         return {url: seen[name] for url, name in names.items() if name in seen}
 
     def _sort(self, report: JobReport) -> None:
-        """Put all references in the order of their targets, if that was not done before."""
+        """Sort all references by target, unless already done."""
         references = counted(self._refs.count, "reference")
         with watched(steps_of(report, f"Sorting {references} by their files")):
             internals(self._refs).target_index  # noqa: B018  sorted when first asked for
@@ -286,7 +286,7 @@ class TargetMapView:
         url: str | UnsetType | None = UNSET,
         window: tuple[int, int] | None = None,  # In bytes; null: everything
     ) -> tuple[TargetReply, Buffers]:
-        """Draw which bytes of a target are referred to."""
+        """Draw which bytes of a target are referenced."""
         self._sort(report)
         first = self._refs.targets(0, 1)
         if not first:
@@ -326,7 +326,7 @@ class TargetMapView:
 
 
 def _word_of(row: Mapping[str, Any]) -> str:
-    """Return the word of the table for the state of a target."""
+    """Return the table's word for the state of a target."""
     if row["state"] != FileState.ASKED:
         return str(row["state"])
     found = {"short": row["past_end"], "damaged": row["failed"]}
@@ -334,7 +334,7 @@ def _word_of(row: Mapping[str, Any]) -> str:
 
 
 def _places(urls: Sequence[str | None]) -> tuple[TargetPlace, ...]:
-    """Count URLs by the place that they begin with, those of most targets first."""
+    """Count URLs by location, those with most targets first."""
     named = text_column([url or "" for url in urls])
     found = pc.replace_substring_regex(named, pattern=_PLACE, replacement=r"\1").value_counts()
     places, counts = found.field(0).to_pylist(), numbers_of(found.field(1))

@@ -1,6 +1,6 @@
-"""Values for a picture: which part, what it costs, read, scaled, thinned.
+"""Values for a picture: which selection, its cost, read, scaled, thinned.
 
-`preview` answers the requests. `axes` choose a part, `regions` reads one as people write it,
-`values` are read chunk by chunk and become a `picture`; `reading_model` is what is
-sent of them, `netcdf` makes a file. Begin with `preview`.
+`preview` handles the requests. `axes` chooses a selection, `regions` parses one as typed, `values`
+are read chunk by chunk and become a `picture`; `reading_model` is sent to the view, `netcdf`
+creates a file. Begin with `preview`.
 """

@@ -1,4 +1,4 @@
-"""Coordinates and labels of an array, and the part that is shown first."""
+"""Coordinates and labels of an array, and the selection that is shown first."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Coordinate(Struct, frozen=True):
 
 
 def sides_of(refs: ReferenceSet, array: ArrayMeta) -> Iterator[ArrayMeta | None]:
-    """Yield the small 1-d array that stands beside each dimension and has its name, or None."""
+    """Yield for each dimension the small 1-d array with its name, or None."""
     folder = array.path.rpartition("/")[0]
     for name, length in zip(array.dimensions or (), array.shape, strict=False):
         path = f"{folder}/{name}".lstrip("/")
@@ -120,7 +120,7 @@ def coordinates_of(
 def coordinate_texts(
     refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: DecodedChunks
 ) -> list[list[str]]:
-    """Return for each dimension where its places are, with every digit; indices where not known."""
+    """Return the positions along each dimension, with every digit; indices if unknown."""
     found = []
     for side, part in itertools.zip_longest(sides_of(refs, array), places):
         meant = None if side is None else _read_physical(side, chunks, Decoding())
@@ -130,7 +130,7 @@ def coordinate_texts(
 
 
 def _read_physical(side: ArrayMeta, chunks: DecodedChunks, decoding: Decoding) -> Physical | None:
-    """Read a coordinate; a picture does without one that cannot be read."""
+    """Read a coordinate; a picture works without one that cannot be read."""
     try:
         found = chunks.read(side, whole(side))
     except RefexplorerError:
@@ -159,7 +159,7 @@ def _along(
 
 
 def ends_of(part: range, size: int) -> tuple[list[int], list[int]]:
-    """Return the first and last place of each cell; the last cell may have fewer than `size`."""
+    """Return the first and last position of each cell; the last cell may be smaller."""
     step = part.step // size
     first = list(part)
     return first, [min(at + (size - 1) * step, range(at, part.stop, step)[-1]) for at in first]
@@ -170,11 +170,11 @@ _SIDE = 64
 
 
 def first_look(refs: ReferenceSet, array: ArrayMeta, budget: int | None = None) -> Region:
-    """Return all of a small array, or of a large one the middle of a slice.
+    """Return all of a small array, or the middle of a slice of a large one.
 
-    The slice is along the last two dimensions of more than one value, the first along all others
-    but that of colours, which are read together.
-    No value in between is left out: to read a part of each chunk fetches the whole of it.
+    The slice spans the last two dimensions with more than one value, and the first index of all
+    others except that of colours, which are read together.
+    No values in between are omitted: reading a part of each chunk fetches the whole chunk.
     """
     budget = refs.limits.picture_bytes if budget is None else budget
     if is_small(array) and _is_within(refs, array, budget):
@@ -200,7 +200,7 @@ def _is_within(refs: ReferenceSet, array: ArrayMeta, budget: int) -> bool:
 
 
 def _cost(refs: ReferenceSet, array: ArrayMeta, key: str) -> int:
-    """Return the bytes that a chunk takes to be fetched; what is not known is as large as it is."""
+    """Return the bytes fetched for a chunk; an unknown size counts as the decoded one."""
     reference = refs.get(key)
     if reference is None or isinstance(reference, Inline | Base64):
         return 0
@@ -215,7 +215,7 @@ def _sizes(
     numbers: list[range],
     colours: int | None,
 ) -> np.ndarray:
-    """Return the bytes of the chunks of a slice, of all its colours."""
+    """Return the bytes of the chunks of a slice, for all colours."""
     found = np.zeros(tuple(map(len, numbers)))
     for place in np.ndindex(found.shape):
         index = [0] * len(array.shape)
@@ -229,7 +229,7 @@ def _sizes(
 
 
 def _largest(sizes: np.ndarray, budget: int) -> list[tuple[int, int]]:
-    """Return the largest window in the middle with no more bytes, or one chunk."""
+    """Return the largest central window within a byte limit, or one chunk."""
     best = [_middle(count, 1) for count in sizes.shape]
     for part in range(1, max(sizes.shape, default=0) + 1):
         share = part / max(sizes.shape)

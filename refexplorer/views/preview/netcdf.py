@@ -1,4 +1,4 @@
-"""A part of an array as a NetCDF file: the values as they are stored, attributes, coordinates."""
+"""A selection of an array as a NetCDF file: stored values, attributes, coordinates."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ _RESERVED = frozenset(
 def netcdf(
     refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: DecodedChunks, report: JobReport
 ) -> bytes:
-    """Return a NetCDF file of a part of an array, with the coordinates of its dimensions.
+    """Return a NetCDF file of a selection of an array, with its coordinates.
 
-    Values are neither scaled nor masked: the attributes that say how stay with them.
+    Values are neither scaled nor masked: the attributes for this are kept.
     """
     engine = next((name for module, name in _WRITERS.items() if find_spec(module)), None)
     if engine is None:
@@ -83,7 +83,7 @@ def netcdf(
 
 
 def require_size(refs: ReferenceSet, array: ArrayMeta, places: Region) -> None:
-    """Refuse a part of more bytes than one read may take."""
+    """Reject a selection of more bytes than one read may take."""
     size = math.prod(map(place_count, places)) * (array.itemsize or 1)
     if size > refs.limits.fetch_bytes:
         raise LimitError(
@@ -93,7 +93,7 @@ def require_size(refs: ReferenceSet, array: ArrayMeta, places: Region) -> None:
 
 
 def read_all(array: ArrayMeta, places: Region, chunks: DecodedChunks, report: JobReport) -> Reading:
-    """Read a part whose chunks all can be read."""
+    """Read a selection, all of whose chunks can be read."""
     found = chunks.read(array, places, report)
     lost = found.count(ChunkState.FAILED)
     if found.values is None or lost:
@@ -117,7 +117,7 @@ def _variable(array: ArrayMeta, places: Region, found: Reading) -> xarray.Variab
 
 
 def _writable(array: ArrayMeta, values: ArrayValues) -> ArrayValues:
-    """Return values of a type that NetCDF has."""
+    """Return values of a type supported by NetCDF."""
     if values.dtype.kind == "b":
         return values.astype("i1")
     if values.dtype == np.float16:
@@ -147,7 +147,7 @@ def _group_attributes(refs: ReferenceSet, array: ArrayMeta) -> Mapping[str, Any]
 
 
 def _plain(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return attributes in the types of NetCDF; what it has none for is written as JSON."""
+    """Return attributes in NetCDF types; unsupported ones are written as JSON."""
     return {name: _attribute(value) for name, value in attributes.items()}
 
 
@@ -188,7 +188,7 @@ class Cells:
         self._axes, self._decoding = axes, decoding
 
     def npy(self, chunks: DecodedChunks, report: JobReport) -> bytes:
-        """Return an array of numpy: floats without a reference are NaN, all else is as stored."""
+        """Return a NumPy file: floats without a reference are NaN, all else as stored."""
         values, is_hidden, _ = self._values(chunks, report)
         if values.dtype.hasobject:
             raise RefexplorerError(
@@ -202,9 +202,9 @@ class Cells:
         return data.getvalue()
 
     def csv(self, chunks: DecodedChunks, report: JobReport) -> bytes:
-        """Return a table with the places along each side; the first line says what it is.
+        """Return a table with the positions along each side; the first line describes it.
 
-        Values that are missing, or have no reference, are empty.
+        Missing values, and those without a reference, are empty.
         """
         count = math.prod(map(place_count, self._places))
         if count > _MOST:
@@ -222,7 +222,7 @@ class Cells:
         return text.getvalue().encode("utf-8", "backslashreplace")
 
     def _values(self, chunks: DecodedChunks, report: JobReport) -> tuple[ArrayValues, ...]:
-        """Return the values along the axes, where they have no reference, and where they miss."""
+        """Return the values along the axes, where they have no reference, and are missing."""
         found = read_all(self._array, self._places, chunks, report)
         meant, _ = shown_of(self._array, found, self._decoding)
         others = [axis for axis in range(len(self._places)) if axis not in self._axes]

@@ -1,4 +1,4 @@
-"""Numbers of a part of an array at the resolution of the screen, drawn as their chunks come."""
+"""Values of a selection at screen resolution, drawn as their chunks arrive."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ Box = tuple[slice, ...]
 def block_sizes(
     shape: Sequence[int], most: int = CELLS, colours: int | None = None
 ) -> tuple[int, ...]:
-    """Return how many values along each dimension share a cell, so that few enough cells are left.
+    """Return how many values along each dimension share a cell, to limit the cell count.
 
-    The last two long dimensions are those that a picture shows: they are reduced first. That of
-    `colours` is none of them.
+    A picture shows the last two long dimensions: they are reduced first. The dimension of `colours`
+    is not one of them.
     """
     sizes, left = [1] * len(shape), list(shape)
     shown = [axis for axis, length in enumerate(shape) if length > 1 and axis != colours][-2:]
@@ -69,7 +69,7 @@ def block_sizes(
 
 
 class PictureBlocks:
-    """Cells that become right as chunks come: means of blocks, or the value in their middle."""
+    """Cells that are completed as chunks arrive: means of blocks, or their middle value."""
 
     def __init__(self, array: ArrayMeta, places: Region, is_mean: bool) -> None:
         self._array = array
@@ -92,12 +92,12 @@ class PictureBlocks:
 
     @property
     def region(self) -> Region:
-        """The first place of each cell."""
+        """The first position of each cell."""
         return tuple(part[::size] for part, size in zip(self._places, self.sizes, strict=True))
 
     @property
     def cells(self) -> Numbers:
-        """The cells; NaN where there is no number."""
+        """The cells; NaN without a number."""
         return self._cells
 
     def fill(self, value: float, decoded: Any) -> None:
@@ -154,7 +154,7 @@ class PictureBlocks:
 
     @np.errstate(invalid="ignore", over="ignore")
     def _add_to_means(self, box: Box, into: Box, part: Numbers) -> None:
-        """Add to sums and counts: a block may be in several chunks."""
+        """Add to sums and counts: a block may span several chunks."""
         firsts = [
             np.maximum(np.arange(cells.start, cells.stop) * size - side.start, 0)
             for side, cells, size in zip(into, box, self.sizes, strict=True)
@@ -201,13 +201,13 @@ _SOON = 0.15
 
 
 def untold(reading: ReadingModel, boxes: list[Box], values: bytes) -> None:
-    """Tell nobody."""
+    """Report to nobody."""
 
 
 def is_pictured(array: ArrayMeta, decoding: Decoding | None = None) -> bool:
-    """Return whether the values of an array are numbers that a chunk alone tells.
+    """Return whether values of an array are numbers that can be decoded per chunk.
 
-    Whether times can be decoded, for one, is only known of all of them.
+    Whether times can be decoded, for example, is only known from all of them.
     """
     try:
         kind = np.dtype(array.dtype).kind
@@ -252,7 +252,7 @@ class Picture:
         )
 
     def _sides(self, beside: ThreadPoolExecutor) -> Future[tuple[Coordinate, ...]]:
-        """Start to read the coordinates; a kernel in the browser has no threads: now."""
+        """Start reading the coordinates; immediately in a browser, which has no threads."""
         try:
             return beside.submit(copy_context().run, self._coordinates)
         except RuntimeError:
@@ -261,7 +261,7 @@ class Picture:
             return found
 
     def read(self, report: JobReport) -> tuple[ReadingModel, list[bytes]]:
-        """Read all chunks, until it is stopped."""
+        """Read all chunks, until stopped."""
         with ThreadPoolExecutor(1, "refexplorer-coordinates") as beside:
             sides = self._sides(beside)
             changed: list[Box] = []
@@ -305,7 +305,7 @@ class Picture:
         )
 
     def _batches(self, report: JobReport) -> Iterator[list[Reading]]:
-        """Yield chunks together that came within a short time."""
+        """Yield chunks that arrived within a short time together."""
         waiting: list[Reading] = []
         due = monotonic() + _SOON
         for found in self._chunks.each(self._array, self._indices, report):
@@ -348,7 +348,7 @@ class Picture:
             at += values.size
 
     def _known(self) -> ReadingModel:
-        """Return the model with what is known now."""
+        """Return the model with what is currently known."""
         blocks = self._blocks
         is_known = blocks.minimum is not None
         return replace(
@@ -367,7 +367,7 @@ class Picture:
         return replace(self._known(), coordinates=sides.result() if is_there else ())
 
     def _cell_text(self) -> str | None:
-        """Return what a cell is where it is not one value."""
+        """Return what a cell is if it is not one value."""
         if self._blocks.is_whole:
             return None
         sizes = zip(self._blocks.sizes, names_of(self._array), strict=True)

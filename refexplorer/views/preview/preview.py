@@ -1,4 +1,4 @@
-"""Values for a picture: read, decoded as CF says, reduced to what a screen can show."""
+"""Values for a picture: read, decoded as in CF, reduced to screen resolution."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class ArrayLevel(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """A part of an array, and what reading it takes."""
+    """A selection of an array, and the cost of reading it."""
 
     array: str
     dimensions: tuple[str, ...]
@@ -101,7 +101,7 @@ class Plan(Struct, frozen=True):
 
 
 def plan(refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: DecodedChunks) -> Plan:
-    """Estimate the cost of reading a part of an array, without the chunks that are here already."""
+    """Estimate the cost of reading a selection of an array, without loaded chunks."""
     keys = dict.fromkeys(keys_to_read(refs, array, places, chunks))
     return Plan(
         array.path,
@@ -120,7 +120,7 @@ def plan(refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: DecodedCh
 def keys_to_read(
     refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: DecodedChunks | None = None
 ) -> Iterator[str]:
-    """Yield the keys to read; those of chunks that are here are left out."""
+    """Yield the keys to read; loaded chunks are omitted."""
     parts = [(array, places)]
     parts += [(side, whole(side)) for side in sides_of(refs, array) if side is not None]
     for each, part in parts:
@@ -143,7 +143,7 @@ def preview(
     report: JobReport,
     tell: TellCells = untold,
 ) -> tuple[ReadingModel, list[bytes]]:
-    """Read a part of an array."""
+    """Read a selection of an array."""
     started = perf_counter()
     blank = blank_reading(array, places)
     try:
@@ -168,7 +168,7 @@ def preview(
 def _thinned_reading(
     array: ArrayMeta, places: Region, found: Reading, decoding: Decoding, blank: ReadingModel
 ) -> tuple[ReadingModel, list[bytes]]:
-    """Return the reading with its summary, which is of all values, and the thinned values."""
+    """Return the reading with its summary over all values, and the thinned values."""
     meant, field = shown_of(array, found, decoding)
     decoded = np.asarray(meant.decoded)
     reading = replace(
@@ -213,7 +213,7 @@ def _thinned_reading(
 
 
 def _thinned(array: ArrayMeta, places: Region) -> str | None:
-    """Return which values are left out."""
+    """Return which values are omitted."""
     sides = zip(places, names_of(array), strict=True)
     along = [f"1 of {part.step} along {name}" for part, name in sides if part.step > 1]
     return f"Shown: {', '.join(along)}." if along else None
@@ -232,7 +232,7 @@ class WasRead(Struct, frozen=True):
 
 
 class CellsCame(Event, frozen=True, tag="cells"):
-    """Cells of a reading that is not done yet; their values travel beside it, box after box."""
+    """Cells of an unfinished reading; their values are sent along, box after box."""
 
     job: str  # The id of the request
     reading: ReadingModel  # What is known so far
@@ -241,20 +241,20 @@ class CellsCame(Event, frozen=True, tag="cells"):
 
 
 class WasReadAhead(Struct, frozen=True):
-    """What is kept now."""
+    """What is now kept."""
 
     kept: Count  # In bytes
     parts: int  # How many of the parts fitted into the budget
 
 
 class PartSaved(Struct, frozen=True):
-    """A file of values; it travels beside the answer."""
+    """A file of values; it is sent along with the response."""
 
     name: str
 
 
 class ValuePlace(Struct, frozen=True):
-    """Where the bytes of a value are."""
+    """The location of the bytes of a value."""
 
     key: str
     kind: Kind | None  # Of the reference; null where there is none
@@ -286,7 +286,7 @@ class ValueTraced(Struct, frozen=True):
 
 
 class PreviewReader:
-    """Reads parts of the arrays of one set."""
+    """Reads selections of the arrays of one set."""
 
     events = (CellsCame,)
 
@@ -311,7 +311,7 @@ class PreviewReader:
         # Whether the part is on screen, although it was not read: the front end had it
         shown: bool = False,
     ) -> Planned:
-        """Return what reading a part takes; without slices and index, of what is shown first."""
+        """Return the cost of reading a selection; by default, of what is shown first."""
         meta = array_at(self._refs, array)
         if index is None and slices is None:
             places = first_look(self._refs, meta, budget)
@@ -335,7 +335,7 @@ class PreviewReader:
         return pyramids(internals(self._refs).opened)
 
     def _grant(self, array: ArrayMeta, places: Region) -> str | None:
-        """Return what has to be allowed before a part may be read; None if nothing has to."""
+        """Return what must be allowed before a selection may be read; None if nothing."""
         try:
             for key in keys_to_read(self._refs, array, places, self.chunks):
                 reference = self._refs.get(key)
@@ -348,7 +348,7 @@ class PreviewReader:
         return None
 
     def _show(self, array: ArrayMeta, places: Region, is_here: bool) -> None:
-        """Keep what a front end shows that had it already."""
+        """Keep what a front end already shows."""
         granted = self._targets.policy.granted
         self._did(code_of_slices(self._refs, array.path, slices_text(array, places), granted))
         if is_here:
@@ -380,7 +380,7 @@ class PreviewReader:
         field: str | None = None,
         ahead: bool = False,  # Whether nobody looks at it yet: no code is made of it
     ) -> tuple[WasRead, Buffers]:
-        """Read a part of an array; without slices and index, the whole."""
+        """Read a selection of an array; without slices and index, the whole."""
         meta = array_at(self._refs, array)
         places = self._region(meta, slices, index)
         if not ahead:
@@ -399,10 +399,10 @@ class PreviewReader:
         return WasRead(reading), buffers
 
     def drawn(self, path: str | None) -> tuple[ReadingModel, bytes | None] | None:
-        """Return the last reading, or the first look at another array that is chosen.
+        """Return the last reading, or the first display of another selected array.
 
-        A picture without a front end is not worth a request: what is not on this machine, may not
-        be read or is more than the first look fetches is not read.
+        A picture without a front end is not worth a request: data that are not local, may not be
+        read or exceed the limit of the first display are not read.
         """
         if path is None or (self.last is not None and self.last[0].array == path):
             return self.last
@@ -439,7 +439,7 @@ class PreviewReader:
         parts: tuple[tuple[str, ...], ...],
         budget: int,  # Bytes to fetch; the parts after those that fit are left
     ) -> WasReadAhead:
-        """Read parts that will be asked for soon, and keep their chunks; failures come then."""
+        """Read selections needed soon, and keep their chunks; failures are reported when used."""
         load_array_libraries()
         meta = array_at(self._refs, array)
         left, done = budget, 0
@@ -475,7 +475,7 @@ class PreviewReader:
         times: bool = True,
         field: str | None = None,
     ) -> tuple[PartSaved, Buffers]:
-        """Write every value of a part of an array to a file."""
+        """Write all values of a selection of an array to a file."""
         load_array_libraries()
         meta = array_at(self._refs, array)
         places = self._places(meta, slices)
@@ -498,7 +498,7 @@ class PreviewReader:
         times: bool = True,
         field: str | None = None,
     ) -> ValueText:
-        """Read one value whose chunk was decoded before: of a picture whose cells are means."""
+        """Read one value from a decoded chunk: for a picture whose cells are means."""
         meta = array_at(self._refs, array)
         if not self.chunks.holds(meta.path, self._chunk_of(meta, index)):
             return ValueText(None)
@@ -517,7 +517,7 @@ class PreviewReader:
         array: str,
         index: tuple[int, ...],  # A place for each dimension
     ) -> ValuePlace:
-        """Return where the bytes of a value are."""
+        """Return the location of the bytes of a value."""
         meta = array_at(self._refs, array)
         key = meta.chunk_key(self._chunk_of(meta, index))
         found = self._refs.get(key)
@@ -529,7 +529,7 @@ class PreviewReader:
         return ValuePlace(key, found.kind, url, None, None)
 
     def _chunk_of(self, array: ArrayMeta, index: Sequence[int]) -> Index:
-        """Return the chunk that a value is in."""
+        """Return the chunk that contains a value."""
         is_inside = len(index) == len(array.shape) and all(
             0 <= at < size for at, size in zip(index, array.shape, strict=True)
         )
@@ -543,7 +543,7 @@ class PreviewReader:
         array: str,
         index: tuple[int, ...],  # The place of the value, one number for each dimension
     ) -> ValueTraced:
-        """Return why a value of an array is what it is; its chunk is read."""
+        """Explain a value of an array; its chunk is read."""
         load_xarray()
         found = trace_value(self._refs, array_at(self._refs, array).path, index, self._targets)
         steps = tuple(

@@ -1,4 +1,4 @@
-"""The model of a reading: values of a part of an array, or why there are none."""
+"""The model of a reading: values of a selection of an array, or why there are none."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ChunkCounts(Struct, frozen=True):
 
 
 class LostChunks(Struct, frozen=True):
-    """Chunks of a reading that have no reference, or failed."""
+    """Chunks of a reading without a reference, or that failed."""
 
     index: tuple[Count, ...]  # Of the first one
     count: int  # How many there are, one after the other along the last dimension
@@ -43,14 +43,14 @@ class LostChunks(Struct, frozen=True):
 
 
 class Flag(Struct, frozen=True):
-    """A value that stands for something, and what it is (CF: ``flag_values``)."""
+    """A value with a meaning (CF: ``flag_values``)."""
 
     value: float
     meaning: str
 
 
 class ReadingModel(Struct, frozen=True):
-    """Values that were read, or why they were not; numbers travel beside it as a buffer."""
+    """Values that were read, or why not; numbers are sent along as a buffer."""
 
     state: ReadOutcome
     array: str
@@ -110,7 +110,7 @@ def counts_of(states: Mapping[Index, ChunkState]) -> ChunkCounts:
 
 
 def lost_of(states: Mapping[Index, ChunkState]) -> Iterator[LostChunks]:
-    """Yield the chunks that were not fetched, those of one state in a row together."""
+    """Yield the chunks that were not fetched, grouping consecutive ones in the same state."""
     lost = sorted(
         (index, state) for index, state in states.items() if state is not ChunkState.FETCHED
     )
@@ -128,7 +128,7 @@ def lost_of(states: Mapping[Index, ChunkState]) -> Iterator[LostChunks]:
 
 
 def blank_reading(array: ArrayMeta, places: Region) -> ReadingModel:
-    """Return what is known of a reading before it is begun."""
+    """Return what is known about a reading before it begins."""
     units = array.attributes.get("units")
     name = array.attributes.get("long_name", array.path.rpartition("/")[2])
     return ReadingModel(
@@ -161,7 +161,7 @@ def blank_reading(array: ArrayMeta, places: Region) -> ReadingModel:
 
 
 def _flags(array: ArrayMeta) -> Iterator[Flag]:
-    """Yield the flags of an array; none where values and meanings are not as many."""
+    """Yield the flags of an array; none if values and meanings differ in number."""
     values, meanings = array.attributes.get("flag_values"), array.attributes.get("flag_meanings")
     names = meanings.split() if isinstance(meanings, str) else []
     numbers = values if isinstance(values, list) else []

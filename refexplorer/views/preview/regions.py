@@ -1,4 +1,4 @@
-"""Parts of an array as people write them, ``0:10:2``, and the chunks that they touch."""
+"""Selections of an array as typed, ``0:10:2``, and the chunks that they touch."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _SAMPLES = frozenset({"band", "bands", "channel", "channels", "sample", "samples
 
 
 def channels_of(array: ArrayMeta) -> int | None:
-    """Return the dimension of three or four that is drawn as colours, or None.
+    """Return the dimension of length three or four that is drawn as colours, or None.
 
-    Its name says so, or it is that of samples of bytes, or the last of bytes without a name.
+    It is recognized by name, or is a dimension of byte samples, or the last unnamed one of bytes.
     """
     names = array.dimensions or ()
     is_bytes = _is_bytes(array.dtype)
@@ -68,7 +68,7 @@ class Labels:
 
 
 def is_label(text: str) -> bool:
-    """Return whether a text names places by a date, or by a number with a decimal point."""
+    """Return whether a text is a date, or a number with a decimal point."""
     return _NEAREST.fullmatch(text) is not None or any(
         found is not None and bool(found[1] or found[3])
         for found in (_DATES.fullmatch(text), _NUMBERS.fullmatch(text))
@@ -76,9 +76,9 @@ def is_label(text: str) -> bool:
 
 
 def places_of(text: str, name: str, labels: Labels) -> range:
-    """Return the places that a label selects: all of a month, the nearest to a number.
+    """Return the positions selected by a label: all of a month, the nearest to a number.
 
-    Of a range both ends are part, as in xarray's ``sel``.
+    A range includes both ends, as in xarray's ``sel``.
     """
     if labels.times and (nearest := _NEAREST.fullmatch(text)) is not None:
         return _nearest(labels.numbers, _begin(nearest[1], times=True))
@@ -140,7 +140,7 @@ def _span(labels: Labels) -> str:
 
 
 Region = tuple[range, ...]
-"""The places along each dimension."""
+"""The positions along each dimension."""
 
 PICTURE_CHUNKS = 20_000
 """Chunks that a picture may take whose values are reduced as they come."""
@@ -163,11 +163,11 @@ def of_chunk(array: ArrayMeta, index: Index) -> Region:
 
 
 PlacesNamed = Callable[[int, str], range]
-"""Finds the places that a label names along a dimension."""
+"""Finds the positions selected by a label along a dimension."""
 
 
 def parse(array: ArrayMeta, texts: Sequence[str], named: PlacesNamed | None = None) -> Region:
-    """Read one text for each dimension: an index, or a slice as Python writes it."""
+    """Parse one text for each dimension: an index, or a slice in Python notation."""
     if len(texts) != len(array.shape):
         rank = counted(len(array.shape), "dimension")
         raise RefexplorerError(
@@ -205,7 +205,7 @@ def _places(text: str, size: int, name: str) -> range:
 
 
 def slices(array: ArrayMeta, places: Region) -> tuple[str, ...]:
-    """Write a region as `parse` reads it."""
+    """Format a region in the notation of `parse`."""
     return tuple(map(_text, places, array.shape))
 
 
@@ -218,7 +218,7 @@ def _text(places: range, size: int) -> str:
 
 
 def names_of(array: ArrayMeta) -> tuple[str, ...]:
-    """Return the names of the dimensions; numbers stand in for names that are not known."""
+    """Return the dimension names; numbers stand in for unknown ones."""
     known = array.dimensions or ()
     return tuple(
         (known[axis] if axis < len(known) else "") or f"dim_{axis}"
@@ -227,7 +227,7 @@ def names_of(array: ArrayMeta) -> tuple[str, ...]:
 
 
 def chunk_runs(array: ArrayMeta, axes: Sequence[int] | None = None) -> ChunkRuns | None:
-    """Return the runs of chunks along some dimensions; None where all chunks have one shape."""
+    """Return the runs of chunks along some dimensions; None if all chunks are equal."""
     if array.varying is None:
         return None
     along = array.varying if axes is None else [array.varying[axis] for axis in axes]
@@ -235,7 +235,7 @@ def chunk_runs(array: ArrayMeta, axes: Sequence[int] | None = None) -> ChunkRuns
 
 
 def chunks_touched(array: ArrayMeta, places: Region, most: int = WHOLE_CHUNKS) -> Iterator[Index]:
-    """Yield the index of each chunk that a region has values of, C order."""
+    """Yield the index of each chunk touched by a region, in C order."""
     found = [axis.touched(each) for axis, each in zip(array.axes, places, strict=True)]
     count = math.prod(number for number, _ in found)
     if count > most:

@@ -1,4 +1,4 @@
-"""From decoded values to what a picture shows: CF decoding, numbers or texts, thinning."""
+"""From decoded values to those of a picture: CF decoding, numbers or texts, thinning."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class ChunkCache:
         return len(self._kept)
 
     def holds(self, path: str, index: Index) -> bool:
-        """Return whether a chunk is here."""
+        """Return whether a chunk is cached."""
         return (path, index) in self._kept
 
     def get(self, path: str, index: Index) -> Reading | None:
-        """Return a chunk that is here, which makes it the last to go."""
+        """Return a cached chunk and mark it as recently used."""
         with self._lock:
             found = self._kept.pop((path, index), None)
             if found is not None:
@@ -55,7 +55,7 @@ class ChunkCache:
             return found
 
     def keep(self, path: str, index: Index, found: Reading) -> None:
-        """Keep a chunk, and let others go as far as it needs their room."""
+        """Cache a chunk, and evict others as needed."""
         with self._lock:
             self._drop((path, index))
             self._kept[path, index] = found
@@ -77,7 +77,7 @@ _making = threading.Lock()
 
 
 def cache_of(refs: ReferenceSet) -> ChunkCache:
-    """Return the cache that all views of a set share."""
+    """Return the cache shared by all views of a set."""
     with _making:
         return _caches.setdefault(refs, ChunkCache(refs.limits.kept_bytes))
 
@@ -86,24 +86,24 @@ _loading = threading.Lock()
 
 
 def load_array_libraries() -> None:
-    """Import what reads arrays.
+    """Import the libraries for reading arrays.
 
-    Its packages import each other in circles: of two threads that begin at once, one may see a
-    module half made.
+    Their packages have circular imports: if two threads start at once, one may see a partly
+    initialized module.
     """
     with _loading:
         import zarr.storage  # noqa: F401
 
 
 def load_xarray() -> None:
-    """Import xarray, which takes longer than what reads arrays."""
+    """Import xarray, which takes longer than the other libraries."""
     with _loading:
         import xarray  # noqa: F401
         import zarr.storage  # noqa: F401
 
 
 def load_http() -> None:
-    """Import what reads over HTTP."""
+    """Import the libraries for reading over HTTP."""
     with _loading:
         import refexplorer.io.fetch.http  # noqa: F401
 
@@ -113,7 +113,7 @@ _TOLD = 0.05
 
 
 class DecodedChunks:
-    """Decodes chunks, and keeps the last ones, so that moving through an array reads each once."""
+    """Decodes and caches chunks, so that moving through an array reads each only once."""
 
     def __init__(self, refs: ReferenceSet, targets: Targets, failure_log: FailureLog) -> None:
         self._refs = refs
@@ -122,11 +122,11 @@ class DecodedChunks:
         self.cache = cache_of(refs)
 
     def holds(self, path: str, index: Index) -> bool:
-        """Return whether a chunk is here already."""
+        """Return whether a chunk is cached."""
         return self.cache.holds(path, index)
 
     def read(self, array: ArrayMeta, places: Region, report: JobReport = unheard) -> Reading:
-        """Read a part of an array."""
+        """Read a selection of an array."""
         made = Assembled(array, places)
         for found in self.each(array, list(chunks_touched(array, places)), report):
             made.add(found)
@@ -135,7 +135,7 @@ class DecodedChunks:
     def each(
         self, array: ArrayMeta, indices: Sequence[Index], report: JobReport = unheard
     ) -> Iterator[Reading]:
-        """Yield chunks, first those that are here, until it is stopped."""
+        """Yield chunks, cached ones first, until stopped."""
         # nothing is told of what was here, the last chunk of what was fetched always is
         is_here = all(self.holds(array.path, index) for index in indices)
         is_news, told = False, monotonic()
@@ -179,7 +179,7 @@ class DecodedChunks:
             yield found
 
     def _is_news(self, array: ArrayMeta, found: Reading) -> bool:
-        """Keep whether a chunk failed; say whether that was not known."""
+        """Record whether a chunk failed; return whether that is new."""
         assert found.index is not None
         if found.state is ChunkState.FETCHED:
             self._failure_log.note_read(array.path, found.index)
@@ -190,7 +190,7 @@ class DecodedChunks:
 def hide_unread(
     array: ArrayMeta, places: Region, states: dict[Index, ChunkState], values: ArrayValues
 ) -> None:
-    """Set to NaN what no chunk was fetched for, so that a fill value is not taken for data."""
+    """Set unfetched values to NaN, so that a fill value does not look like data."""
     values[hidden(array, places, states)] = np.nan
 
 
@@ -217,7 +217,7 @@ _EXACT = 2**53
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """What is shown of values."""
+    """How values are displayed."""
 
     # scale, times: Of the CF conventions: scale, offset and missing values; times
     scale: bool = True
@@ -228,7 +228,7 @@ class Decoding:
 
 @dataclass(frozen=True, slots=True)
 class Physical:
-    """Values with a meaning."""
+    """Decoded values."""
 
     # As xarray decodes them, but integers and booleans in their own type where only some of them
     # are masked: xarray makes floats of them, which have fewer digits
@@ -240,10 +240,10 @@ class Physical:
 
 
 def physical(array: ArrayMeta, found: Reading, decoding: Decoding) -> Physical:
-    """Apply what the attributes say of scale, offset, missing values and times.
+    """Apply scale, offset, missing values and times from the attributes.
 
-    Attributes that do not fit are left aside, as is a fill value of Zarr format 3, which is no
-    missing value there. Times of a calendar that numpy does not know stay numbers.
+    Invalid attributes are ignored, as is a fill value of Zarr format 3, which is not a missing
+    value there. Times in a calendar that numpy does not support stay numbers.
     """
     values = np.asarray(found.values)
     attributes = array.attributes
@@ -267,7 +267,7 @@ def physical(array: ArrayMeta, found: Reading, decoding: Decoding) -> Physical:
 def _decoded(
     array: ArrayMeta, found: Reading, values: ArrayValues, decoding: Decoding
 ) -> ArrayValues:
-    """Decode as xarray does, and ask it where that is not certain: it takes long to load."""
+    """Decode as xarray does, and call xarray only if uncertain: importing it is slow."""
     if not decoding.scale:
         plain = None if decoding.times else values
     elif decoding.times:
@@ -292,7 +292,7 @@ def fields_of(values: ArrayValues) -> tuple[str, ...]:
 
 
 def field_of(values: ArrayValues, wanted: str | None) -> str | None:
-    """Return the field of structured values that is shown; None for all of them."""
+    """Return the displayed field of structured values; None for all of them."""
     fields = fields_of(values)
     if wanted is None:
         return next((each for each in fields if values.dtype[each].kind in "biuf"), None)
@@ -300,7 +300,7 @@ def field_of(values: ArrayValues, wanted: str | None) -> str | None:
 
 
 def shown_of(array: ArrayMeta, found: Reading, decoding: Decoding) -> tuple[Physical, str | None]:
-    """Return values with a meaning, of structured ones those of a field, and its name."""
+    """Return decoded values, for structured ones those of a field, and its name."""
     values = np.asarray(found.values)
     field = field_of(values, decoding.field)
     if field is None:
@@ -316,7 +316,7 @@ def texts(values: ArrayValues) -> tuple[str, ...]:
 
 
 def value_text(value: Any) -> str:
-    """Write a value with every digit of its type."""
+    """Format a value with every digit of its type."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
     if isinstance(value, np.complexfloating):
@@ -341,14 +341,14 @@ def _float_text(value: Any) -> str:
 
 
 def extremes_of(known: ArrayValues) -> tuple[str, str] | None:
-    """Return the least and the greatest of values that are known, with every digit."""
+    """Return the minimum and maximum of known values, with every digit."""
     if not known.size:
         return None
     return value_text(known.min()), value_text(known.max())
 
 
 def integers_of(values: ArrayValues, numbers: ArrayValues) -> ArrayValues | None:
-    """Return integers and ticks of times as such; None where float64 has all of them exactly."""
+    """Return integers and ticks of times; None if float64 represents all of them exactly."""
     if values.dtype.kind in "iu":
         return values if _is_beyond_float(values) else None
     if values.dtype.kind != "M":
@@ -361,7 +361,7 @@ def integers_of(values: ArrayValues, numbers: ArrayValues) -> ArrayValues | None
 
 
 def integer_bytes(values: ArrayValues, numbers: ArrayValues) -> bytes:
-    """Return what `integers_of` does as it travels; empty where it returns None."""
+    """Return the result of `integers_of` as bytes; empty if None."""
     found = integers_of(values, numbers)
     if found is None:
         return b""
@@ -369,7 +369,7 @@ def integer_bytes(values: ArrayValues, numbers: ArrayValues) -> bytes:
 
 
 def subtract_integers(left: ArrayValues, right: ArrayValues) -> ArrayValues:
-    """Return right less left as float64, each difference rounded once."""
+    """Return right minus left as float64, each difference rounded once."""
     gap = right.astype(object) - left.astype(object)
     return np.asarray(gap, "<f8")  # of scalars it is an int
 

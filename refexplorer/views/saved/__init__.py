@@ -1,5 +1,6 @@
-"""What a page without Python replays: the answers of an explorer or an editor, asked in advance.
+"""Recordings for a page without Python: the responses of an explorer or an editor.
 
-Begin with `recording`, which asks for everything, as `recorded_editor` does of the template editor
-and of an exercise with its answers; its `Recorder` asks and keeps, and writes all of it as bytes.
+Begin with `recording`, which requests everything from an explorer; `recorded_editor` does so for
+the template editor and for an exercise; its `Recorder` keeps the responses, and writes them as
+bytes.
 """

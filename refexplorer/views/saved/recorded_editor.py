@@ -1,4 +1,4 @@
-"""Asks in advance and keeps the answers; all that the template editor may be asked of a text."""
+"""Records responses; all that the template editor may be asked about a text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LEVEL = 6
 
 
 class Packer:
-    """Takes buffers one by one, and writes them behind the JSON that names their places."""
+    """Collects buffers, and writes them after the JSON that contains their offsets."""
 
     def __init__(self) -> None:
         self._buffers: dict[bytes, tuple[int, int]] = {}
@@ -35,7 +35,7 @@ class Packer:
         return self._size
 
     def place(self, buffer: bytes) -> tuple[int, int]:
-        """Keep a buffer, once, and return where it is: start and length."""
+        """Store a buffer once, and return its start and length."""
         kept = bytes(buffer)
         if kept not in self._buffers:
             self._buffers[kept] = self._size, len(kept)
@@ -43,14 +43,14 @@ class Packer:
         return self._buffers[kept]
 
     def packed(self, content: dict[str, Any]) -> str:
-        """Return it all: the length of the JSON (4 bytes, little-endian), the JSON, the buffers."""
+        """Return everything: JSON length (4 bytes, little-endian), JSON, buffers."""
         text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         head = text.encode()
         return packed_text(b"".join([len(head).to_bytes(4, "little"), head, *self._buffers]))
 
 
 def packed_text(content: bytes) -> str:
-    """Return bytes as base64 of gzip; the same for the same bytes."""
+    """Return bytes as base64 of gzip; deterministic."""
     return base64.b64encode(gzip.compress(content, _LEVEL, mtime=0)).decode()
 
 
@@ -64,18 +64,18 @@ class Answers(Protocol):
 
     @property
     def answers(self) -> Bound:
-        """What answers each request."""
+        """The handler of each request."""
         ...
 
     def handle(
         self, message: Message, buffers: Buffers | None = None
     ) -> list[tuple[Message, Buffers]]:
-        """Answer one message."""
+        """Handle one message."""
         ...
 
 
 class Recorder:
-    """Asks a controller that nobody else uses."""
+    """Sends requests to a controller that nobody else uses."""
 
     def __init__(self, controller: Answers, packer: Packer) -> None:
         self._controller = controller
@@ -85,20 +85,20 @@ class Recorder:
         self.answers: dict[str, Message] = {}
 
     def ask(self, request: str, /, **fields: Any) -> tuple[Message, Buffers]:
-        """Return the answer to a request, by its name and fields."""
+        """Return the response to a request, by name and fields."""
         self._posted.clear()
         answers = self._controller.handle({**question(request, **fields), "id": _ID})
         reply, buffers = next(each for each in (*answers, *self._posted) if "ev" not in each[0])
         return {name: value for name, value in reply.items() if name != "id"}, buffers
 
     def keep(self, request: str, /, **fields: Any) -> tuple[Message, Buffers]:
-        """Return an answer, and keep it with its buffers."""
+        """Return a response, and keep it with its buffers."""
         reply, buffers = self.ask(request, **fields)
         self.answers[self.name_of(request, **fields)] = self.placed(reply, buffers)
         return reply, buffers
 
     def keep_all(self, request: str, arrays: Iterable[str]) -> None:
-        """Keep an answer about the set, and one about each array where the request has one."""
+        """Keep a response about the set, and one per array if the request has one."""
         operation, _ = self._controller.answers[request]
         needs = {each.encode_name: each.required for each in msgspec.structs.fields(operation.asks)}
         if not needs.get("array"):
@@ -107,29 +107,29 @@ class Recorder:
             self.keep(request, array=path)
 
     def placed(self, reply: Message, buffers: Buffers) -> Message:
-        """Return an answer with the places of its buffers, which are kept."""
+        """Return a response with the offsets of its buffers, which are kept."""
         kept = {**reply, "buffers": [self._packer.place(each) for each in buffers]}
         return kept if buffers else reply
 
     def name_of(self, request: str, /, **fields: Any) -> str:
-        """Return what tells a request from others."""
+        """Return the key that identifies a request."""
         message = question(request, **fields)
         return name_of(message, self.defaults[message["op"]])
 
     @cached_property
     def defaults(self) -> dict[str, dict[str, Any]]:
-        """The values of the fields that requests need not have, by the name of the request."""
+        """The default field values of requests, by request name."""
         return defaults_of(self._controller.answers)
 
     @property
     def unsaved(self) -> dict[str, str]:
-        """What is said in place of answers that were not kept, by the name of the request."""
+        """The text in place of responses that were not kept, by request name."""
         found = {name: each.unsaved for name, (each, _) in self._controller.answers.items()}
         return {name: text for name, text in found.items() if text}
 
 
 def name_of(message: Message, defaults: Mapping[str, Any]) -> str:
-    """Return what tells a request from others: its fields that are not their defaults.
+    """Return the key that identifies a request: its non-default fields.
 
     `nameOf` in `frontend/src/saved/replay.ts` does the same.
     """
@@ -142,7 +142,7 @@ def name_of(message: Message, defaults: Mapping[str, Any]) -> str:
 
 
 def defaults_of(answers: Bound) -> dict[str, dict[str, Any]]:
-    """Return the fields that requests need not have, by the name of the request."""
+    """Return the optional fields of requests, by request name."""
     return {
         name: {
             field.encode_name: to_wire(field.default)
@@ -158,7 +158,7 @@ _PLACES = 2_000
 
 
 def record_editor(controller: EditorController, facts: Message) -> str:
-    """Ask a controller that nobody else uses, and pack what it answers."""
+    """Record the responses of a controller that nobody else uses, and pack them."""
     packer = Packer()
     recorder = Recorder(controller, packer)
     hello, _ = recorder.keep("hello")
@@ -188,7 +188,7 @@ def record_editor(controller: EditorController, facts: Message) -> str:
 def keep_text(
     recorder: Recorder, text: str, shown: int = ROWS, explained: int = ROWS
 ) -> dict[str, Message]:
-    """Keep what may be asked of a text that is open, and return its rows by their reader."""
+    """Keep all responses about an open text, and return its rows by reader."""
     readers, _ = recorder.keep("readers")
     names = ["", *(each["name"] for each in readers.get("readers", ()) if "name" in each)]
     rows = {name: _rows(recorder, name, shown) for name in names}
@@ -244,7 +244,7 @@ _EXPLAINED = 20
 
 
 def record_exercise(exercise: Exercise, facts: Message) -> str:
-    """Judge the texts that an exercise has, and pack the text about each."""
+    """Judge the texts of an exercise, and pack the verdict on each."""
     packer = Packer()
     texts = (
         exercise.start,
@@ -269,7 +269,7 @@ def record_exercise(exercise: Exercise, facts: Message) -> str:
 
 
 def _judged(exercise: Exercise, text: str, packer: Packer) -> Message:
-    """Return the text about one text, at each stage of help."""
+    """Return the verdict on one text, at each stage of help."""
     recorder = Recorder(_controller(exercise), packer)
     recorder.keep("hello")
     reply, _ = recorder.ask("edit", document=text)
@@ -289,7 +289,7 @@ def _judged(exercise: Exercise, text: str, packer: Packer) -> Message:
 
 
 def _uncounted(exercise: Exercise) -> str:
-    """Return the text about a right answer once the solution was shown."""
+    """Return the verdict on a correct answer after the solution was shown."""
     controller = _controller(exercise)
     recorder = Recorder(controller, Packer())
     recorder.ask("solution")

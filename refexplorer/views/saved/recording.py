@@ -1,4 +1,4 @@
-"""Everything that an explorer may be asked, asked in advance: of a large set a part of it."""
+"""Records all requests of an explorer; for a large set, some of them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class RecordedTree:
 
 
 def record_tree(recorder: Recorder, most: int, most_of_level: int) -> RecordedTree:
-    """Walk the tree as the controller shows it by now, with all of it closed."""
+    """Walk the controller's current tree, with all folders closed."""
     tree = RecordedTree()
     folders = deque([""])
     while folders:
@@ -59,9 +59,9 @@ def record_tree(recorder: Recorder, most: int, most_of_level: int) -> RecordedTr
 
 
 def _open(recorder: Recorder, path: str) -> tuple[int, int]:
-    """Return the number of the first child of a folder, and how many there are.
+    """Return the number of the first child of a folder, and the number of children.
 
-    What is below it is closed: the folders above it alone were opened since the last look.
+    Subfolders are closed: only the folders above it have been opened.
     """
     if not path:
         return 0, int(recorder.ask("tree.rows", start=0, n=0)[0]["total"])
@@ -89,7 +89,7 @@ _GRIDS, _STRIPS = 200, 100  # arrays whose chunk grid, and whose targets' strips
 _MAP_BYTES = 16_000_000
 """Of the maps of chunks before compression; one of 120 by 120 cells has a megabyte."""
 _MESH_BYTES = 8_000_000
-"""Of the places of arrays on earth before compression."""
+"""Of the geographic positions of arrays, before compression."""
 _LISTED = 1_000
 """Chunks of a state that are listed, of one array or of all."""
 _BLOCK = 2**15 + 8
@@ -107,7 +107,7 @@ SavedProgress = Callable[[int, int], None]
 
 @dataclass
 class Recording:
-    """The answers of an explorer."""
+    """The recorded responses of an explorer."""
 
     packer: Packer = field(default_factory=Packer)
     # tree, trouble: All keys, and what is wrong
@@ -126,7 +126,7 @@ class Recording:
     unsaved: dict[str, str] = field(default_factory=dict)
 
     def packed(self, facts: dict[str, Any]) -> str:
-        """Return it as text; see `Packer.packed`."""
+        """Return the recording as text; see `Packer.packed`."""
         own = {each.name: getattr(self, each.name) for each in fields(self)}
         content = {**facts, **own, "parts": described()}
         content |= {"tree": self.tree.levels, "trouble": self.trouble.levels}
@@ -146,7 +146,7 @@ def record(
     check_targets: bool = False,
     report: SavedProgress = _unwatched,
 ) -> Recording:
-    """Ask a controller that nobody else uses."""
+    """Send requests to a controller that nobody else uses."""
     recording = Recording()
     recorder = Recorder(controller, recording.packer)
     refs = controller.references
@@ -186,14 +186,14 @@ def record(
 
 
 def _share(refs: ReferenceSet, keys: int) -> int:
-    """Return how many rows of a folder are kept, so that all arrays have some if they can."""
+    """Return how many rows of a folder are kept, so that all arrays have some if possible."""
     return max(keys // (len(refs.arrays()) + 1), _LEAST_OF_LEVEL)
 
 
 def _record_values(
     recorder: Recorder, refs: ReferenceSet, wanted: Mapping[str, tuple[str, ...] | None]
 ) -> None:
-    """Read what was asked for, and what takes no request."""
+    """Read the requested values, and those that need no request."""
     for path in refs.arrays()[:_ARRAYS]:
         plan, _ = recorder.keep("slice.plan", array=path)
         if "error" in plan:
@@ -215,7 +215,7 @@ def _record_reading(recorder: Recorder, path: str, slices: tuple[str, ...]) -> N
 
 
 def _record_health(recorder: Recorder) -> dict[str, Any]:
-    """Return the rows of the table by path, its sums, and the order of each sorting."""
+    """Return the table rows by path, the sums, and the order of each sorting."""
     recorder.ask("targets.summary")  # it tells which ranges overlap, and the dates in names
     page, _ = recorder.ask("health.rows", start=0, n=_ARRAYS, sort="path", descending=False)
     rows = page["rows"]
@@ -233,9 +233,9 @@ def _record_health(recorder: Recorder) -> dict[str, Any]:
 def _record_states(
     recorder: Recorder, rows: Sequence[Message], most: int
 ) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Return the chunks of each state, of each array and of all, and their paths.
+    """Return the chunks in each state, per array and in total, and their paths.
 
-    Of those that have a reference none are listed: the page finds them among its keys.
+    Chunks with a reference are not listed: the page finds them among its keys.
     """
     states: dict[str, dict[str, Any]] = {}
     listed: dict[str, None] = {}
@@ -259,13 +259,13 @@ def _record_states(
 
 
 def _as_found(row: Message) -> Message:
-    """Return a row of a listing without what follows from its place."""
+    """Return a row of a listing without what follows from its position."""
     left_out = {"open", "position", "siblings", "depth"}
     return {name: value for name, value in row.items() if name not in left_out}
 
 
 def _record_targets(recorder: Recorder, refs: ReferenceSet) -> dict[str, Any]:
-    """Return the rows of the table of targets, and their places in it for each array."""
+    """Return the rows of the table of targets, and their positions in it per array."""
     recorder.keep("targets.summary")
     rows, total = _pages(recorder, None)
     places = {row["url"]: place for place, row in enumerate(rows)}
@@ -280,7 +280,7 @@ def _record_targets(recorder: Recorder, refs: ReferenceSet) -> dict[str, Any]:
 
 
 def _pages(recorder: Recorder, array: str | None) -> tuple[list[Message], int]:
-    """Return the first targets, and how many there are."""
+    """Return the first targets, and their total number."""
     rows: list[Message] = []
     while True:
         page, _ = recorder.ask(
@@ -292,7 +292,7 @@ def _pages(recorder: Recorder, array: str | None) -> tuple[list[Message], int]:
 
 
 def _record_maps(recorder: Recorder, refs: ReferenceSet, packer: Packer) -> None:
-    """Draw the chunks of arrays, as many as there is room for."""
+    """Draw the chunks of as many arrays as there is room for."""
     recorder.keep("grid.show")
     before = packer.size
     for path in refs.arrays()[:_GRIDS]:
@@ -303,7 +303,7 @@ def _record_maps(recorder: Recorder, refs: ReferenceSet, packer: Packer) -> None
 def _record_earth(
     recorder: Recorder, refs: ReferenceSet, wanted: Collection[str], packer: Packer
 ) -> dict[str, Any]:
-    """Say where on earth arrays are; coordinates are read of those whose values were asked for."""
+    """Record where arrays are on earth; coordinates are read for requested arrays."""
     nowhere, _ = recorder.ask("earth.show")
     listed = nowhere["earth"]["arrays"]
     shown: dict[str, Message] = {} if listed else {"": nowhere}
@@ -323,7 +323,7 @@ def _record_earth(
 
 
 def _record_grid_of_map(recorder: Recorder, path: str, axes: tuple[int, ...]) -> None:
-    """Draw the chunks along the dimensions of the map, where the first ones are others."""
+    """Draw the chunks along the dimensions of the map, if the first ones differ."""
     drawn = recorder.answers.get(recorder.name_of("grid.show", array=path), {}).get("map") or {}
     if tuple(drawn.get("axes", ())) != axes:
         recorder.keep("grid.show", array=path, axes=axes)
@@ -332,7 +332,7 @@ def _record_grid_of_map(recorder: Recorder, path: str, axes: tuple[int, ...]) ->
 def _record_items(
     recorder: Recorder, recording: Recording, paths: Sequence[str], report: SavedProgress
 ) -> None:
-    """Ask for the details of each path; what many of them have in common is kept once."""
+    """Request the details of each path; what many have in common is stored once."""
     arrays: dict[str, int] = {}
     codes: dict[str, int] = {}
     traces, before = 0, recording.packer.size
@@ -359,7 +359,7 @@ def _record_items(
 
 
 def _code_of(places: dict[str, int], kept: list[Any], name: str, value: Any) -> int:
-    """Return where a value is kept, which is kept once for each name."""
+    """Return the index of a stored value; each is stored once per name."""
     if name not in places:
         places[name] = len(kept)
         kept.append(value)

@@ -1,4 +1,4 @@
-"""The text of a document as an editor needs it: diagnostics, quick fixes, help.
+"""The text of a document for an editor: diagnostics, quick fixes, help.
 
-`positions` counts as editors do, `fixes` offers changes. Begin with `fixes`.
+`positions` counts UTF-16 units like editors, `fixes` offers changes. Begin with `fixes`.
 """

@@ -1,7 +1,7 @@
-"""Ways to mend what a diagnostic is about, each as changes of the text.
+"""Fixes for diagnostics, each as text edits.
 
-A fix is offered only where what to write follows from the text and the diagnostic; the names
-that it needs are those in backquotes of the diagnostic's sentences.
+A fix is offered only if the edit follows from the text and the diagnostic; the names it needs are
+those in backquotes in the diagnostic's sentences.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 
 TextEdit = tuple[int, int, str]
-"""Offsets of the characters to replace, end exclusive, and what to write in their place."""
+"""Offsets of the characters to replace, end exclusive, and the replacement."""
 _TOKEN = re.compile(rf"{TEXT}|[{{}}\[\]]", re.DOTALL)
 _PYTHON = {"True": "true", "False": "false", "None": "null", "undefined": "null"}
 
 
 class Change(Struct, frozen=True, rename=SENT_AS):
-    """A piece of the text, and what to write in its place."""
+    """A span of the text, and its replacement."""
 
     from_: int
     to: int
@@ -41,14 +41,14 @@ class Change(Struct, frozen=True, rename=SENT_AS):
 
 
 class Fix(Struct, frozen=True):
-    """A way to mend what a diagnostic is about; all changes are of the same text."""
+    """A fix for a diagnostic; all its edits apply to the same version of the text."""
 
     label: str
     changes: tuple[Change, ...]
 
 
 class EditorDiagnostic(Note, frozen=True, rename=SENT_AS):
-    """A note with its place in the text, end exclusive."""
+    """A note with its position in the text, end exclusive."""
 
     from_: int
     to: int
@@ -58,12 +58,12 @@ class EditorDiagnostic(Note, frozen=True, rename=SENT_AS):
 
 
 def _outside(pattern: str) -> re.Pattern[str]:
-    """Compile what is looked for outside of texts, as the first group."""
+    """Compile a pattern that matches outside strings, as the first group."""
     return re.compile(rf"{TEXT}|{pattern}", re.DOTALL)
 
 
 def _number(written: str) -> str:
-    """Write a number as JSON has it."""
+    """Format a number as JSON."""
     digits = written.replace("_", "").removeprefix("+")
     if re.fullmatch(r"-?0[xXoObB]\w+", digits):
         return str(int(digits, 0))
@@ -112,11 +112,11 @@ _MEANT = {
     "\t": "\\t",
     "\\": "\\\\",
 }
-"""What is written in place of a character where the text stops being JSON."""
+"""The replacement of a character where the text stops being valid JSON."""
 
 
 def mend_json(text: str, at: int) -> Iterator[tuple[str, list[TextEdit]]]:
-    """Yield what each fix does, and its edits: offsets of characters and what to write there."""
+    """Yield the title of each fix, and its edits: character offsets and replacements."""
     failed = _failure(text)
     candidates = ((label, [(start, end, new)]) for label, start, end, new in _candidates(text, at))
     tried = {text}
@@ -142,7 +142,7 @@ def _applied(text: str, edits: list[TextEdit]) -> str:
 
 
 def _slips(text: str) -> Iterator[tuple[str, list[TextEdit]]]:
-    """Yield what mends a slip wherever it is made: quotes and words of Python, comments."""
+    """Yield the fixes for mistakes of any position: Python quotes and words, comments."""
     for label, pattern, written in _SLIPS:
         found = (each for each in pattern.finditer(text) if each[1] is not None)
         if edits := [(*each.span(), written(each[1])) for each in found]:
@@ -188,7 +188,7 @@ def _open_brackets(text: str) -> str:
 
 
 def _failure(text: str) -> int | None:
-    """Return the offset where the text stops being JSON, None if it is JSON."""
+    """Return the offset where the text stops being valid JSON, None if it is valid."""
     try:
         json.loads(text)
     except json.JSONDecodeError as error:
@@ -219,7 +219,7 @@ _FIRST_VALUES = {
 
 
 def fixes(positions: TextPositions, note: Note, start: int, end: int) -> list[Mend]:
-    """Return the fixes for a note; none where only a person can know."""
+    """Return the fixes for a note; none if only a person can know."""
     find = _FIXES.get(note.code)
     return (
         []
@@ -262,7 +262,7 @@ def _add_field(positions: TextPositions, note: Note, start: int, end: int) -> It
 
 
 def _add_partner(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
-    """Add the one of `offset` and `length` that is missing, right behind the other."""
+    """Add the missing one of `offset` and `length`, directly after the other."""
     there, missing = _NAMED.findall(note.message)[:2]
     span = positions.span(note.pointer + pointer(there))
     if span is None:
@@ -292,7 +292,7 @@ def _wrap(positions: TextPositions, note: Note, start: int, end: int) -> Iterato
 
 
 def wrap(text: str) -> Mend:
-    """Return the fix that makes a version 0 document one of version 1."""
+    """Return the fix that converts a version 0 document to version 1."""
     head = '{\n "version": 1,\n "templates": {},\n "refs": '
     return "Make it version 1", [(0, 0, head), (len(text), len(text), "\n}")]
 
@@ -317,7 +317,7 @@ def _inside_expressions(
 
 
 def _first_property(text: str, opening: int, name: str, value: str) -> TextEdit:
-    """Write a property right after an opening brace, spaced as the one that follows."""
+    """Insert a property after an opening brace, spaced like the next one."""
     blank = re.compile(r"\s*").match(text, opening + 1)
     gap = blank[0] if blank else ""
     place = opening + 1 + len(gap)
@@ -327,7 +327,7 @@ def _first_property(text: str, opening: int, name: str, value: str) -> TextEdit:
 
 
 def _mend_dimension(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
-    """Write a number as a range, and another name of `stop` as it."""
+    """Replace a number by a range, and another name for `stop` by `stop`."""
     written = positions.text[start:end]
     if re.fullmatch(r"-?\d+", written):
         yield f'Write {{"stop": {written}}}', [(start, end, f'{{"stop": {written}}}')]
@@ -388,7 +388,7 @@ _LIMIT = re.compile(
 
 
 def diagnostics_of_set(positions: TextPositions, refs: ReferenceSet) -> list[EditorDiagnostic]:
-    """Place the first notes of a set in the text that it was read from."""
+    """Locate the first notes of a set in the text that it was read from."""
     return [
         _at_pointer(note(refs, found), positions, found.pointer)
         for found in refs.diagnostics[:SHOWN]
@@ -396,7 +396,7 @@ def diagnostics_of_set(positions: TextPositions, refs: ReferenceSet) -> list[Edi
 
 
 def diagnostic_of_error(positions: TextPositions, error: RefexplorerError) -> EditorDiagnostic:
-    """Place an error that refuses the whole text: at its pointer, else at its line."""
+    """Locate an error that rejects the whole text: at its pointer, else at its line."""
     said, text = sentence_of(error), positions.text
     if not isinstance(error, SpecError):
         return _placed(_error("not-json", said), positions)
@@ -409,13 +409,13 @@ def diagnostic_of_error(positions: TextPositions, error: RefexplorerError) -> Ed
 
 
 def wrapping(positions: TextPositions) -> Fix:
-    """Return the fix that makes a version 0 document one of version 1."""
+    """Return the fix that converts a version 0 document to version 1."""
     label, edits = wrap(positions.text)
     return Fix(label, tuple(_change(edit, positions) for edit in edits))
 
 
 def sentence_of(error: RefexplorerError) -> str:
-    """Leave out the name of the source: there is only one text."""
+    """Remove the name of the source: there is only one text."""
     said = _LIMIT.sub("", str(error).removeprefix("bytes: "))
     return "The text is empty." if said == "bytes is empty." else said
 
@@ -435,7 +435,7 @@ def _at_pointer(noted: Note, positions: TextPositions, pointer: str) -> EditorDi
 def _placed(
     noted: Note, positions: TextPositions, start: int = 0, end: int = 0
 ) -> EditorDiagnostic:
-    """Place a note between two offsets of characters; one of severity info on its first line."""
+    """Attach a note to a span of character offsets; for severity info, to the first line only."""
     mends = tuple(
         Fix(label, tuple(_change(edit, positions) for edit in edits))
         for label, edits in fixes(positions, noted, start, end)

@@ -26,7 +26,7 @@ JsonPart = str | tuple[str, list[Member]]
 
 
 class Window(Struct, frozen=True):
-    """The lines of a large document that are shown, and not edited."""
+    """The displayed lines of a large document, which cannot be edited."""
 
     # start, stop: Offsets of its characters in the document
     start: int
@@ -36,9 +36,9 @@ class Window(Struct, frozen=True):
 
 
 def formatted(text: str) -> str:
-    """Return a text with one member a line, and short lists and objects in one line.
+    """Return a text with one member per line, and short lists and objects on one line.
 
-    Numbers, names that are there twice and escapes are kept as they are written.
+    Numbers, duplicate names and escapes are kept as written.
     """
     if len(text) > LONGEST:
         said = (
@@ -73,7 +73,7 @@ def _node(token: str, tokens: Iterator[str]) -> JsonPart:
 
 
 def _lines(node: JsonPart, before: str, depth: int) -> Iterator[str]:
-    """Yield the lines of a value, behind what stands before it."""
+    """Yield the lines of a value, after the text before it."""
     indent = "  " * depth
     inline = None if _is_open(node, depth) else _inline(node, _WIDTH - len(indent) - len(before))
     if isinstance(node, str) or inline is not None:
@@ -89,14 +89,14 @@ def _lines(node: JsonPart, before: str, depth: int) -> Iterator[str]:
 
 
 def _is_open(node: JsonPart, depth: int) -> bool:
-    """Return whether a value has lines of its own: the document, and its sections."""
+    """Return whether a value has its own lines: the document, and its sections."""
     if isinstance(node, str) or not node[1]:
         return False
     return depth == 0 or (depth == 1 and any(not isinstance(each, str) for _, each in node[1]))
 
 
 def _inline(node: JsonPart, room: int) -> str | None:
-    """Return a value in one line, None if there is no room for it; a list of values has room."""
+    """Return a value on one line, None if it does not fit; a list of values always fits."""
     if isinstance(node, str):
         return node
     opening, members = node
@@ -205,7 +205,7 @@ class TextPositions:
         self._paired = [] if text.isascii() else [m.start() for m in _PAIRED.finditer(text)]
 
     def units(self, offset: int) -> int:
-        """Return the code units before a character; -1 for one that is not shown."""
+        """Return the code units before a character; -1 if it is not shown."""
         units = offset + bisect_left(self._paired, offset)
         if self._window is None:
             return units
@@ -214,11 +214,11 @@ class TextPositions:
         return units - self._window.start - bisect_left(self._paired, self._window.start)
 
     def span(self, pointer: str) -> Span | None:
-        """Return where the value of a JSON pointer stands, in characters."""
+        """Return the character span of the value at a JSON pointer."""
         return self._positions.locate(pointer)
 
     def section(self, name: str) -> dict[str, str]:
-        """Return the members of a section of the document, as they are written."""
+        """Return the members of a section of the document, as written."""
         pointer = pointer_to(name)
         sections = self._positions.members(self._positions.start)  # to its end takes as long again
         names = self._positions.members(sections[name]) if sections and name in sections else None
@@ -226,13 +226,13 @@ class TextPositions:
         return {name: self.text[one.start : one.end] for (name, one) in found if one is not None}
 
     def value(self, pointer: str) -> TextRange | None:
-        """Return where the value of a JSON pointer stands."""
+        """Return the position of the value at a JSON pointer."""
         span = self.span(pointer)
         place = None if span is None else (self.units(span.start), self.units(span.end))
         return None if place is None or min(place) < 0 else place
 
     def seen_at(self, pointer: str) -> TextRange | None:
-        """Return where a value stands; of one of many lines the first, with the name before it."""
+        """Return the position of a value; if it has many lines, the first, with its name."""
         span = self.span(pointer)
         if span is None:
             return None
@@ -245,7 +245,7 @@ class TextPositions:
         return None if min(place) < 0 else place
 
     def inside(self, pointer: str, parts: Sequence[tuple[int, int]]) -> list[TextRange] | None:
-        """Return where parts of a text value stand."""
+        """Return the positions of parts of a text value."""
         span = self.span(pointer)
         if span is None or self.text[span.start] != '"':
             return None
@@ -266,7 +266,7 @@ CHARACTERS = 200_000  # and characters, since a document may be one line
 
 
 def window_of(text: str, line: int = 1) -> Window | None:
-    """Return the window with a line near its middle; None for a text that is shown as a whole."""
+    """Return the window with a line near its middle; None for a text shown completely."""
     if len(text) <= LARGEST:
         return None
     total = text.count("\n") + 1

@@ -1,4 +1,4 @@
-"""The tree as rows on a screen, and a search that may be stopped.
+"""The tree as rows on a screen, and a cancellable search.
 
-`tree_controller` answers, `rows` finds the rows by arithmetic, and what a tree is narrowed to.
+`tree_controller` handles requests, `rows` computes the rows, also of a filtered tree.
 """

@@ -1,7 +1,7 @@
 """The tree as a list of visible rows, found by arithmetic.
 
-Only open levels are held. Where a row is, and what is in a window, follows from how many
-rows each open level shows, so that a level of 10^12 keys costs no more than one of ten.
+Only open levels are stored. The positions of rows follow from the number of rows in each open
+level, so that a level of 10^12 keys costs no more than one of ten.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _CHANGED = [place for place, name in enumerate(CHANGES) if name not in ("same", 
 
 
 class RowChanges(Struct, frozen=True):
-    """What became of a key, or of the keys below a folder, since the set it is compared with."""
+    """How a key, or the keys below a folder, changed since the set used for comparison."""
 
     added: Count
     removed: Count
@@ -84,14 +84,14 @@ class Row(Struct, frozen=True):
 
 
 class ChangedKeys:
-    """A listing of what differs."""
+    """A listing of the differences."""
 
     def __init__(self, found: Difference) -> None:
         self._found = found
         self._tree = found.tree
 
     def count(self, path: str) -> int:
-        """As in `TreeListing`, which all its methods follow."""
+        """Return what `TreeListing` describes, like all its methods."""
         return self._tree.count(path)
 
     def nodes(self, path: str, first: int, last: int) -> Iterable[Node]:
@@ -103,7 +103,7 @@ class ChangedKeys:
         return self._tree.place(path)
 
     def _whole_node(self, node: Node) -> Node:
-        """Return what the sets themselves say of a row: of folders the tree knows a part alone."""
+        """Return the sets' own row: folders in the tree are only a part of it."""
         for side, origin in ((self._found.after, None), (self._found.before, REMOVED)):
             try:
                 found = side.node(node.path)
@@ -114,14 +114,14 @@ class ChangedKeys:
 
 
 class ChangeMarks:
-    """What became of each path of a tree; folders are counted once."""
+    """The changes at each path of a tree; folders are counted once."""
 
     def __init__(self, found: Difference) -> None:
         self._tree = found.tree
         self._below: dict[str, RowChanges | None] = {}
 
     def of(self, path: str, is_key: bool) -> RowChanges | None:
-        """Return what became of a key, or of the keys below a folder; None if they are the same."""
+        """Return the changes of a key, or of the keys below a folder; None if unchanged."""
         if is_key:
             change = self._tree.change_of(path)
             return None if change is None else _of_key(change)
@@ -143,7 +143,7 @@ def _of_key(change: str) -> RowChanges:
 
 
 class TargetKeys(Sequence[str]):
-    """The keys of the references to a target, by their offsets."""
+    """The keys of the references to a target, by offset."""
 
     def __init__(self, index: TargetIndex, url: str | None) -> None:
         self._index = index
@@ -162,7 +162,7 @@ class TreeListing(Protocol):
     """What a tree shows below each folder; ``""`` is the root."""
 
     def count(self, path: str) -> int:
-        """Return how many children are shown; 0 for what is not a folder."""
+        """Return the number of children shown; 0 if it is not a folder."""
         ...
 
     def nodes(self, path: str, first: int, last: int) -> Iterable[Node]:
@@ -175,13 +175,13 @@ class TreeListing(Protocol):
 
 
 class AllKeys:
-    """All that a set has."""
+    """All keys of a set."""
 
     def __init__(self, refs: ReferenceSet) -> None:
         self._refs = refs
 
     def count(self, path: str) -> int:
-        """As in `TreeListing`, which all its methods follow."""
+        """Return what `TreeListing` describes, like all its methods."""
         return self._refs.children(path, 0, 0).total
 
     def nodes(self, path: str, first: int, last: int) -> Iterable[Node]:
@@ -208,7 +208,7 @@ class _OpenLevel:
 
 
 class VisibleTree:
-    """Which folders are open, and the rows that this makes."""
+    """Which folders are open, and the resulting rows."""
 
     listing: TreeListing
 
@@ -217,7 +217,7 @@ class VisibleTree:
         self.show(listing)
 
     def show(self, listing: TreeListing) -> None:
-        """Show something else; what was open stays so if it is there."""
+        """Show a different listing; open folders stay open if they exist."""
         opened = list(self._levels)[1:]
         self.listing = listing
         self._levels.clear()
@@ -227,7 +227,7 @@ class VisibleTree:
 
     @property
     def total(self) -> int:
-        """Visible rows."""
+        """The number of visible rows."""
         return self._root.rows
 
     def window(self, start: int, n: int) -> list[Row]:
@@ -275,7 +275,7 @@ class VisibleTree:
         return self.index(path)
 
     def _level(self, path: str, parent: _OpenLevel | None, position: int) -> _OpenLevel:
-        """Make and keep the level of a folder."""
+        """Create and keep the level of a folder."""
         count = self.listing.count(path)
         depth = -1 if parent is None else parent.depth + 1
         level = _OpenLevel(path, parent, position, depth, count, count if parent is None else 0)
@@ -327,7 +327,7 @@ class VisibleTree:
 
 
 def node_of(refs: ReferenceSet, path: str, name: str) -> Node:
-    """Return what the set has at a path, or a row for a chunk that it does not have."""
+    """Return the set's node at a path, or a row for a chunk without a reference."""
     try:
         return replace(refs.node(path), name=name)
     except KeyError:
@@ -382,7 +382,7 @@ _BAD: tuple[StateName, ...] = ("absent", "rejected", "failed", "overlapping", "d
 
 @dataclass(frozen=True)
 class _BadLevel:
-    """The children of a folder: folders and keys by their paths, then chunks by their numbers."""
+    """The children of a folder: folders and keys by path, then chunks by number."""
 
     paths: list[str]
     array: ArrayMeta | None
@@ -401,7 +401,7 @@ class _BadLevel:
 
 
 class TroubleKeys:
-    """A listing of what is wrong with a set, as it is known when this is made."""
+    """A listing of the faults of a set, as known at its creation."""
 
     def __init__(self, refs: ReferenceSet, health: ChunkHealth) -> None:
         self._refs = refs
@@ -411,7 +411,7 @@ class TroubleKeys:
         self._levels: dict[str, _BadLevel] = {}
 
     def count(self, path: str) -> int:
-        """As in `TreeListing`, which all its methods follow."""
+        """Return what `TreeListing` describes, like all its methods."""
         return len(self._level(path))
 
     def nodes(self, path: str, first: int, last: int) -> Iterable[Node]:
@@ -458,13 +458,13 @@ class TroubleKeys:
         return any(sums.values()) or folder.path in self._above_loose
 
     def _folder_of(self, key: str) -> str:
-        """Return the folder of the tree that is nearest above a key."""
+        """Return the nearest folder of the tree above a key."""
         found = (path for path in folders_above(key) if self._opened.tree.folder(path) is not None)
         return next(found, "")
 
     @cached_property
     def _loose(self) -> list[str]:
-        """Keys that are no chunks, rejected or named by a note."""
+        """Keys that are not chunks, rejected or named by a note."""
         keys = self._opened.rejected.keys
         folders = pc.replace_substring_regex(keys, pattern="[^/]*$", replacement="")
         inside = [
@@ -486,9 +486,9 @@ class TroubleKeys:
         return {folder for key in self._loose for folder in folders_above(key)}
 
     def _bad_chunks(self, array: ArrayMeta) -> np.ndarray:
-        """Return the numbers of the chunks in trouble, ascending; too many of a state are left out.
+        """Return the numbers of the faulty chunks, ascending; states with too many are omitted.
 
-        The row of the array says how many they are.
+        The row of the array shows their number.
         """
         kind = number_type(array)
         found = [np.array([], kind)]

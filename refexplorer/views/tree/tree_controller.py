@@ -1,4 +1,4 @@
-"""The controller of the tree: its rows, and those of a search while one is on."""
+"""The controller of the tree: its rows, and those of an active search."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _LINKS = ("coordinates", "bounds", "grid_mapping")
 
 
 class ScienceOrder(AllKeys):
-    """All that a set has, with what a person looks for first at the top of each group."""
+    """All keys of a set, with the most interesting ones at the top of each group."""
 
     def __init__(self, refs: ReferenceSet) -> None:
         super().__init__(refs)
@@ -88,7 +88,7 @@ class ScienceOrder(AllKeys):
         return folder, position if order is None else order[1].get(path, position)
 
     def _order(self, path: str) -> tuple[list[int], dict[str, int]] | None:
-        """Return the places of the children of a group in this order, and that of each path."""
+        """Return the sorted children of a group, and the position of each path."""
         if path not in self._orders:
             self._orders[path] = self._sort(path)
         return self._orders[path]
@@ -106,7 +106,7 @@ class ScienceOrder(AllKeys):
 
 
 def _ranks(refs: ReferenceSet, folder: str, nodes: list[Node]) -> list[tuple[int, int]]:
-    """Return for each child of a group its class, and what sorts it there: the largest first."""
+    """Return the class of each child of a group, and its sort key: the largest first."""
     arrays = {node.path: refs.array(node.path) for node in nodes if node.type is NodeType.ARRAY}
     beside = described(refs, folder, arrays)
     ranks = []
@@ -159,7 +159,7 @@ def data_variables(refs: ReferenceSet, most: int) -> list[str]:
 
 
 def _coordinates_of_group(refs: ReferenceSet, folder: str) -> list[str]:
-    """Return the coordinates that the attributes of a group name, as xarray and kerchunk write."""
+    """Return the coordinates named in a group's attributes, as by xarray and kerchunk."""
     for name in (".zattrs", "zarr.json"):
         reference = refs.get(f"{folder}/{name}".lstrip("/"))
         if not isinstance(reference, Inline):
@@ -217,7 +217,7 @@ ROWS = 1000
 
 
 class TreePage(Struct, frozen=True):
-    """Some of the rows, and how many there are."""
+    """Some of the rows, and their number."""
 
     start: Count
     total: Count
@@ -225,14 +225,14 @@ class TreePage(Struct, frozen=True):
 
 
 class TreeChange(Struct, frozen=True):
-    """How many rows there are now, and where the one that was asked for is; -1: nowhere."""
+    """The current number of rows, and the position of the requested one; -1: nowhere."""
 
     total: Count
     index: Count
 
 
 class KeysFound(Struct, frozen=True):
-    """How many keys were found, and whether there may be more."""
+    """The number of keys found, and whether there may be more."""
 
     total: Count
     capped: bool
@@ -240,7 +240,7 @@ class KeysFound(Struct, frozen=True):
 
 
 class AxisMark(Struct, frozen=True):
-    """What is odd in the coordinate of a dimension."""
+    """What is irregular in the coordinate of a dimension."""
 
     axis: int  # The dimension
     severity: Severity
@@ -257,7 +257,7 @@ class StripsShown(Struct, frozen=True):
 
 
 def axis_marks(refs: ReferenceSet, array: ArrayMeta) -> Iterator[AxisMark]:
-    """Yield what is odd in the coordinates of an array that the set holds."""
+    """Yield irregularities in the inline coordinates of an array."""
     sizes = {each.path: each.size for each in held_axes(refs).axes}
     for axis, (name, size) in enumerate(zip(array.dimensions or (), array.shape, strict=False)):
         paths = (f"{folder}/{name}".lstrip("/") for folder in folders_above(array.path))
@@ -268,7 +268,7 @@ def axis_marks(refs: ReferenceSet, array: ArrayMeta) -> Iterator[AxisMark]:
 
 
 class TreeController:
-    """Answers what the tree and its search ask."""
+    """Handles the requests of the tree and its search."""
 
     def __init__(self, context: ViewContext) -> None:
         self._refs = context.references
@@ -286,7 +286,7 @@ class TreeController:
     def window(
         self, start: int, n: int, strips: StripColour = "state", access: str = ""
     ) -> tuple[list[Row], int]:
-        """Return rows of the tree, or of the search while one is on, and how many there are."""
+        """Return rows of the tree, or of an active search, and their number."""
         with self._lock:
             if self._found is None:
                 rows, total = self._tree.window(start, n), self._tree.total
@@ -295,7 +295,7 @@ class TreeController:
             return [self._described(each, strips, access) for each in rows], total
 
     def _described(self, row: Row, strips: StripColour, access: str) -> Row:
-        """Add to a row what is known of an array, and what is wrong with it."""
+        """Add to a row what is known of an array, and its faults."""
         inside = self._internals
         array = inside.opened.arrays.get(row.path) if row.type is NodeType.ARRAY else None
         if array is not None:
@@ -310,7 +310,7 @@ class TreeController:
         return coloured_strip(self._refs, array, strip, by, axis, access)
 
     def _changes(self, row: Row) -> RowChanges | None:
-        """Return what became of a row, if the difference was looked for already."""
+        """Return the changes of a row, if the difference was already computed."""
         if (found := self._comparison.found) is None:
             return None
         if self._marks is None or self._marks[0] is not found:
@@ -318,7 +318,7 @@ class TreeController:
         return self._marks[1].of(row.path, row.type is NodeType.KEY)
 
     def _compared(self) -> None:
-        """Show everything again where only the changes since another set were shown."""
+        """Show everything again after only the changes since another set were shown."""
         with self._lock:
             if isinstance(self._tree.listing, ChangedKeys):
                 self._tree.show(ScienceOrder(self._refs))
@@ -350,7 +350,7 @@ class TreeController:
         strips: StripColour = "state",
         access: str = "",  # Its name, or as it is written; empty: that which is shaded at first
     ) -> TreePage:
-        """Show rows of the flattened tree, or of the search while one is on."""
+        """Return rows of the flattened tree, or of an active search."""
         start, n = max(start, 0), min(max(n, 0), ROWS)
         rows, total = self.window(start, n, strips, access)
         return TreePage(start, total, tuple(rows))
@@ -363,14 +363,14 @@ class TreeController:
 
     @request("tree.reveal")
     def reveal(self, path: str) -> TreeChange:
-        """Open what is above a path, and end a search."""
+        """Open the folders above a path, and end a search."""
         self._found = None
         index = self._tree.reveal(path)
         return TreeChange(self._tree.total, index)
 
     @request("tree.strips")
     def strips(self, array: str, by: StripColour = "state", access: str = "") -> StripsShown:
-        """Return the chunks of an array along each of its dimensions, and what is odd there."""
+        """Return the chunks of an array along each of its dimensions, and irregularities there."""
         meta = self._internals.opened.arrays.get(array)
         if meta is None:
             return StripsShown((), ())
@@ -408,7 +408,7 @@ class TreeController:
         state: StateName,
         array: str | None,  # Null: those of all arrays
     ) -> KeysFound:
-        """Have the chunks of a state as rows, as the results of a search."""
+        """Show the chunks in a state as rows, like the results of a search."""
         if array is not None and array not in self._refs.arrays():
             raise RefexplorerError(f"There is no array at {array!r}.")
         go_on(report, None, None, "Listing chunks")
@@ -420,7 +420,7 @@ class TreeController:
         report: JobReport,
         url: str | None,  # Null is the target that the reader names
     ) -> KeysFound:
-        """Have the keys that refer to a target as rows, as the results of a search."""
+        """Show the keys that refer to a target as rows, like the results of a search."""
         references = counted(self._refs.count, "reference")
         with watched(steps_of(report, f"Sorting {references} by their files")):
             index = internals(self._refs).target_index
@@ -444,7 +444,7 @@ class TreeController:
         # everything.
         what: Literal["trouble", "changes"] | None,
     ) -> TreeChange:
-        """Have only some keys as rows, or everything again."""
+        """Show only some keys as rows, or everything again."""
         listing = self._listing(what, report)
         with self._lock:
             self._tree.show(listing)
@@ -468,7 +468,7 @@ _LABEL = 200  # characters of a long name in a row
 
 
 def label_of(array: ArrayMeta) -> str | None:
-    """Return the long name of an array and its units, or what of them it has."""
+    """Return the long name of an array and its units, as far as it has them."""
     attributes = array.attributes
     names = (attributes.get("long_name"), attributes.get("standard_name"))
     name = next((each for each in names if isinstance(each, str) and each), "")
@@ -480,7 +480,7 @@ def label_of(array: ArrayMeta) -> str | None:
 
 
 def known_path(refs: ReferenceSet, path: str) -> str:
-    """Return a path that the set has something at."""
+    """Return an existing path of the set."""
     try:
         refs.node(path)
     except KeyError:

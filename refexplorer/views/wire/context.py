@@ -1,4 +1,4 @@
-"""The context that the controllers of an explorer share: one set, one way to read, its jobs."""
+"""The context shared by the controllers of an explorer: one set, one reader, its jobs."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ OtherProgress = Callable[[int, int], None]
 
 
 class OpenOther(Protocol):
-    """Opens what a person names."""
+    """Opens the set that a person names."""
 
     def __call__(
         self, source: str, tell: OtherProgress, is_wanted: Callable[[], bool], /
     ) -> ReferenceSet:
-        """Open it; `tell` takes how many bytes of how many were read."""
+        """Open it; `tell` gets the bytes read and the total."""
 
 
 def _open_here(source: str, tell: OtherProgress, is_wanted: Callable[[], bool]) -> ReferenceSet:
@@ -65,7 +65,7 @@ class OtherSets:
 
 
 class Comparison:
-    """Holds the other set, and the difference once it was asked for."""
+    """The other set, and the difference once computed."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class Comparison:
 
 
 class FailureLog:
-    """Which chunks of one set were read, and which failed, when they were tried last."""
+    """Which chunks of one set were read, and which failed, at the last attempt."""
 
     def __init__(self) -> None:
         self.version = 0  # Changes with what is known
@@ -117,18 +117,18 @@ class FailureLog:
             return set(self._read.get(array, ()))
 
     def arrays(self) -> set[str]:
-        """Return the arrays of which something is known."""
+        """Return the arrays with known results."""
         with self._lock:
             return {*self._failed, *self._read}
 
     def note_read(self, array: str, index: Index) -> None:
-        """Keep that the bytes of a chunk were fetched and decoded."""
+        """Record that the bytes of a chunk were fetched and decoded."""
         with self._lock:
             self._read.setdefault(array, set()).add(index)
             self.version += 1
 
     def note(self, array: str, index: Index, reason: str | None) -> bool:
-        """Keep how a chunk came out, None if it did not fail; say whether that is new."""
+        """Record the result for a chunk, None if it did not fail; return whether that is new."""
         with self._lock:
             self.version += 1
             known = self._failed.setdefault(array, {})
@@ -141,13 +141,13 @@ class FailureLog:
         return is_new
 
     def watch(self, watcher: Callable[[str], None]) -> None:
-        """Call a bound method with the array of what is new, for as long as its object lives."""
+        """Call a bound method with the array of new results, while its object exists."""
         with self._lock:
             living = [each for each in self._watchers if each() is not None]
             self._watchers = [*living, WeakMethod(watcher)]
 
     def tell(self, array: str) -> None:
-        """Tell all who watch that something of an array is new."""
+        """Notify all watchers of new results for an array."""
         for each in self._watchers:
             if (watcher := each()) is not None:
                 watcher(array)
@@ -157,7 +157,7 @@ _KNOWN: WeakKeyDictionary[ReferenceSet, FailureLog] = WeakKeyDictionary()
 
 
 def failure_log_of(refs: ReferenceSet) -> FailureLog:
-    """Return the failure log that all views of a set share."""
+    """Return the failure log shared by all views of a set."""
     return _KNOWN.setdefault(refs, FailureLog())
 
 
@@ -170,25 +170,25 @@ def array_at(refs: ReferenceSet, path: str) -> ArrayMeta:
 
 
 class RepositoryVersions(Protocol):
-    """Reads the versions of one repository, as whoever looks at them may."""
+    """Reads the versions of one repository, as permitted to the viewer."""
 
     def listing(self, most: int, is_wanted: Callable[[], bool], /) -> RepositoryListing:
-        """Return the first branches, tags and snapshots, up to a number."""
+        """Return the first branches, tags and snapshots, up to a limit."""
 
     def changes(self, before: str, after: str, is_wanted: Callable[[], bool], /) -> tuple[str, ...]:
-        """Return what the transaction logs tell, as `RepositoryHistory.changes`."""
+        """Return the changes in the transaction logs, like `RepositoryHistory.changes`."""
 
     def open(self, version: str, is_wanted: Callable[[], bool], /) -> ReferenceSet:
         """Open a branch, tag or snapshot."""
 
 
 def _nothing(code: str) -> None:
-    """Tell nobody."""
+    """Report to nobody."""
 
 
 @dataclass(frozen=True)
 class ViewContext:
-    """The common ground of the controllers of an explorer."""
+    """The common base of the controllers of an explorer."""
 
     references: ReferenceSet
     targets: Targets  # Reads what keys refer to; its policy says what may be read
@@ -213,10 +213,10 @@ Keep = Callable[..., tuple[Message, Buffers]]
 
 @dataclass(frozen=True)
 class ExplorerPart:
-    """A view of the explorer: a widget, a place in an address, a part of a saved page.
+    """A view of the explorer: a widget, a name in URLs, a part of a saved page.
 
-    A module of `refexplorer.views` that has one in its text has a place in the registry, and the
-    module of the front end with a `VIEW` of that name draws it.
+    A module of `refexplorer.views` that defines one is in the registry, and the front-end module
+    with a `VIEW` of that name draws it.
     """
 
     name: str  # What addresses, the trait `part` of widgets and the front end call it
@@ -263,7 +263,7 @@ _AXES: WeakKeyDictionary[ReferenceSet, AxesLook] = WeakKeyDictionary()
 
 
 def held_axes(refs: ReferenceSet) -> AxesLook:
-    """Return what is known of the coordinates that the set holds; no file is opened."""
+    """Return what is known of inline coordinates; no file is opened."""
     if refs not in _AXES:
         opened, base = internals(refs).opened, refs.source.key_base
         _AXES[refs] = look_at_coordinates(opened, refs.limits, base, None)
@@ -271,13 +271,13 @@ def held_axes(refs: ReferenceSet) -> AxesLook:
 
 
 def findings_of(refs: ReferenceSet) -> tuple[Finding, ...]:
-    """Return what `check` finds: the diagnostics, and what is odd in coordinates of the set."""
+    """Return the findings of `check`: the diagnostics, and irregular inline coordinates."""
     found = held_axes(refs).findings
     return in_order((*refs.diagnostics, *found)) if found else refs.diagnostics
 
 
 def known(refs: ReferenceSet) -> tuple[Finding, ...] | None:
-    """Return the findings of a set, or None where making them would hold up the first look."""
+    """Return the findings of a set, or None if computing them would delay the first display."""
     is_known = internals(refs).opened.bound <= SOON or "diagnostics" in vars(refs)
     return findings_of(refs) if is_known else None
 
@@ -288,10 +288,10 @@ def notes(refs: ReferenceSet) -> tuple[Note, ...]:
 
 
 def notes_about(refs: ReferenceSet, path: str, origin: str | None) -> tuple[Note, ...] | None:
-    """Return the notes about a key, about the metadata of an array, or about the item that made it.
+    """Return the notes about a key, an array's metadata, or the item that generated it.
 
-    Those of the last comparison with the files come first.
-    None as long as those of the whole set are not known.
+    Notes of the last comparison with the files come first.
+    None while those of the whole set are unknown.
     """
     inside = {
         f"{path}/{name}".lstrip("/") for name in (".zarray", ".zattrs", ".zgroup", "zarr.json")
@@ -309,7 +309,7 @@ def notes_about(refs: ReferenceSet, path: str, origin: str | None) -> tuple[Note
 
 
 def note(refs: ReferenceSet, diagnostic: Finding) -> Note:
-    """Return the model of a diagnostic, with what the tree has that is nearest to its place."""
+    """Return the model of a diagnostic, with the nearest node of the tree."""
     return Note(
         diagnostic.code,
         diagnostic.severity,
@@ -325,7 +325,7 @@ def note(refs: ReferenceSet, diagnostic: Finding) -> Note:
 
 
 def _nearest(refs: ReferenceSet, diagnostic: Finding) -> str | None:
-    """Return the key of a diagnostic, the first of its gen item, or what it is below."""
+    """Return the key of a diagnostic, the first of its gen item, or the nearest parent."""
     key = diagnostic.key
     if key is None:
         return _first_of_item(refs, diagnostic.pointer)

@@ -1,4 +1,4 @@
-"""Jobs that take long enough to be watched and stopped: some at a time, in threads."""
+"""Jobs long enough to be watched and stopped: a few at a time, in threads."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ STOPPED = "It was stopped."
 
 
 def unheard(done: int | None, of: int | None, label: str) -> bool:
-    """JobReport to nobody."""
+    """Report to nobody."""
     return True
 
 
 def go_on(report: JobReport, done: int | None, of: int | None, label: str) -> None:
-    """Report the next step of work that cannot be left in the middle of one."""
+    """Report the next step of uninterruptible work."""
     if not report(done, of, label):
         raise RefexplorerError(STOPPED)
 
 
 def steps_of(report: JobReport, label: str) -> Progress:
-    """Return what reports how many of all parts were read so far."""
+    """Return a callback that reports how many of all parts were read."""
     go_on(report, None, None, label)
 
     def read(done: int, of: int) -> None:
@@ -65,7 +65,7 @@ def steps_of(report: JobReport, label: str) -> Progress:
 
 @dataclass(eq=False)
 class _Job:
-    """Work for a request; for none if nobody waits for what it does."""
+    """Work for a request; for none if nobody waits for the result."""
 
     number: str | None
     work: Watched
@@ -80,7 +80,7 @@ class _Job:
 
 
 class _Slots:
-    """Bounds the jobs of all views together; views that wait take turns."""
+    """Limits the jobs of all views together; waiting views take turns."""
 
     def __init__(self, most: int) -> None:
         self._lock = threading.Lock()
@@ -88,7 +88,7 @@ class _Slots:
         self._waiting: deque[Jobs] = deque()
 
     def take(self, jobs: Jobs) -> bool:
-        """Take a slot, or have a place in the line until there is one."""
+        """Take a slot, or wait in line for one."""
         with self._lock:
             if not self._free:
                 self._line_up(jobs)
@@ -118,7 +118,7 @@ _slots = _Slots(MOST_IN_PROCESS)
 
 
 class Jobs:
-    """Runs watched work and posts its progress and its answer."""
+    """Runs watched work and posts its progress and its response."""
 
     events = (JobProgress,)
 
@@ -131,15 +131,15 @@ class Jobs:
         self._is_closed = False
 
     def tell(self, said: Event, buffers: Buffers) -> None:
-        """Say something of a job that is not done, with what travels beside it."""
+        """Send an interim message of an unfinished job, with its buffers."""
         self._post(event(said)[0], buffers)
 
     def start(self, number: str | None, work: Watched, is_in_turn: bool = False) -> None:
-        """Answer the request of an id later; in turn when those before it are done."""
+        """Respond to a request later; in turn after earlier ones."""
         self._add(_Job(number, work, is_in_turn=is_in_turn))
 
     def aside(self, work: Callable[[], object]) -> None:
-        """Do what nobody waits for, unless there is enough to do."""
+        """Do work that nobody waits for, unless busy."""
 
         def done(report: JobReport) -> JobAnswer:
             work()
@@ -153,7 +153,7 @@ class Jobs:
         self,
         job: str,  # The id of the request
     ) -> None:
-        """Stop what was asked for; that request is answered at once, with an error."""
+        """Cancel a request; it gets an error response immediately."""
         with self._lock:
             jobs = [*self._waiting, *self._running]
             found = [each for each in jobs if each.id == job and not each.stop.is_set()]
@@ -162,7 +162,7 @@ class Jobs:
             self._post(failure(job, RefexplorerError(STOPPED)), [])
 
     def close(self) -> None:
-        """Stop all; there is nobody any more who could ask for more."""
+        """Stop everything; nobody can send further requests."""
         with self._lock:
             self._is_closed = True
             self._stop([*self._waiting, *self._running])
@@ -205,7 +205,7 @@ class Jobs:
         return None
 
     def start_next(self) -> bool:
-        """Start a thread for the next job; say whether there is one that may run."""
+        """Start a thread for the next job; return whether there is one."""
         if (job := self._next()) is None:
             return False
         run = partial(self._run_on, job)
@@ -224,7 +224,7 @@ class Jobs:
         return True
 
     def _run_on(self, job: _Job | None) -> None:
-        """Run jobs until there is none that may run."""
+        """Run jobs until none may run."""
         while job is not None:
             try:
                 job.context.run(self._run, job)

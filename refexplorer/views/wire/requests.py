@@ -1,14 +1,14 @@
-"""Requests are methods of controllers; what is sent is checked by their signatures.
+"""Requests are methods of controllers; messages are checked against their signatures.
 
-A view declares a request by `request`, and one that takes long by `job`:
+A view declares a request with `request`, and a slow one with `job`:
 
     @job("census.ages", in_turn=True, buffers="The age of each.")
     def ages(self, report: JobReport, city: str, at_most: int = 9) -> tuple[Ages, Buffers]:
         \"\"\"Say how old the people of a city are.\"\"\"
 
-Its parameters are the fields of the request, what it returns is the answer. `report` tells how far
-a job is, and `number` is the id of the request; neither is sent. What a field holds is said in a
-comment beside or above it: `refexplorer.hosts.schema` reads it.
+Its parameters are the fields of the request, its return value is the response. `report` reports the
+progress of a job, and `number` is the id of the request; neither is sent. Fields are described in
+comments next to or above them, which `refexplorer.hosts.schema` reads.
 """
 
 from __future__ import annotations
@@ -62,21 +62,21 @@ SENT_AS = {"from_": "from"}
 
 
 class Request(Struct, frozen=True, kw_only=True, tag_field="op", forbid_unknown_fields=True):
-    """What the front end asks; the name of the operation is the tag of its class."""
+    """A request of the front end; the name of the operation is the tag of its class."""
 
     id: str | None = None  # ``"<view>:<number>"``: the answer carries the same
 
 
 class Event(Struct, frozen=True, tag_field="ev"):
-    """What is said without being asked; the name of the event is the tag of its class."""
+    """A message that is not a response; the name of the event is the tag of its class."""
 
 
 class Done(Struct, frozen=True):
-    """It was done; there is nothing to tell."""
+    """The request was carried out, without a result."""
 
 
 class JobProgress(Event, frozen=True, tag="progress"):
-    """How far a request is that is answered later."""
+    """The progress of a request that gets its response later."""
 
     id: str  # Of the request
     # done, of: What is done, and how much there is; null where that is not known
@@ -86,7 +86,7 @@ class JobProgress(Event, frozen=True, tag="progress"):
 
 
 class SourceChanged(Event, frozen=True, tag="opened"):
-    """Python shows something else: everything is to be asked for again."""
+    """Python shows something else: everything must be requested again."""
 
 
 def tag_of(kind: type[Event]) -> str:
@@ -133,7 +133,7 @@ def _plain(value: Any) -> Any:
 
 
 def _builtin(value: object) -> object:
-    """Return what a model holds in a type of numpy's, or of a library's, as Python's own."""
+    """Convert NumPy and library types in a model to Python's own."""
     for kind in (str, int, float):
         if isinstance(value, kind):
             return kind(value)
@@ -141,9 +141,9 @@ def _builtin(value: object) -> object:
 
 
 def _with_integers(value: Any, is_cut: bool = False) -> Any:
-    """Return a message with whole numbers as such: JavaScript has one kind.
+    """Return a message with integers as such: JavaScript has one number type.
 
-    It writes those of 22 digits and more as ``1e+21``.
+    It writes integers of 22 or more digits as ``1e+21``.
     """
     if isinstance(value, float) and math.isfinite(value):
         return int(value) if is_cut or value.is_integer() else value
@@ -163,33 +163,33 @@ _LARGEST = int(sys.float_info.max)
 
 
 def nowhere(message: Message, buffers: Buffers) -> None:
-    """Post to nobody: what a controller does until a host gives it a `Post`."""
+    """Post to nobody: used by a controller until a host sets its `Post`."""
 
 
 def answered(number: object, reply: object) -> Message:
-    """Return the answer to the request of an id."""
+    """Return the response to the request with an id."""
     return {"id": number, **to_wire(reply)}
 
 
 def event(said: Event) -> tuple[Message, Buffers]:
-    """Return an event as it is posted."""
+    """Return an event as posted."""
     return to_wire(said), []
 
 
 def floats(values: np.ndarray) -> bytes:
-    """Return numbers as a buffer: little-endian float64, C order, none larger than that has."""
+    """Return numbers as a buffer: little-endian float64, C order, clipped to its range."""
     if values.dtype == object:
         values = np.minimum(values, _LARGEST)
     return np.ascontiguousarray(values, "<f8").tobytes()
 
 
 def failure(number: object, error: Exception) -> Message:
-    """Return the answer, to the request of an id, that says what went wrong."""
+    """Return the error response to the request with an id."""
     return {"id": number, "error": to_wire(sentence(error))}
 
 
 def sentence(error: Exception) -> str:
-    """Say an error as a person reads it; what was not foreseen says so."""
+    """Return an error as a readable sentence; unexpected ones say so."""
     if isinstance(error, RefexplorerError):
         return str(error)
     if is_out_of_memory(error):
@@ -204,7 +204,7 @@ OWN = ("self", "report", "number")
 
 @dataclass(frozen=True)
 class RequestMethod:
-    """A request, as the method that answers it declares it."""
+    """A request, as declared by the method that handles it."""
 
     name: str  # What the front end asks by
     method: Callable[..., Any]
@@ -235,14 +235,14 @@ class RequestMethod:
 
     @cached_property
     def reply(self) -> Any:
-        """The type of the answer."""
+        """The type of the response."""
         reply = self._hints["return"]
         reply = get_args(reply)[0] if self.buffers else reply
         return Done if reply is type(None) else reply
 
     @cached_property
     def wants(self) -> set[str]:
-        """What the method takes beside the fields of the request."""
+        """The parameters of the method besides the fields of the request."""
         return {*inspect.signature(self.method).parameters} & {*OWN}
 
 
@@ -251,14 +251,14 @@ Bound = Mapping[str, tuple[RequestMethod, Callable[..., Any]]]
 
 
 def request(name: str, *, buffers: str = "", unsaved: str = "") -> Callable[[_Method], _Method]:
-    """Let a method answer a request at once."""
+    """Let a method respond to a request immediately."""
     return _declared(name, False, False, buffers, unsaved)
 
 
 def job(
     name: str, *, in_turn: bool = False, buffers: str = "", unsaved: str = ""
 ) -> Callable[[_Method], _Method]:
-    """Let a method answer a request from a thread."""
+    """Let a method respond to a request from a thread."""
     return _declared(name, True, in_turn, buffers, unsaved)
 
 
@@ -271,7 +271,7 @@ def _declared(name: str, *how: Any) -> Callable[[_Method], _Method]:
 
 
 def operations(controller: type[Any]) -> Iterator[RequestMethod]:
-    """Yield the requests that a class answers, in the order of its text."""
+    """Yield the requests that a class handles, in source order."""
     for base in reversed(controller.__mro__):
         for each in vars(base).values():
             operation = getattr(each, "operation", None)
@@ -280,7 +280,7 @@ def operations(controller: type[Any]) -> Iterator[RequestMethod]:
 
 
 def bound(controllers: Iterable[Any]) -> Bound:
-    """Return what answers each request of some controllers, by its name."""
+    """Return the handlers of the requests of some controllers, by name."""
     return {
         each.name: (each, getattr(controller, each.method.__name__))
         for controller in controllers
@@ -289,14 +289,14 @@ def bound(controllers: Iterable[Any]) -> Bound:
 
 
 def question(name: str, /, **fields: Any) -> Message:
-    """Return the message that asks a request, as the front end sends it."""
+    """Return the message of a request, as sent by the front end."""
     return {"op": name, **to_wire(fields)}
 
 
 def read(
     known: Bound, message: Mapping[str, Any]
 ) -> tuple[RequestMethod, Callable[..., Any], dict[str, Any]]:
-    """Return which request a message is, what answers it, and its fields."""
+    """Return the request of a message, its handler, and its fields."""
     name = message.get("op")
     if not isinstance(name, str) or name not in known:
         raise RefexplorerError(f"There is no operation {name!r}.")
@@ -309,7 +309,7 @@ def read(
 def answer(
     known: Bound, message: object, jobs: Jobs | None = None
 ) -> list[tuple[Message, Buffers]]:
-    """Answer a message, or let a job do so later; what is not a message is ignored."""
+    """Respond to a message, or let a job do so later; invalid messages are ignored."""
     if not isinstance(message, dict):
         return []
     number = message.get("id")

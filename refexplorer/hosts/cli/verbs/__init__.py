@@ -1,4 +1,4 @@
-"""The commands: each module adds its own to the `app` of the program by being here.
+"""The commands: each module here adds its own to the `app` of the program.
 
-`looking`, `explaining`, `making`, `checking` and `serving`, by what their commands do.
+The modules are `looking`, `explaining`, `making`, `checking` and `serving`.
 """

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def watching(doing: str, results: Path | None) -> Iterator[AuditWatch]:
-    """Give what shows the progress of a run; if it is interrupted, say what is kept."""
+    """Yield the progress display of a run; if it is interrupted, report what was kept."""
     try:
         with output.counting("Listing references") as count:
 
@@ -61,9 +61,9 @@ def check(
     ] = None,
     **run: Any,
 ) -> Report:
-    """List the problems of the set, and what to do.
+    """List the problems of the set, and how to fix them.
 
-    If many findings are alike, the first ones are listed. Inline coordinates are checked for
+    Of many similar findings, only the first are listed. Inline coordinates are checked for
     gaps, duplicates, order and missing values; with --allow, so are coordinates in files (with
     --targets, only for --expect). No file is opened without --targets or --against; use
     `refexplorer audit` to decode chunks. Exit status 2 if some files are not allowed yet.
@@ -103,7 +103,7 @@ def audit(
 
 
 class ValuesCompared(StrEnum):
-    """Chunks of each array whose values are compared."""
+    """How many chunks of each array are compared by value."""
 
     none = "none"
     sample = "sample"
@@ -123,7 +123,7 @@ def verify(
 ) -> Report:
     """Compare the set with the files' own metadata. Exit status 1 if they differ.
 
-    Reads the metadata of each file with the library of its format, and compares the place and
+    Reads the metadata of each file with the library of its format, and compares the position and
     length of chunks, data types, filters, packing, units, dimensions and coordinates. Lists
     what the files have and the set does not. Exit status 2 if something could not be compared. A
     set without file references passes.
@@ -153,7 +153,7 @@ def lock(
 
     The lock records the size, ETag and time of each file, and shapes and ends of axes.
     `refexplorer check SET --against FILE` then lists what changed, disappeared or came back. With
-    --only, the lock keeps earlier answers of the other files, with their time. The exit status is
+    --only, the lock keeps earlier results for the other files, with their times. The exit status is
     that of `check --targets`; the lock is written in any case.
     """
     from refexplorer.checks.locks import Lock
@@ -202,12 +202,12 @@ def repair(
 ) -> int:
     """Write a repaired set, made from the metadata of its files.
 
-    References that are stale, shifted or lead to the wrong array are replaced where a file says
-    where the chunk is; metadata is replaced where all files agree. No chunk may get worse: such a
-    change is left out, with the reason. The differences are shown first; the repaired set is
-    verified before it is written, and again before it gets its name. What cannot be repaired is
-    listed and left unchanged. The exit status is that of `verify` for the repaired set: 1 if it
-    still differs from its files, 2 if something is not known.
+    References that are stale, shifted or point to the wrong array are replaced if a file states
+    where the chunk is; metadata are replaced if all files agree. No chunk may get worse: such a
+    change is omitted, with the reason. The differences are shown first; the repaired set is
+    verified before it is written, and again before it is renamed to its final name. What cannot be
+    repaired is listed and left unchanged. The exit status is that of `verify` for the repaired set:
+    1 if it still differs from its files, 2 if something is unknown.
     """
     from refexplorer.verbs.converting import Conversion, check_output
     from refexplorer.verbs.repair.repairing import repair as repair_set

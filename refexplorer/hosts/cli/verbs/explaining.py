@@ -1,4 +1,4 @@
-"""The commands that find keys, and that teach: how a key came about, codes, readers, the schema."""
+"""Commands that find and explain: keys, codes, readers, the schema."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def advise(
 ) -> int:
     """Estimate what opening and reading cost, and what would help.
 
-    No file is read. Requests and bytes are exact; times come from a model of the place.
+    No file is read. Requests and bytes are exact; times are estimated for the given connection.
     """
     refs = open_set(source)
     with naming_missing(refs):
@@ -60,7 +60,7 @@ def advise(
 
 
 def _part(text: str) -> tuple[str, str]:
-    """Return an array and a part of it; ``"sst[0,10:20]"``."""
+    """Return an array and a selection of it; ``"sst[0,10:20]"``."""
     match = _ACCESS.fullmatch(text)
     if match is None:
         raise typer.BadParameter(f"{text!r} is not a part of an array such as 'sst[0,10:20]'.")
@@ -125,7 +125,7 @@ def explain(
 
 
 def _derivation(step: TraceStep) -> dict[str, object]:
-    """Return the fields of a step that is taken in the document."""
+    """Return the fields of one derivation step in the document."""
     names = ("name", "pointer", "source", "result", "variables")
     parts = [asdict(each) for each in step.substitutions]
     return {name: getattr(step, name) for name in names} | {"substitutions": parts}
@@ -155,8 +155,8 @@ def dialects(
 ) -> int:
     """Compare how readers read the set. Exit status 1 if one that was run loses or changes keys.
 
-    fsspec, VirtualiZarr and icechunk are run where they are installed. A reader that refuses the
-    set counts only where all do. Exit status 2 if none was run.
+    fsspec, VirtualiZarr and icechunk are run if they are installed. A reader that rejects the set
+    counts as a failure only if all readers reject it. Exit status 2 if none was run.
     """
     verdicts = dialects_of(read_argument(source), readers=reader, storage_options=asked_options())
     if as_json:
@@ -236,7 +236,7 @@ def why(
 
 
 def _plain(value: Any) -> object:
-    """Return a value of an array as JSON has it; texts of times, of bytes and of NaN."""
+    """Return an array value as JSON; times, bytes and NaN as strings."""
     plain = getattr(value, "item", lambda: value)()
     is_json = isinstance(plain, bool | int | str) or (
         isinstance(plain, float) and math.isfinite(plain)
@@ -256,10 +256,10 @@ def grade(
     ] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Grade files of answers: a table with one line for each file.
+    """Grade answer files: print a table with one line per file.
 
     `rx.Exercises()` writes answers.json beside the notebook; on the page it is Export, Save
-    answers. Each answer is judged again. Exit status 2 if a file cannot be read.
+    answers. Each answer is checked again. Exit status 2 if a file cannot be read.
     """
     from msgspec.structs import asdict as asdict_of
 

@@ -43,7 +43,7 @@ _COMPARED = 1000
 
 
 def no_key(refs: ReferenceSet, key: str) -> SourceError:
-    """Return the error for a key that is not there: what it is instead, or what is near it."""
+    """Return the error for a missing key: what it is instead, or similar keys."""
     if is_folder(refs, key):
         return SourceError(
             f"{key!r} of {refs.source.name} is a folder of keys; {command_for('ls', key)} "
@@ -55,12 +55,12 @@ def no_key(refs: ReferenceSet, key: str) -> SourceError:
 
 
 def no_folder(refs: ReferenceSet, path: str) -> SourceError:
-    """Return the error for a path at which nothing is."""
+    """Return the error for a path that does not exist."""
     return SourceError(f"{refs.source.name} has nothing at {path!r}{_near(refs, path)}.")
 
 
 def no_array(refs: ReferenceSet, path: str) -> SourceError:
-    """Return the error for a path at which no array is."""
+    """Return the error for a path without an array."""
     if is_folder(refs, path):
         return SourceError(
             f"{path!r} of {refs.source.name} is not an array; {command_for('info')} "
@@ -71,7 +71,7 @@ def no_array(refs: ReferenceSet, path: str) -> SourceError:
 
 @contextmanager
 def naming_missing(refs: ReferenceSet, key: str | None = None) -> Iterator[None]:
-    """Name what is near a key, or an array, that is not there."""
+    """Suggest keys or arrays similar to a missing one."""
     try:
         yield
     except KeyError as error:
@@ -88,7 +88,7 @@ def is_folder(refs: ReferenceSet, path: str) -> bool:
 
 
 def _near(refs: ReferenceSet, path: str) -> str:
-    """Name what is alike in the deepest folder of the path, and the command that lists it."""
+    """Suggest similar names in the deepest existing folder, and the command that lists it."""
     folder, _, name = path.strip("/").rpartition("/")
     while not is_folder(refs, folder) and folder:
         folder, _, name = folder.rpartition("/")
@@ -106,7 +106,7 @@ _SNAPSHOTS = 20
 
 
 def repository_facts(refs: ReferenceSet) -> dict[str, Any]:
-    """Return the facts of the repository of a set, with its newest snapshots; null if unknown."""
+    """Return the facts about a set's repository, with its newest snapshots; null if unknown."""
     facts = refs.source.repository
     assert facts is not None
     names = ("place", "version", "snapshot", "chunks", "outside", "access")
@@ -129,7 +129,7 @@ def repository_facts(refs: ReferenceSet) -> dict[str, Any]:
 
 
 def write_repository(repository: dict[str, Any]) -> None:
-    """Write them as tables, and what Icechunk needs to read the targets as a sentence."""
+    """Print them as tables, followed by a sentence on what Icechunk needs to read the targets."""
     chunks = ", ".join(f"{count:,} {kind}" for kind, count in repository["chunks"].items() if count)
     rows = [
         ("snapshot", repository["snapshot"]),
@@ -160,7 +160,7 @@ def _row(snapshot: dict[str, Any]) -> tuple[str, ...]:
 
 
 def tell_shard(refs: ReferenceSet, key: str, allow: Collection[str], as_json: bool) -> int:
-    """Read the index of a shard and print what it has; exit status 1 if it cannot be read."""
+    """Read and print the index of a shard; exit status 1 if it cannot be read."""
     with naming_missing(refs, key):
         index = refs.allowing(*allow).trace(key, inner=...).shard
     assert index is not None
@@ -229,7 +229,7 @@ def info(
     concat_dim: ConcatDim = None,
     as_json: AsJson = False,
 ) -> int:
-    """Show what the set is: keys, arrays, targets, bytes."""
+    """Summarize the set: keys, arrays, targets, bytes."""
     refs = open_set(source, concat_dim=concat_dim)
     if logins:
         return _tell_logins(refs, allow or [], as_json)
@@ -289,7 +289,7 @@ def info(
 
 
 def _tell_logins(refs: ReferenceSet, allow: Collection[str], as_json: bool) -> int:
-    """Say which login the places of targets need; exit status 2 if one was not asked or is mute."""
+    """Print which login the targets need; exit status 2 if one was not asked or is silent."""
     found = refs.allowing(*allow).logins()
     if as_json:
         output.write_json({"source": refs.source.name}, "logins", map(asdict, found))
@@ -324,7 +324,7 @@ def expand(
 
 
 def _level_at(refs: ReferenceSet, path: str) -> tuple[str, int]:
-    """Return the path, without slashes around it if there is none with them, and its rows."""
+    """Return the path, without unneeded slashes, and its rows."""
     for meant in (path, path.strip("/")):
         try:
             return meant, refs.children(meant, 0, 0).total

@@ -48,7 +48,7 @@ def infer(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> int:
-    """Find the smallest version 1 of the same references."""
+    """Find the smallest version 1 document of a set."""
     from refexplorer.verbs.inferring import infer as infer_from
     from refexplorer.verbs.inferring import part_rows, parts_text, savings_text
 
@@ -125,10 +125,10 @@ def preflight(
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Compare files before they are joined. Exit status 1 if not all can be joined.
+    """Compare files before combining them. Exit status 1 if not all can be combined.
 
-    Lists what differs, by variable and file, and the smallest division into files that can be
-    joined. Coordinates are read, data are not. Exit status 2 if a file could not be read.
+    Lists the differences by variable and file, and the smallest number of groups of files that can
+    be combined. Coordinates are read, data are not. Exit status 2 if a file could not be read.
     """
     from refexplorer.verbs.preflight import preflight as compare
 
@@ -219,7 +219,7 @@ def convert(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> int:
-    """Convert a set to another form or other targets. The output is read back and compared."""
+    """Convert a set to another format or targets. The output is read back and compared."""
     from refexplorer.verbs.converting import Conversion, form_of
     from refexplorer.verbs.converting import convert as convert_set
 
@@ -253,7 +253,7 @@ def convert(
 
 
 def pairs(texts: Pairs, option: str) -> list[tuple[str, str]]:
-    """Split texts such as ``old=new``; BadParameter for what has no ``=``."""
+    """Split texts such as ``old=new``; BadParameter without ``=``."""
     for text in texts or ():
         if "=" not in text:
             raise typer.BadParameter(f"{option} takes OLD=NEW, not {text!r}.")
@@ -262,7 +262,7 @@ def pairs(texts: Pairs, option: str) -> list[tuple[str, str]]:
 
 
 def _parts(text: str) -> tuple[str, int | None]:
-    """Return an array and how many chunks each of its chunks becomes; ``"x"`` or ``"x=4"``."""
+    """Return an array and the factor by which its chunks are split; ``"x"`` or ``"x=4"``."""
     path, equals, number = text.rpartition("=")
     if not equals:
         return text, None

@@ -105,8 +105,8 @@ def mcp(
 ) -> int:
     """Answer an assistant over stdin and stdout (MCP).
 
-    MCP is the Model Context Protocol. Read-only: only the sets, their folders and the places that
-    --allow names are read.
+    MCP is the Model Context Protocol. Read-only: only the sets, their folders and the locations
+    given with --allow are read.
     """
     from refexplorer.hosts.assistant import Assistant, serve
 
@@ -185,7 +185,7 @@ def page(
 
 
 def _report_written(written: Path, as_json: bool, status: int) -> int:
-    """Return what was written; return the exit status."""
+    """Print what was written; return the exit status."""
     size = written.stat().st_size
     text = f"Wrote {written}, {size_text(size)}."
     output.write_answer(text, {"path": str(written), "bytes": size}, as_json)
@@ -196,7 +196,7 @@ _HOW_TO_STOP = "(press Ctrl+C to stop)"
 
 
 def _announcer(as_json: bool) -> Callable[[str], None]:
-    """Return a function that prints the address; a pipe gets it at once, since the page goes on."""
+    """Return a function that prints the URL; flushed at once, since the page keeps running."""
 
     def announce(url: str) -> None:
         # as it is: its secret is what proves to the page who its owner is

@@ -50,7 +50,7 @@ def test_time_is_up(sound: Callable[[str], Path]) -> None:
     ran = run("verify", sound("joined"), "--within", "0.000001")
     assert ran.status == 2
     assert "not known" in ran.out
-    assert "In the right place: 0 of" in ran.out
+    assert "At the right position: 0 of" in ran.out
 
 
 @pytest.mark.parametrize(("option", "text"), [("only", "4/3"), ("only", "x"), ("within", "soon")])

@@ -83,7 +83,7 @@ def test_along_a_new_dimension(tmp_path: Path) -> None:
     paths = [month(tmp_path / "a.nc", 1), month(tmp_path / "b.nc", 1)]
     refs = rx.open_references(paths, concat_dim="run")
     assert refs.to_xarray()["v"].dims == ("run", "time", "x")
-    with pytest.raises(rx.errors.SourceError, match="cannot be joined along 'run'"):
+    with pytest.raises(rx.errors.SourceError, match="cannot be concatenated along 'run'"):
         rx.open_references([paths[0], month(tmp_path / "c.nc", 2)], concat_dim="run")
 
 
@@ -144,7 +144,7 @@ def test_sets_of_references_are_joined_too(folder: Path) -> None:
 
 
 def test_one_source_is_not_joined(folder: Path) -> None:
-    with pytest.raises(rx.errors.SourceError, match="Several sources are joined"):
+    with pytest.raises(rx.errors.SourceError, match="Several sources are concatenated"):
         rx.open_references(folder / "1.nc", concat_dim="time")
 
 

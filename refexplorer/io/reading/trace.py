@@ -185,7 +185,7 @@ def _index(
             raise FetchError(f"{key} is a whole file whose store does not report its size.")
     if size < layout.size:
         raise DecodeError(
-            f"{key} has {size:,} bytes, fewer than the {layout.size:,} of the index of a shard."
+            f"{key} has {size:,} bytes, fewer than the {layout.size:,} of a shard index."
         )
     return size, targets.fetch(key, reference, size - layout.size, size)
 
@@ -200,7 +200,7 @@ def _signed(numbers: np.ndarray) -> np.ndarray:
     """Return numbers as int64, -1 for what is absent and for what no file is long enough for."""
     largest = np.uint64(2**63 - 1)
     if np.any((numbers > largest) & (numbers != np.uint64(ABSENT))):
-        raise DecodeError("The index of the shard has a number that no file is long enough for.")
+        raise DecodeError("The shard index has an offset or length that is too large for any file.")
     found = np.where(numbers == np.uint64(ABSENT), np.uint64(0), numbers).astype(np.int64)
     found[numbers == np.uint64(ABSENT)] = -1
     return found
@@ -213,7 +213,7 @@ def _part(key: str, reference: Reference | None, start: int, size: int) -> Refer
     assert reference is not None
     if start + size > (whole := _size(reference) or 0):
         raise DecodeError(
-            f"{key} has {whole:,} bytes, and its index puts an inner chunk at {start:,} to "
+            f"{key} has {whole:,} bytes, but its index has an inner chunk at {start:,} to "
             f"{start + size:,}."
         )
     if isinstance(reference, Range):
@@ -378,7 +378,7 @@ class Tracer:
         return self.trace()
 
     def inner(self, inner: Sequence[int] | EllipsisType) -> Trace:
-        """Read the index of the shard, and take every step of an inner chunk but of ``...``."""
+        """Read the shard index, and take every step of an inner chunk but of ``...``."""
         if self.array is None:
             raise DecodeError(f"{self.key} is not a chunk of an array, so it is not a shard.")
         layout = shard_layout(self.array.chunk_array(self.index or ()))

@@ -33,7 +33,7 @@ def test_a_repository_is_a_place() -> None:
     for other in ("github://two:repo@main/a", "github://one:repo@dev/a"):
         with pytest.raises(AccessError):
             policy.place(other)
-    with pytest.raises(FetchError, match="do not name one server"):
+    with pytest.raises(FetchError, match="must name exactly one server"):
         filesystem("github://one:repo@main/a/b.json", {"github": {"org": "two"}})
 
 
@@ -49,6 +49,6 @@ def test_options_of_a_protocol_whose_urls_name_no_server_are_refused() -> None:
 
 def test_a_store_that_sends_readers_elsewhere_is_not_read(server: RangeServer) -> None:
     url = f"webhdfs://127.0.0.1:{server.port}"
-    with pytest.raises(FetchError, match="WebHDFS is not read"):
+    with pytest.raises(FetchError, match="WebHDFS is not supported"):
         targets(url).fetch("x/0", Range(f"{url}/d.bin", 10, 4))
     assert server.requests == []

@@ -233,9 +233,7 @@ def test_zarr_v3_along_a_new_dimension(more: dict[str, Any], tmp_path: Path) -> 
 
 def test_chunks_that_are_not_full_in_the_middle_are_refused(tmp_path: Path) -> None:
     paths = [path for path, _ in parts(tmp_path, 2, 1, 2)]
-    with pytest.raises(
-        rx.errors.SourceError, match=r"v would have a chunk that is not full before 2\."
-    ):
+    with pytest.raises(rx.errors.SourceError, match=r"v would have an incomplete chunk before 2\."):
         rx.open_references(paths, concat_dim="time")
 
 

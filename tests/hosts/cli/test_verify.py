@@ -69,7 +69,7 @@ def test_files_that_may_not_be_read(source: Path, tmp_path: Path) -> None:
     )
     assert " failed" not in ran.out
     assert f"Use --allow {tmp_path} to verify the rest." in ran.out
-    assert "(The file not allowed yet)" in ran.out.splitlines()[-1]
+    assert "(The file is not allowed yet)" in ran.out.splitlines()[-1]
     two: list[str | Path] = ["--allow", tmp_path / "o_0000.nc", "--allow", tmp_path / "o_0001.nc"]
     ran = run("verify", place, *two)
     assert ran.status == 2

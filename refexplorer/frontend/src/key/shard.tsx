@@ -37,8 +37,7 @@ export function Shard({ details }: { details: KeyDetails }) {
 
 function Inside({ shard, details }: { shard: ShardInside; details: KeyDetails }) {
   const { inner } = useStore(details);
-  if (shard.state === "failed")
-    return <Failure sentence={shard.message ?? "The shard index could not be read."} />;
+  if (shard.state === "failed") return <Failure sentence={shard.message ?? "The shard index could not be read."} />;
   const all = counted(shard.count, "inner chunk");
   if (shard.state === "fill") {
     return (

@@ -393,7 +393,7 @@ def coverage_text(ledger: Ledger, terms: CheckTerms) -> str:
     verb = "Read" if terms.asks(CheckLook.FILES) else "Found"
     parts = [f"{verb}: {files['read']:,} of {counted(files['total'], 'file')}."]
     if terms.asks(CheckLook.FILES):
-        parts.append(f"In the right place: {chunks['placed']:,} of {total}.")
+        parts.append(f"At the right position: {chunks['placed']:,} of {total}.")
     else:
         parts.append(f"Inside their files: {chunks['inside']:,} of {total}.")
     if terms.asks(CheckLook.DECODE) or terms.asks(CheckLook.FILES):

@@ -215,7 +215,7 @@ class Ledger:
         if path not in self._dense:
             raise LimitError(
                 f"{self.total(path):,} chunks of {escape(path) or 'the root array'} are too many "
-                "to have a state each; `counts` has their number by state."
+                "to return a state for each; `counts` has the totals by state."
             )
         found = self._dense[path].reshape(self._grids[path]).view()
         found.flags.writeable = False

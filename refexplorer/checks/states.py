@@ -82,7 +82,9 @@ CHUNK_TERMS: dict[LedgerState, ChunkTerm] = {
     LedgerState.HELD: ChunkTerm(Rank.GOOD, 0, "inline", "inline"),
     LedgerState.INSIDE: ChunkTerm(Rank.GOOD, 1, "inside the file", "inside their file"),
     LedgerState.EMPTY: ChunkTerm(Rank.GOOD, 2, "never written", "never written, as in the file"),
-    LedgerState.PLACED: ChunkTerm(Rank.GOOD, 2, "in the right place", "where the file has them"),
+    LedgerState.PLACED: ChunkTerm(
+        Rank.GOOD, 2, "at the right position", "at its position in the file"
+    ),
     LedgerState.NO_CODEC: ChunkTerm(
         Rank.UNKNOWN, 0, "codec not installed", "not decoded: a codec or data type is not installed"
     ),
@@ -97,9 +99,11 @@ CHUNK_TERMS: dict[LedgerState, ChunkTerm] = {
     ),
     LedgerState.WRONG_VALUES: ChunkTerm(Rank.BAD, 0, "wrong values", "with other values"),
     LedgerState.WRONG_METADATA: ChunkTerm(
-        Rank.BAD, 0, "wrong metadata", "read with other metadata than the file's"
+        Rank.BAD, 0, "wrong metadata", "read with metadata that differ from the file"
     ),
-    LedgerState.WRONG_RANGE: ChunkTerm(Rank.BAD, 0, "wrong range", "not where the file has them"),
+    LedgerState.WRONG_RANGE: ChunkTerm(
+        Rank.BAD, 0, "wrong range", "not at its position in the file"
+    ),
     LedgerState.UNDECODABLE: ChunkTerm(Rank.BAD, 0, "undecodable", "that cannot be decoded"),
     LedgerState.PAST_END: ChunkTerm(Rank.BAD, 0, "past the end", "past the end of their file"),
     LedgerState.DAMAGED_FILE: ChunkTerm(Rank.BAD, 0, "damaged file", "in a damaged file"),

@@ -54,7 +54,7 @@ class Share:
         number, slash, of = text.partition("/")
         if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
             raise RefexplorerError(
-                f"A share is written as 3/30, for the third of thirty; {text!r} is not one."
+                f"Write the part to check as 3/30 (the third of thirty parts), not {text!r}."
             )
         return cls(int(number), int(of))
 
@@ -77,7 +77,7 @@ def seconds_of(text: str | float) -> float:
     """Parse a duration such as ``"30m"``, ``"2h"``, ``"90s"`` or a number of seconds."""
     found = _TIME.fullmatch(str(text).strip())
     if found is None or not float(found[1]):
-        raise RefexplorerError(f"A time is written as 90s, 30m or 2h; {text!r} is not one.")
+        raise RefexplorerError(f"Write a time as 90s, 30m or 2h, not {text!r}.")
     return float(found[1]) * _UNITS[found[2]]
 
 
@@ -175,7 +175,7 @@ class CheckTerms:
         """Return the terms with another threshold and accepted findings."""
         if fail_on not in list(Severity):
             raise RefexplorerError(
-                f"fail_on is error, warning or info; {escape(str(fail_on), 100)!r} is none of them."
+                f"fail_on must be error, warning or info, not {escape(str(fail_on), 100)!r}."
             )
         waivers = tuple(Waiver.parse(text) for text in accept)
         return replace(self, threshold=Severity(fail_on), accept=waivers)

@@ -233,7 +233,7 @@ class DmrppFile(DataFile):
         ]
         indices = _indices(parts, array)
         if len(np.unique(indices, axis=0)) < len(indices):
-            raise _unknown("The document has several pieces of one chunk.")
+            raise _unknown("The document has several parts of the same chunk.")
         urls = [each.get("href", each.get(_HREF, "")) for each in parts]
         return FileChunks(
             indices,
@@ -280,7 +280,7 @@ def _dtype(variable: _DmrppVariable, storage: Element) -> np.dtype[Any]:
         (length,) = _whole_numbers([each.get("string_length")])
         if 0 < length < 2**31:
             return np.dtype(f"S{length}")
-    raise _unknown("Its texts vary in length, so its chunks have only their addresses.")
+    raise _unknown("Its strings vary in length, so its chunks contain only their addresses.")
 
 
 def _dimensions(variable: _DmrppVariable) -> Iterator[tuple[str, int]]:
@@ -343,7 +343,7 @@ def _texts(storage: Element, count: int) -> list[str]:
     """Return the strings in a document; repeated ones are stored once."""
     if storage.tag != "dmrpp:vlsa":
         if count != 1:
-            raise _unknown("The document has several texts in one.")
+            raise _unknown("The document has several strings in one element.")
         return [_decoded(storage).rstrip(b"\0").decode("utf-8", "replace")]
     texts = list[str]()
     for each in _of(storage, "dmrpp:v"):
@@ -351,20 +351,20 @@ def _texts(storage: Element, count: int) -> list[str]:
         if size is not None:
             (length,) = _whole_numbers([size])
             if length > INLINE_BYTES:
-                raise _unknown(f"A text of it has {length:,} bytes.")
+                raise _unknown(f"One of its strings has {length:,} bytes.")
             try:
                 data = zlib.decompressobj().decompress(_decoded(each), length + 1)
             except zlib.error:
-                raise _unknown("A text of it cannot be decompressed.") from None
+                raise _unknown("One of its strings cannot be decompressed.") from None
             if len(data) != length:
-                raise _unknown("A text of it is not of the length that the document says.")
+                raise _unknown("The length of one of its strings differs from the document.")
             text = data.decode("utf-8", "replace")
         (repeats,) = _whole_numbers([each.get("c", "1")])
         if len(texts) + repeats > count:
-            raise _unknown("The document has more texts of it than its shape.")
+            raise _unknown("The document has more strings for it than its shape allows.")
         texts += [text] * repeats
     if len(texts) != count:
-        raise _unknown("The document has fewer texts of it than its shape.")
+        raise _unknown("The document has fewer strings for it than its shape requires.")
     return texts
 
 
@@ -387,11 +387,11 @@ def _indices(parts: list[Element], array: FileArray) -> np.ndarray:
         row = (0,) * rank if text is None else _whole_numbers(text.strip("[] ").split(","))
         rows.append(row)
         if len(row) != rank:
-            raise _unknown(f"It has a chunk at {text}, which is not one number a dimension.")
+            raise _unknown(f"It has a chunk at {text}, which is not one number per dimension.")
     places = np.array(rows, np.int64).reshape(len(rows), rank)
     sizes = np.maximum(np.array(array.chunks, np.int64), 1).reshape(rank)
     if np.any(places % sizes) or np.any(places >= np.array(array.shape, np.int64).reshape(rank)):
-        raise _unknown("It has a chunk that is not at a place of its grid.")
+        raise _unknown("It has a chunk that is not aligned with its grid.")
     indices: np.ndarray = places // sizes
     return indices
 

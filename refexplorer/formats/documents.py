@@ -57,7 +57,7 @@ def parse_json(text: str, limits: Limits, findings: Findings) -> object:
         raise SpecError("The document is empty.", code="not-json")
     if (lists := text.count("[")) > limits.json_lists:
         raise LimitError(
-            f"The document holds {lists:,} lists, mostly references, more than the limit of "
+            f"The document contains {lists:,} lists, mostly references, more than the limit of "
             f"{limits.json_lists:,}; `Limits.json_lists` raises the limit."
         )
     _check_depth(text, limits)
@@ -308,7 +308,7 @@ def _part_of(value: object, source: Source) -> object:
     if source.part is None:
         raise SpecError(
             f"This is a list of {counted(len(value), 'reference set')}; open one of them by its "
-            f"number, as {source.name + '#0'!r}.",
+            f"number, for example {source.name + '#0'!r}.",
             code="not-object",
         )
     if source.part >= len(value):

@@ -382,7 +382,7 @@ def _of_several(paths: Sources, name: str, place: str | None, terms: OpeningTerm
     fetched = ReadAmount()
     for number, path in enumerate(paths):
         if not isinstance(path, str | os.PathLike):
-            raise NoDataFileError("Not all of these are paths and URLs.")
+            raise NoDataFileError("Not all of these are paths or URLs.")
         one = _of_any(path, terms.of_file(number, len(paths)))
         if one.form != DataFileForm.name or one.references() is None:
             raise NoDataFileError(

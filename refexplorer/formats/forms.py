@@ -210,7 +210,7 @@ class IcechunkForm(SourceForm):
         if terms.files.guarded:  # its package connects to servers by itself
             raise SourceError(
                 f"{escape(folder.name)} is an Icechunk repository; this page opens those in the "
-                "folders that it may read, and none by URL."
+                "folders that it may read, but none by URL."
             )
         options = terms.options_of(folder.place)
         return _read_version(url_version(folder.place, folder.version, options), terms)

@@ -54,8 +54,8 @@ def sources_of(source: object) -> tuple[Sources, str | None]:
     if _is_pattern(source):
         return fitting(source), str(whole_pattern(source))
     raise SourceError(
-        "Several sources are joined along a dimension: pass their paths or URLs as a list, or a "
-        'pattern such as "2024*.nc".'
+        "Several sources are concatenated along a dimension: pass their paths or URLs as a list, "
+        'or a pattern such as "2024*.nc".'
     )
 
 

@@ -119,7 +119,7 @@ def resolve(url: str, location: str | None) -> str:
 def parse(url: str) -> Place:
     """Parse an absolute URL or path."""
     if _CHAIN.search(url):
-        raise _refused(url, "is a chained URL, and only plain URLs are read")
+        raise _refused(url, "is a chained URL, but only plain URLs are read")
     if _CONTROL.search(url):
         raise _refused(url, "contains a control character")
     protocol = protocol_of(url)
@@ -512,7 +512,7 @@ class AccessPolicy:
         if not is_public(place):
             raise AccessError(
                 f"{shown(place.url)} may be inside the machine or network that serves this "
-                f"page; whoever starts the page can add --allow {shown(place.grant)}.",
+                f"page; the person who starts the page can add --allow {shown(place.grant)}.",
                 target=place.url,
                 grant="",
             )
@@ -551,7 +551,7 @@ class InternetPolicy(AccessPolicy):
         except AccessError as error:
             raise AccessError(
                 f"{host} resolves to {address}, inside the machine or network that serves this "
-                f"page; whoever starts the page can add --allow {error.grant}.",
+                f"page; the person who starts the page can add --allow {error.grant}.",
                 target=error.target,
                 grant="",
             ) from None
@@ -633,7 +633,7 @@ def _require_regular(url: str, place: Place) -> None:
         return
     if not stat.S_ISREG(mode):
         raise AccessError(
-            f"{shown(url)} is not a regular file, and only regular files are read.",
+            f"{shown(url)} is not a regular file, but only regular files are read.",
             target=url,
             grant="",
         )

@@ -28,17 +28,17 @@ def parse_point(text: str) -> tuple[float, float]:
     found = _POINT.fullmatch(text)
     wanted = "write latitude and longitude, such as 52.5, 13.4 or 52.5N 13.4E"
     if found is None:
-        raise RefexplorerError(f"{text.strip()!r} is not a place: {wanted}.")
+        raise RefexplorerError(f"{text.strip()!r} is not a position: {wanted}.")
     groups = found.groups()
     first, second = _value(*groups[:4]), _value(*groups[4:])
     one, two = ((each or "").upper() for each in (groups[3], groups[7]))
     if one in ("E", "W") or two in ("N", "S"):
         first, second, one, two = second, first, two, one
     if one in ("E", "W") or two in ("N", "S"):
-        raise RefexplorerError(f"{text.strip()!r} has one direction twice: {wanted}.")
+        raise RefexplorerError(f"{text.strip()!r} names the same direction twice: {wanted}.")
     if abs(first) > 90 or abs(second) > 360:
         raise RefexplorerError(
-            f"{text.strip()!r} is not a place: latitude is -90 to 90, longitude -180 to 360."
+            f"{text.strip()!r} is not a position: latitude is -90 to 90, longitude -180 to 360."
         )
     return first, second
 

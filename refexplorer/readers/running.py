@@ -225,9 +225,9 @@ def read_by(reader: str, sample: KeysSample) -> dict[str, Any]:
     if installed(reader) is None:
         raise NotRunError("It is not installed.")
     if not has_processes() or os.name != "posix":
-        raise NotRunError("Readers are not run here: no process can be started and limited.")
+        raise NotRunError("Readers cannot be run here: processes cannot be started or limited.")
     if sample.form not in ("V0", "V1") and sample.place is None:
-        raise NotRunError("Readers are run on files of this machine only.")
+        raise NotRunError("Readers can be run only on files on this machine.")
     given = sample.given
     if reader == VIRTUALIZARR and (whole := _whole_files(sample)):
         given = given | {"refs": {k: v for k, v in given["refs"].items() if k not in whole}}

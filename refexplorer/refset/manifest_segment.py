@@ -151,7 +151,7 @@ class ManifestPart(SegmentPart):
         if is_inside and is_new and len(numbers) == len(one.numbers) == file.chunks:
             return one
         raise SourceError(
-            f"The manifest {self._store.path_of(file)!r} does not hold the {file.chunks or 0:,} "
+            f"The manifest {self._store.path_of(file)!r} does not have the {file.chunks or 0:,} "
             f"chunks of {array.path_text()} that the snapshot says it has."
         )
 
@@ -226,9 +226,9 @@ def _span(file: ManifestFile, array: ArrayMeta) -> tuple[int, int]:
 def _loaded(array: ArrayMeta, chunks: ManifestChunks) -> Loaded:
     """Return chunks of a manifest by number."""
     if len(chunks.indices) and chunks.indices.shape[1] != len(array.grid):
-        raise SourceError(f"The chunks of {array.path_text()} have other dimensions than it.")
+        raise SourceError(f"{array.path_text()} and its chunks differ in their dimensions.")
     if not array.inside(chunks.indices).all():
-        raise SourceError(f"A manifest has chunks outside of the grid of {array.path_text()}.")
+        raise SourceError(f"A manifest has chunks outside the grid of {array.path_text()}.")
     return Loaded(_numbers(array, chunks.indices), _columns(chunks))
 
 

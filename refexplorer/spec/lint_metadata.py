@@ -272,7 +272,7 @@ def _bad_of_attribute_rules(array: ArrayMeta, message: str) -> LintFinding:
     return LintFinding(
         "bad-attribute",
         f"{message}, so xarray does not open {array.path_text()}.",
-        "Write the attribute as the file has it, or open the set with `decode_cf=False`.",
+        "Write the attribute as in the file, or open the set with `decode_cf=False`.",
     )
 
 

@@ -84,8 +84,8 @@ def values_of(
         size = math.prod(array.shape) * (array.itemsize or 0)
         if size > _MOST_BYTES:
             raise RefexplorerError(
-                f"{path} has {size_text(size)}, more than the {size_text(_MOST_BYTES)} of one "
-                "coordinate that a set should contain; convert without `inline_coordinates`."
+                f"{path} has {size_text(size)}, more than the {size_text(_MOST_BYTES)} that "
+                "a set should contain for one coordinate; convert without `inline_coordinates`."
             )
         yield path, _read(refs, path, allow)
 
@@ -239,7 +239,7 @@ def form_of(output: Path, form: str | None) -> str:
     known_form = {form_name.lower(): form_name for form_name in FORMS}.get(form.lower())
     if known_form is None:
         raise RefexplorerError(
-            f"{form!r} is not a form of reference sets; use one of {', '.join(FORMS)}."
+            f"{form!r} is not a format of reference sets; use one of {', '.join(FORMS)}."
         )
     return known_form
 

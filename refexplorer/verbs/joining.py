@@ -214,7 +214,7 @@ class _JoinedPart:
         """Return the dimension names of an array; a scalar has none."""
         array = self.arrays[path]
         if array.dimensions is None and array.shape:
-            raise SourceError(f"{escape(path)} of {self.name} has no names of dimensions.")
+            raise SourceError(f"{escape(path)} of {self.name} has no dimension names.")
         return array.dimensions or ()
 
     def is_coordinate(self, path: str) -> bool:
@@ -259,7 +259,7 @@ class _Joining:
                     raise SourceError(
                         f"{what} of {escape(path)} is {_value_text(one)} in {self._first.name} and "
                         f"{_value_text(other)} in {part.name}: the values of one of them would "
-                        "be wrong in the joined set."
+                        "be wrong in the combined set."
                     )
 
     def references(self) -> Iterator[tuple[str, Any]]:
@@ -391,8 +391,8 @@ class _Joining:
         for part, array in zip(self._parts, arrays, strict=True):
             if length != sum(size * times for size, times in runs):
                 raise self.unjoined(
-                    f"{escape(path)} would have a chunk that is not full before {part.name}, and "
-                    f"its chunks have a length of {first.chunks[axis]:,} along it"
+                    f"{escape(path)} would have an incomplete chunk before {part.name}; its chunks "
+                    f"have a length of {first.chunks[axis]:,} along this dimension"
                 )
             starts.append(count)
             runs += array.axes[axis].runs
@@ -413,7 +413,7 @@ class _Joining:
         """Return the error that explains why the sets cannot be combined."""
         count = f"{len(self._parts):,} sets"
         return SourceError(
-            f"The {count} cannot be joined along {escape(self._dimension)!r}: {why}."
+            f"The {count} cannot be concatenated along {escape(self._dimension)!r}: {why}."
         )
 
     def warn_of_first(self) -> None:
@@ -438,16 +438,16 @@ def _check_names(parts: Sequence[_JoinedPart]) -> None:
     versions = {array.zarr_format: part.name for part in parts for array in part.arrays.values()}
     if len(versions) > 1:
         raise SourceError(
-            f"{versions[2]} is of Zarr v2 and {versions[3]} of Zarr v3; all sets must have one "
-            "version."
+            f"{versions[2]} uses Zarr format 2 and {versions[3]} uses Zarr format 3; all sets must "
+            "use the same Zarr format."
         )
     for part in parts[1:]:
         if {*first.arrays} != {*part.arrays}:
             odd = min({*first.arrays} ^ {*part.arrays})
             having, lacking = (first, part) if odd in first.arrays else (part, first)
             raise SourceError(
-                f"{escape(odd)} is in {having.name} and not in {lacking.name}; sets of the same "
-                "arrays are joined."
+                f"{escape(odd)} is in {having.name} but not in {lacking.name}; all sets must "
+                "have the same arrays."
             )
 
 

@@ -274,7 +274,7 @@ def _grouped(sets: Sequence[ReferenceSet], limits: Limits) -> ReferenceSet:
     findings = [each for refs in sets for each in refs.diagnostics if each.severity == "error"]
     if findings:
         warn(
-            f"{counted(len(findings), 'error')} of these sets are not listed in the joined set, "
+            f"{counted(len(findings), 'error')} of these sets are not listed in the combined set, "
             f"such as: {findings[0]}",
             LeftOutWarning,
         )

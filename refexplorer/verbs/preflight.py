@@ -117,18 +117,18 @@ class Preflight:
             count = f"{known:,} of {count}"
         along = f" along {escape(self.dimension)}" if self.dimension else " along a new dimension"
         if self.files == 1 and not self.unread:
-            return "1 file, so there is nothing to join it with"
+            return "1 file, so there is nothing to combine it with"
         if 1 < len(self.eras) == known:
-            return f"no two of {counted(known, 'file')} can be joined"
+            return f"no two of {counted(known, 'file')} can be combined"
         if len(self.eras) > 1:
-            return f"{count} can be joined{along} in {len(self.eras):,} parts, not as one set"
+            return f"{count} can be combined{along} in {len(self.eras):,} parts, not as one set"
         if self.unread:
             lost = f"{counted(len(self.unread), 'file')} could not be read completely"
-            rest = f"; {counted(known, 'file')} can be joined{along}" if known > 1 else ""
+            rest = f"; {counted(known, 'file')} can be combined{along}" if known > 1 else ""
             return f"not known: {lost}{rest}"
         if self.status:
-            return f"{count} can be joined{along}, but values of the coordinate repeat"
-        return f"{count} can be joined{along}"
+            return f"{count} can be combined{along}, but values of the coordinate repeat"
+        return f"{count} can be combined{along}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON values."""

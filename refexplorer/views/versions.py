@@ -154,7 +154,7 @@ class VersionPicker:
         """Show another version of the repository in place of this one."""
         if self._show is None:
             raise RefexplorerError(
-                "Another version cannot be opened in place of this one here; open it by its name, "
+                "A different version cannot replace this one here; open it by its name, "
                 f"{version_name(self._refs, version)}."
             )
         known, label = self._known(), f"Opening {version}"

@@ -382,7 +382,7 @@ def test_the_coverage_is_always_said(sound: Callable[[str], Path], values: str) 
     ran = run("verify", sound("joined"), "--values", values)
     assert ran.status == 0
     assert coverage(ran).startswith(
-        "Read: 5 of 5 files. In the right place: 57 of 57 chunks. Decoded: "
+        "Read: 5 of 5 files. At the right position: 57 of 57 chunks. Decoded: "
     )
     assert "Not compared: nothing" not in ran.out
 
@@ -392,7 +392,7 @@ def test_the_coverage_of_a_set_that_differs(case: Callable[[str], Case]) -> None
     drop("temp/0.0.0")(mine)
     mine.write()
     assert coverage(run("verify", mine.source)).startswith(
-        "Read: 5 of 5 files. In the right place: 56 of 57"
+        "Read: 5 of 5 files. At the right position: 56 of 57"
     )
 
 

@@ -208,7 +208,7 @@ def test_the_coverage_line() -> None:
     ledger, terms = ledger_of(case), CheckTerms.of_verb("verify --values")
     ledger.objects.reasons["qc", "szip has no codec."] += 1
     assert coverage_text(ledger, terms) == (
-        "Read: 2 of 2 files. In the right place: 4 of 4 chunks. Decoded: 1. Values compared: 1. "
+        "Read: 2 of 2 files. At the right position: 4 of 4 chunks. Decoded: 1. Values compared: 1. "
         "Not in the set: 1 of 3 variables (`ice`). "
         "Left out: 1 of 3 variables (`qc`: szip has no codec)."
     )

@@ -95,7 +95,7 @@ def test_what_arithmetic_does_not_tell_stays_untouched() -> None:
     ledger.mark_region("x", (0,), (10**11,), LedgerState.EMPTY)
     assert ledger.counts("x")[LedgerState.UNTOUCHED] == 10**12 - 2
     assert ledger.chunks_in("x", LedgerState.PLACED, 10).tolist() == [3, 10**12 - 1]
-    with pytest.raises(LimitError, match="too many to have a state each"):
+    with pytest.raises(LimitError, match="too many to return a state for each"):
         ledger.states("x")
     ledger.mark_untouched("x", LedgerState.HOLE)
     assert ledger.counts("x") == {LedgerState.PLACED: 2, LedgerState.HOLE: 10**12 - 2}

@@ -330,7 +330,7 @@ def test_what_is_not_compared_is_not_right(tmp_path: Path, files: list[Path]) ->
     mixed = Changed(joined(files))
     mixed.refs |= refs
     assert _states(verified(mixed.document, Path("/"))) == {
-        "in the right place": 29,
+        "at the right position": 29,
         "inline (equal)": 1,
         "file not read": 2,
     }

@@ -50,12 +50,12 @@ def test_time_is_up(sound: Callable[[str], Path]) -> None:
     ran = run("verify", sound("joined"), "--within", "0.000001")
     assert ran.status == 2
     assert "not known" in ran.out
-    assert "In the right place: 0 of" in ran.out
+    assert "At the right position: 0 of" in ran.out
 
 
 @pytest.mark.parametrize(("option", "text"), [("only", "4/3"), ("only", "x"), ("within", "soon")])
 def test_what_is_no_share_or_time(sound: Callable[[str], Path], option: str, text: str) -> None:
-    with pytest.raises(RefexplorerError, match="is written as"):
+    with pytest.raises(RefexplorerError, match="Write "):
         rx.open_references(sound("joined")).verify(**{option: text})  # type: ignore[arg-type]
 
 

@@ -157,7 +157,7 @@ def test_verify_never_waits_for_the_lock_of_h5py(
 def test_the_result(files: list[Path], document: dict[str, Any], tmp_path: Path) -> None:
     found = verified(document, files[0].parent)
     assert str(found).startswith("dict: differs from its files\n")
-    assert "\n  Read: 3 of 3 files. In the right place: " in str(found)
+    assert "\n  Read: 3 of 3 files. At the right position: " in str(found)
     assert "scale_factor 0.2" in found._repr_html_()
     assert "<script" not in found._repr_html_()
     assert verified(document, files[0].parent)._repr_html_() == found._repr_html_()

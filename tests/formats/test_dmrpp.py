@@ -166,10 +166,10 @@ FIXED = '<dmrpp:FixedLengthStringArray string_length="4" pad="null_pad"/>'
     ("document", "why"),
     [
         (variable(CHUNK, 'compressionType="szip"'), "the filter szip"),
-        (variable(CHUNK, kind="String"), "texts vary in length"),
+        (variable(CHUNK, kind="String"), "strings vary in length"),
         (variable(CHUNK, kind="Structure"), "of the type Structure"),
         (variable(CHUNK, kind="Enum"), "enumeration  is not declared"),
-        (variable(CHUNK * 2), "several pieces of one chunk"),
+        (variable(CHUNK * 2), "several parts of the same chunk"),
         (variable(CHUNK.replace("dmrpp:chunk", "dmrpp:block")), "an unknown way (block)"),
         (variable(CHUNK.replace('"0"', '"-1"')), "not a whole number"),
         (variable(CHUNK.replace('"16"', '"9999999999999999999"')), "more than 63 bits"),
@@ -180,15 +180,15 @@ FIXED = '<dmrpp:FixedLengthStringArray string_length="4" pad="null_pad"/>'
         (variable(CHUNK + SIZES.replace("2", "2 2")), "chunks have the shape"),
         (
             variable(CHUNK.replace("/>", ' chunkPositionInArray="[1]"/>') + SIZES),
-            "not at a place of its grid",
+            "not aligned with its grid",
         ),
         (
             variable(CHUNK.replace("/>", ' chunkPositionInArray="[8]"/>') + SIZES),
-            "not at a place of its grid",
+            "not aligned with its grid",
         ),
         (
             variable(CHUNK.replace("/>", ' chunkPositionInArray="[0,0]"/>') + SIZES),
-            "not one number a dimension",
+            "not one number per dimension",
         ),
         (
             variable(
@@ -199,8 +199,8 @@ FIXED = '<dmrpp:FixedLengthStringArray string_length="4" pad="null_pad"/>'
             ),
             "skip or shuffle",
         ),
-        (held("<dmrpp:vlsa/>", "String"), "fewer texts"),
-        (held('<dmrpp:vlsa><dmrpp:v c="9">a</dmrpp:v></dmrpp:vlsa>', "String"), "more texts"),
+        (held("<dmrpp:vlsa/>", "String"), "fewer strings"),
+        (held('<dmrpp:vlsa><dmrpp:v c="9">a</dmrpp:v></dmrpp:vlsa>', "String"), "more strings"),
         (held('<dmrpp:vlsa><dmrpp:v s="9">eJwD</dmrpp:v></dmrpp:vlsa>', "String"), "length"),
         (held('<dmrpp:vlsa><dmrpp:v s="9">aaaa</dmrpp:v></dmrpp:vlsa>', "String"), "decompressed"),
         (held("<dmrpp:compact>?</dmrpp:compact>"), "not base64"),

@@ -106,5 +106,5 @@ def test_variables_of_dmrpp_are_left_out_alike(tmp_path: Path) -> None:
         refs = rx.open_references(tmp_path / "f.dmrpp")
     (row,) = refs.source.left_out
     assert (row.name, row.kind) == ("bad", "object")
-    assert "texts vary in length" in row.reason
+    assert "strings vary in length" in row.reason
     assert [each.code for each in refs.diagnostics].count("left-out") == 1

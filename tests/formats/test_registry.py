@@ -55,10 +55,10 @@ def test_references_in_columns_are_checked_as_those_of_json() -> None:
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ((["a"], ["u", "v"], [1], [2]), "not of one length"),
-        ((["a"], ["u"], [-1], [2]), "offsets hold a number below 0"),
-        ((["a"], ["u"], [1], [-(2**70)]), "lengths hold a number below 0"),
-        ((["a"], ["u"], np.array([-1]), [2]), "offsets hold a number below 0"),
+        ((["a"], ["u", "v"], [1], [2]), "must have the same length"),
+        ((["a"], ["u"], [-1], [2]), "offsets contain a negative number"),
+        ((["a"], ["u"], [1], [-(2**70)]), "lengths contain a negative number"),
+        ((["a"], ["u"], np.array([-1]), [2]), "offsets contain a negative number"),
         ((["a"], ["u"], np.array([1.0]), [2]), "offsets are not whole numbers"),
         ((["a"], ["u"], [1.5], [2]), "offsets are not whole numbers"),
         ((["a"], ["u"], [2**64], [2]), "offsets are not whole numbers"),

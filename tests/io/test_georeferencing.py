@@ -49,7 +49,7 @@ def test_a_grid_mapping_and_what_it_takes(monkeypatch: pytest.MonkeyPatch) -> No
     if importlib.util.find_spec("pyproj"):
         assert found(goes_set(9), "sst") == ("projection", "y", "x", 0, 1)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(NoPlaceError, match=r"takes pyproj: run `pip install 'refexplorer\[maps\]'"):
+    with pytest.raises(NoPlaceError, match=r"pyproj: run `pip install 'refexplorer\[maps\]'"):
         georeference(refs, refs.array("sst"))
 
 
@@ -84,7 +84,7 @@ def test_a_track_and_a_line_are_told() -> None:
              **inline_array("lon", LAT, ["obs"], units="degrees_east"),
              **inline_array("v", DATA, ["obs", "z"]),
              **inline_array("w", LAT, ["obs"])}  # fmt: skip
-    with pytest.raises(NoPlaceError, match="along the same dimension, as of stations or a track"):
+    with pytest.raises(NoPlaceError, match="along the same dimension, as for stations or a track"):
         found(track, "v")
     with pytest.raises(NoPlaceError, match="no two dimensions"):
         found(track, "w")

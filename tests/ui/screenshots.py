@@ -165,7 +165,7 @@ def photograph_map(page: Page, url: str) -> None:
     if button.is_visible():
         button.click()
     expect(panel.get_by_role("img", name=re.compile("^Colours of"))).to_be_visible()
-    panel.get_by_label("Place: latitude and longitude").fill("25N 70W")
+    panel.get_by_label("Position: latitude and longitude").fill("25N 70W")
     page.keyboard.press("Enter")
     expect(panel.get_by_text("Selected:")).to_be_visible()
     panel.locator(".earth-map").scroll_into_view_if_needed()

@@ -60,7 +60,7 @@ class Watch:
 def file_of_bytes(page: Page, watch: Watch) -> None:
     watch.click(row(page, "sst"))
     watch.type(
-        page.get_by_label("Point: a place, labels of dimensions, or an index"),
+        page.get_by_label("Point: latitude and longitude, labels of dimensions, or an index"),
         "40N 30W, time=2025-07-13",
     )
     expect(details(page)).to_contain_text(re.compile(r"Bytes [\d,]+ to [\d,]+ of sst_2025-07\.nc"))

@@ -90,7 +90,7 @@ def test_the_picture_is_coloured_by_the_access(panel_page: PanelPage, page: Page
 
 
 def test_another_access_is_told_and_what_is_none_is_said(cost: Locator) -> None:
-    asked = cost.get_by_label("Another access")
+    asked = cost.get_by_label("Another access pattern")
     asked.fill("0:9:2")
     asked.press("Enter")
     expect(row(cost, "as given")).to_contain_text("[0:9:2, :, :]")

@@ -87,7 +87,7 @@ def test_the_cursor_lights_up_the_rows_of_its_part(editor: Locator) -> None:
 def test_goes_to_a_key_among_many_and_takes_v0_away(editor: Locator) -> None:
     replace_text(editor, GOOD.replace('"stop": 3', '"stop": 1000000000000'))
     expect(editor).to_contain_text("1,000,000,000,000 keys")
-    box = editor.get_by_role("searchbox", name="Go to a key or a number")
+    box = editor.get_by_role("searchbox", name="Go to a key or its number")
     box.fill("x/987654321012")
     box.press("Enter")
     chosen = editor.get_by_role("grid", name="V0 keys").locator("[aria-selected=true]")
@@ -106,7 +106,7 @@ def test_one_goes_to_a_key_with_any_panel_open(editor: Locator) -> None:
     replace_text(editor, GOOD.replace('"stop": 3', '"stop": 5000'))
     expect(editor).to_contain_text("5,000 keys")
     grid = editor.get_by_role("grid", name="V0 keys")
-    box = editor.get_by_role("searchbox", name="Go to a key or a number")
+    box = editor.get_by_role("searchbox", name="Go to a key or its number")
     for panel, key in ((None, 4321), ("Try values", 77), ("Other readers", 2500)):
         if panel is not None:
             editor.get_by_role("button", name=panel, exact=True).click()

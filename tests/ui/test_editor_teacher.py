@@ -59,7 +59,7 @@ def test_the_table_turns_to_what_a_reader_has(editor: Locator) -> None:
     panel.get_by_role("button", name="fsspec (simple_templates=False)").click()
     expect(rows_of(editor).locator(".absent")).to_have_count(0)
     expect(rows_of(editor)).to_have_accessible_name(
-        "V0 keys as fsspec (simple_templates=False) has them"
+        "V0 keys as fsspec (simple_templates=False) reads them"
     )
     editor.get_by_role("button", name="Other readers").click()
     expect(rows_of(editor)).to_have_accessible_name("V0 keys")
@@ -246,7 +246,7 @@ def test_a_shorter_text_in_place_of_an_explained_one_is_no_error(editor: Locator
     errors: list[str] = []
     editor.page.on("pageerror", lambda error: errors.append(str(error)))
     replace_text(editor, GOOD)
-    editor.get_by_role("searchbox", name="Go to a key or a number").fill("x/2")
+    editor.get_by_role("searchbox", name="Go to a key or its number").fill("x/2")
     editor.page.keyboard.press("Enter")
     expect(editor.locator(".trace-value")).to_have_count(4)
     replace_text(editor, "x")

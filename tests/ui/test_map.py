@@ -31,11 +31,11 @@ def test_from_a_place_to_its_chunk_and_from_a_pixel_to_its_value(explorer: Locat
     expect(panel.get_by_role("list", name="Legend")).to_have_text("several files")
     panel.get_by_role("combobox", name="Chunks").select_option("state")
 
-    panel.get_by_label("Place: latitude and longitude").fill("20N 60W")
+    panel.get_by_label("Position: latitude and longitude").fill("20N 60W")
     explorer.page.keyboard.press("Enter")
     expect(panel.get_by_role("button", name=re.compile("is in 9 chunks of sst"))).to_be_visible()
     expect(row(explorer, "0.0.0")).to_have_attribute("aria-selected", "true")
-    panel.get_by_label("Place: latitude and longitude").fill("somewhere")
+    panel.get_by_label("Position: latitude and longitude").fill("somewhere")
     explorer.page.keyboard.press("Enter")
     expect(panel.get_by_role("alert")).to_contain_text("write latitude and longitude")
 

@@ -158,7 +158,7 @@ def test_a_timeline_has_gaps_and_a_selection_its_targets(lab: Lab, page: Page) -
     rows.get_by_role("button", name="x").click()  # which variable uses this file
     expect(row(page.locator(".explorer"), "x")).to_have_attribute("aria-selected", "true")
     panel.get_by_role("button", name="Show all dates").click()
-    panel.get_by_role("button", name="Only those of x").click()
+    panel.get_by_role("button", name="Only files of x").click()
     expect(panel).to_contain_text("23 of 24 files")
     panel.get_by_role("textbox", name="part").fill("2:5")
     page.keyboard.press("Enter")

@@ -23,7 +23,7 @@ def test_an_old_picture_is_dimmed_and_said_to_be_old(panel_page: PanelPage, page
     expect(panel.get_by_role("application")).to_be_visible()
     expect(old).to_have_count(0)
     part = menu(panel, "Part and reading")
-    part.get_by_role("combobox", name="Read other parts automatically").select_option("never")
+    part.get_by_role("combobox", name="Read other selections automatically").select_option("never")
     field = part.get_by_role("textbox", name="time: index or slice")
     field.fill("-1")
     field.press("Tab")

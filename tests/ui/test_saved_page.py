@@ -107,7 +107,7 @@ def test_map_and_side_by_side_are_there(saved: Path, page: Page) -> None:
     for _ in range(4):
         page.keyboard.press("+")
     expect(panel).to_contain_text("finer coastlines are not included")
-    panel.get_by_label("Place: latitude and longitude").fill("20N 60W")
+    panel.get_by_label("Position: latitude and longitude").fill("20N 60W")
     page.keyboard.press("Enter")
     expect(panel.get_by_role("alert")).to_contain_text("which needs Python")
     panel = show(page, "Side by side")
@@ -304,7 +304,7 @@ def test_the_editor_is_one_file_too(page: Page, tmp_path: Path) -> None:
     expect(rows).to_contain_text("onerror=alert(1)>/2.nc")
     rows.get_by_role("row").filter(has_text="x/1").click()
     expect(editor.locator(".trace-value").first).to_be_visible()
-    editor.get_by_role("searchbox", name="Go to a key or a number").fill("x/2")
+    editor.get_by_role("searchbox", name="Go to a key or its number").fill("x/2")
     page.keyboard.press("Enter")
     expect(rows.locator("[aria-selected=true]")).to_contain_text("x/2")
     editor.get_by_role("button", name="Specification").click()

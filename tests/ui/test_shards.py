@@ -22,7 +22,7 @@ def test_a_shard_from_its_index_to_an_inner_chunk(
     open_file(page, panel_page.url, tmp_path / "set.json", "view=key&key=x%2Fc%2F1%2F1")
     panel = details(page, "Key")
     expect(panel).to_contain_text(f"2 {BY} 1, 32 in all; each chunk is a shard")
-    panel.get_by_role("button", name="Read the index of the shard").click()
+    panel.get_by_role("button", name="Read the shard index").click()
     expect(panel).to_contain_text(f"8 inner chunks of 2 {BY} 1, 6 of them empty")
     grid = panel.get_by_role("grid", name=f"Inner chunks, 2 {BY} 4")
     expect(grid.get_by_role("gridcell")).to_have_count(8)

@@ -70,7 +70,7 @@ def test_a_part_of_an_array_by_its_slices(parts: Page) -> None:
     field = part_of.get_by_label("time: index or slice")
     field.fill("99")
     field.press("Enter")
-    expect(data.get_by_role("alert")).to_contain_text("time: 99 selects nothing of 0 to 17.")
+    expect(data.get_by_role("alert")).to_contain_text("time: 99 selects nothing from 0 to 17.")
     field.fill("3")
     field.press("Enter")
     expect(data.get_by_role("slider", name="time: index")).to_be_visible()

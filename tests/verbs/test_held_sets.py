@@ -197,7 +197,7 @@ def test_a_set_of_groups_reads_no_further_than_its_sets(tmp_path: Path) -> None:
 
 
 def test_errors_of_grouped_sets_are_told() -> None:
-    with pytest.warns(rx.errors.LeftOutWarning, match="not listed in the joined set"):
+    with pytest.warns(rx.errors.LeftOutWarning, match="not listed in the combined set"):
         rx.open_references([{"x/0": "a"}, {"x/0": 5}])
 
 

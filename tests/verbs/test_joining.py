@@ -83,7 +83,7 @@ def test_along_a_new_dimension(tmp_path: Path) -> None:
     paths = [month(tmp_path / "a.nc", 1), month(tmp_path / "b.nc", 1)]
     refs = rx.open_references(paths, concat_dim="run")
     assert refs.to_xarray()["v"].dims == ("run", "time", "x")
-    with pytest.raises(rx.errors.SourceError, match="cannot be joined along 'run'"):
+    with pytest.raises(rx.errors.SourceError, match="cannot be concatenated along 'run'"):
         rx.open_references([paths[0], month(tmp_path / "c.nc", 2)], concat_dim="run")
 
 
@@ -122,7 +122,7 @@ def test_units_that_differ_are_refused(tmp_path: Path) -> None:
 def test_arrays_that_are_not_in_each(tmp_path: Path) -> None:
     more = xr.Variable(("x",), np.zeros(10))
     paths = [month(tmp_path / "a.nc", 1), month(tmp_path / "b.nc", 2, w=more)]
-    with pytest.raises(rx.errors.SourceError, match=r"w is in b\.nc and not in a\.nc"):
+    with pytest.raises(rx.errors.SourceError, match=r"w is in b\.nc but not in a\.nc"):
         rx.open_references(paths, concat_dim="time")
 
 
@@ -144,7 +144,7 @@ def test_sets_of_references_are_joined_too(folder: Path) -> None:
 
 
 def test_one_source_is_not_joined(folder: Path) -> None:
-    with pytest.raises(rx.errors.SourceError, match="Several sources are joined"):
+    with pytest.raises(rx.errors.SourceError, match="Several sources are concatenated"):
         rx.open_references(folder / "1.nc", concat_dim="time")
 
 
@@ -233,9 +233,7 @@ def test_zarr_v3_along_a_new_dimension(more: dict[str, Any], tmp_path: Path) -> 
 
 def test_chunks_that_are_not_full_in_the_middle_are_refused(tmp_path: Path) -> None:
     paths = [path for path, _ in parts(tmp_path, 2, 1, 2)]
-    with pytest.raises(
-        rx.errors.SourceError, match=r"v would have a chunk that is not full before 2\."
-    ):
+    with pytest.raises(rx.errors.SourceError, match=r"v would have an incomplete chunk before 2\."):
         rx.open_references(paths, concat_dim="time")
 
 
@@ -277,9 +275,7 @@ def test_other_codecs_and_other_versions_are_refused(folder: Path, tmp_path: Pat
     other = parts(tmp_path / "other", 2, compressors=None)[0][0]
     with pytest.raises(rx.errors.SourceError, match=r"codecs of v is .* would be wrong"):
         rx.open_references([one, other], concat_dim="time")
-    with pytest.raises(
-        rx.errors.SourceError, match=r"0\.zarr of Zarr v3|1\.nc is of Zarr v2 and 0\.zarr"
-    ):
+    with pytest.raises(rx.errors.SourceError, match=r"1\.nc uses Zarr format 2 and 0\.zarr"):
         rx.open_references([folder / "1.nc", one], concat_dim="time")
 
 

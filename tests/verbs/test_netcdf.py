@@ -338,7 +338,7 @@ def test_what_was_written_is_verified_before_it_gets_its_name(tmp_path: Path) ->
     repair = rx.repair(mine.document, allow=[f"file://{tmp_path}"])
     assert repair.good
     write_netcdf(files[2], 2, {"scale_factor": 0.5})
-    with pytest.raises(rx.RefexplorerError, match=r"verified once more.*o_0002\.nc"):
+    with pytest.raises(rx.RefexplorerError, match=r"verified again.*o_0002\.nc"):
         repair.write(tmp_path / "new.json")
     assert not list(tmp_path.glob("new*"))
     write_netcdf(files[2], 2)

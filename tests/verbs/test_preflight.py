@@ -97,7 +97,7 @@ def test_what_joining_takes_is_no_barrier(tmp_path: Path) -> None:
     ]
     found = rx.preflight([str(path) for path in paths])
     assert (found.barriers, found.findings, found.status) == ((), (), 0)
-    assert found.headline == "3 files can be joined along time"
+    assert found.headline == "3 files can be combined along time"
     (era,) = found.eras
     assert (era.first, era.last) == ("2000-01-01", "2000-01-16")
     assert can_be_joined(paths)
@@ -131,7 +131,7 @@ def test_a_file_that_cannot_be_read_is_unknown(tmp_path: Path) -> None:
     (tmp_path / "f009.nc").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(40))
     ran = run("preflight", str(tmp_path / "f*.nc"))
     assert ran.status == 2
-    text = "not known: 1 file could not be read completely; 2 files can be joined along time\n"
+    text = "not known: 1 file could not be read completely; 2 files can be combined along time\n"
     assert ran.out.startswith(text)
     assert "f009.nc: " in ran.out
     assert run("preflight", str(tmp_path / "g*.nc")).status == 2
@@ -156,7 +156,7 @@ def test_files_without_a_coordinate_that_differs_get_a_new_dimension(tmp_path: P
         write(tmp_path, number, start=0)
     found = rx.preflight(str(tmp_path / "f*.nc"))
     assert (found.dimension, found.barriers, found.findings) == (None, (), ())
-    assert found.headline == "2 files can be joined along a new dimension"
+    assert found.headline == "2 files can be combined along a new dimension"
     found = rx.preflight(str(tmp_path / "f*.nc"), concat_dim="time")
     assert {each.code for each in found.findings} == {"axis-duplicate", "axis-order"}
     assert found.status == 1
@@ -170,7 +170,7 @@ def test_patterns_and_files_are_given_together(tmp_path: Path) -> None:
     ran = run("preflight", str(tmp_path / "f*.nc"), str(odd))
     assert ran.status == 2
     assert ran.out.startswith(
-        "not known: 1 file could not be read completely; 3 files can be joined along time\n"
+        "not known: 1 file could not be read completely; 3 files can be combined along time\n"
     )
     assert ran.out.count("notes.nc") == 1
     assert rx.preflight([str(tmp_path / "f000.nc")]).headline.startswith("1 file, so there is")

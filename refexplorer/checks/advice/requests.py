@@ -109,7 +109,7 @@ def connection_of(place: str | Connection) -> Connection:
     if isinstance(place, Connection):
         return place
     if place not in PLACES:
-        raise RefexplorerError(f"{place!r} is not a known place; use one of {', '.join(PLACES)}.")
+        raise RefexplorerError(f"{place!r} is not a known location; use {', '.join(PLACES)}.")
     return PLACES[place]
 
 

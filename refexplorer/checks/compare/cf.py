@@ -76,8 +76,8 @@ def times(values: np.ndarray, attribute: AttributeOf, missing: Any) -> np.ndarra
     if found is None or calendar_of(attribute) != "standard":
         raise Unread(
             "expression",
-            f"Times in {attribute('units')!r}, calendar {calendar_of(attribute)!r}, are compared "
-            "with the same units and calendar only.",
+            f"Times in {attribute('units')!r}, calendar {calendar_of(attribute)!r}, can be "
+            "compared only with times in the same units and calendar.",
         )
     step, start = found
     return unpacked(values, attribute, missing) * (step * 1e6) + start

@@ -163,7 +163,7 @@ class FileComparison:
         if not is_wrong:
             return
         if len(groups) > 1:
-            record.remade = Remade(reason="several of its arrays are joined in one of the set")
+            record.remade = Remade(reason="the set combines several of its arrays into one")
             return
         native = groups[0].native if groups else self._matched.native(path)
         found = self._references.get(path)

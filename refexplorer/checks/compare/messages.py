@@ -239,7 +239,7 @@ class MessageComparison:
             if number is not None:
                 found[number].append(place)
         twice = any(len(places) > 1 for places in found.values())
-        reason = "several messages of the file have the same place" if twice else None
+        reason = "several messages of the file have the same position" if twice else None
         return {number: places[0] for number, places in found.items() if len(places) == 1}, reason
 
     def _remade(

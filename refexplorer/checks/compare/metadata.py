@@ -72,7 +72,7 @@ def not_compared(ours: SetArray, native: FileArray) -> Iterator[str]:
     if ours.dtype is None:
         yield "the data type"
     if native.shape and not (native.dimensions and ours.meta.dimensions):
-        yield "names of dimensions"
+        yield "dimension names"
 
 
 def _of_type(ours: SetArray, native: FileArray) -> Iterator[FileDifference]:

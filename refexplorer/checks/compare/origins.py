@@ -327,9 +327,9 @@ def _references(
     cut = is_cut(ours, native, lie)
     whole = bool(ours.meta.varying) or ours.meta.chunks == lie.chunks
     if not (whole or cut):
-        raise Unread("expression", "the file has another chunk shape")
+        raise Unread("expression", "the file has a different chunk shape")
     if cut and any(w % p for w, p in zip(lie.chunks, ours.meta.chunks, strict=True)):
-        raise Unread("expression", "pieces of its chunks are not all of one size")
+        raise Unread("expression", "pieces of its chunks differ in size")
     origin = origins.of(ours, lie)
     wanted = expected(known, lie, origin, ours, cut)
     offsets = known.offsets[wanted.rows] + wanted.inside
@@ -341,7 +341,7 @@ def _references(
     order = np.argsort(wanted.numbers, kind="stable")
     numbers, offsets, lengths = wanted.numbers[order], offsets[order], lengths[order]
     if len(np.unique(numbers)) < len(numbers):
-        raise Unread("expression", "several of its chunks have the same place")
+        raise Unread("expression", "several of its chunks have the same position")
     at = np.searchsorted(numbers, found.numbers)
     held = np.minimum(at, max(len(numbers) - 1, 0))
     inside_grid = found.numbers >= 0

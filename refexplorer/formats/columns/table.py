@@ -154,7 +154,7 @@ class EntriesBuilder:
         names, places = _texts(keys, "keys"), _texts(urls, "urls")
         starts, sizes = _numbers(offsets, "offsets"), _numbers(lengths, "lengths")
         if not len(names) == len(places) == len(starts) == len(sizes):
-            raise ValueError("keys, urls, offsets and lengths are not of one length")
+            raise ValueError("keys, urls, offsets and lengths must have the same length")
         codes = self._codes_of(places)
         others = dict(values or {})
         for row in np.flatnonzero((starts > MOST_BYTES) | (sizes > MOST_BYTES)).tolist():
@@ -168,7 +168,7 @@ class EntriesBuilder:
         """Append references to whole files."""
         names, places = _texts(keys, "keys"), _texts(urls, "urls")
         if len(names) != len(places):
-            raise ValueError("keys and urls are not of one length")
+            raise ValueError("keys and urls must have the same length")
         whole = np.full(len(names), WHOLE, np.int64)
         self._append(names, self._codes_of(places), np.zeros_like(whole), whole)
 
@@ -223,7 +223,7 @@ def _numbers(numbers: Numbers, name: str) -> np.ndarray:
     if not is_whole:
         raise ValueError(f"{name} are not whole numbers of at most 64 bits")
     if least < 0:
-        raise ValueError(f"{name} hold a number below 0")
+        raise ValueError(f"{name} contain a negative number")
     return np.array(numbers, np.uint64)
 
 

@@ -220,5 +220,5 @@ def _values(name: str, part: Any) -> tuple[np.dtype[Any], tuple[int, ...]]:
         raise Unread("expression", f"{escape(name)} has columns of varying length.")
     dtype = np.dtype(part.columns.dtype).newbyteorder(">")
     if dtype.itemsize != header["NAXIS1"]:
-        raise Unread("expression", f"The rows of {escape(name)} have a type that NumPy has not.")
+        raise Unread("expression", f"The rows of {escape(name)} have a type that NumPy lacks.")
     return dtype, (int(header["NAXIS2"]),)

@@ -108,7 +108,7 @@ class GribFile(DataFile):
         self._arrays: dict[str, FileArray] = {}
         self._places = list(_messages(file))
         if not self._places:
-            raise Unread("damaged", "The file has no message of GRIB.")
+            raise Unread("damaged", "The file has no GRIB message.")
 
     def names(self) -> tuple[str, ...]:
         return tuple(map(str, range(len(self._places))))
@@ -279,7 +279,7 @@ def _messages(file: IO[bytes]) -> Iterator[tuple[int, int]]:
             continue
         length = int.from_bytes(head[8:16] if head[7] == 2 else head[4:7], "big")
         if head[7] == 1 and length & 0x800000:
-            raise Unread("format", "Messages of GRIB 1 of more than 8 MB are not compared.")
+            raise Unread("format", "GRIB 1 messages of more than 8 MB are not compared.")
         if length < 16 or start + length > end:
             raise Unread(
                 "damaged",

@@ -186,7 +186,7 @@ def _data(
     """Return the metadata of a variable and its inline chunks, and record the others."""
     first = variable.first
     if first.is_alternating:
-        raise Unread("expression", "Its rows run to and fro, which the codec for GRIB ignores.")
+        raise Unread("expression", "Its rows alternate in direction, which the GRIB codec ignores.")
     outer = tuple(map(len, variable.axes.values()))
     dimensions = [first.level_name if axis == "level" else axis for axis in variable.axes]
     key, inner = f"{start}{variable.name}", (0,) * len(first.shape)

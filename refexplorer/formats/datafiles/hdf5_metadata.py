@@ -73,9 +73,9 @@ def _check_plain(chunks: FileChunks, filters: int, size: int) -> None:
     assert chunks.masks is not None
     every = 2**filters - 1
     if (chunks.masks > every).any():
-        raise ValueError("some skip filters that there are not")
+        raise ValueError("some skip filters that do not exist")
     if (chunks.lengths[chunks.masks == every] != size).any():
-        raise ValueError("some without filters have another size than the others")
+        raise ValueError("some without filters differ in size from the others")
 
 
 def _int64(numbers: array[int]) -> np.ndarray:
@@ -217,8 +217,8 @@ def dtype_of(path: str, kind: h5t.TypeID) -> np.dtype[Any]:
     if not is_same:
         raise Unread(
             "expression",
-            f"The values of {escape(path)} are of {counted(kind.get_size(), 'byte')} that NumPy "
-            "has no type for.",
+            f"NumPy has no type for the values of {escape(path)}, which have "
+            f"{counted(kind.get_size(), 'byte')}.",
         )
     return np.lib.format.drop_metadata(dtype)
 

@@ -396,10 +396,12 @@ def _encoded(block: np.ndarray, filters: list[dict[str, Any]]) -> bytes:
         for codec in reversed(codecs):
             again = codec.decode(again)
     except Exception as error:  # codecs raise what they like
-        raise Unread("expression", "A chunk of it cannot be encoded as the others are.") from error
+        raise Unread(
+            "expression", "One of its chunks cannot be encoded like the others."
+        ) from error
     found = again.tobytes() if isinstance(again, np.ndarray) else bytes(again)
     if found != plain:
-        raise Unread("expression", "A chunk of it cannot be encoded as the others are.")
+        raise Unread("expression", "One of its chunks cannot be encoded like the others.")
     return bytes(data)
 
 

@@ -119,7 +119,7 @@ class TiffFile(DataFile):
     def _described(self, name: str, series: Any) -> FileArray:
         page = series.keyframe
         if series.dtype is None or page.dtype is None:
-            raise Unread("expression", f"The values of {name} have no type of NumPy.")
+            raise Unread("expression", f"NumPy has no type for the values of {name}.")
         dtype = np.dtype(series.dtype).newbyteorder(page.parent.byteorder)
         shape = tuple(series.shape)
         chunks = _chunks(shape, page)
@@ -264,7 +264,7 @@ def _segments(series: Any) -> Iterator[tuple[int, int, int]]:
         if listed < per_page:
             raise Unread(
                 "damaged",
-                f"Page {number} lists the places of {listed:,} of {counted(per_page, 'tile')} or "
+                f"Page {number} lists the offsets of {listed:,} of {counted(per_page, 'tile')} or "
                 "strips.",
             )
         places = zip(page.dataoffsets[:per_page], page.databytecounts[:per_page], strict=True)

@@ -151,7 +151,7 @@ def _gathered(
     """Return the numbers at many offsets, shape ``(n,)``; IndexError if one is outside."""
     size = np.dtype(form).itemsize
     if len(places) and (places.min() < 0 or places.max() + size > len(data)):
-        raise IndexError("a place is outside of the file")
+        raise IndexError("an offset is outside the file")
     found: np.ndarray = data[places[:, None] + np.arange(size)].view(form)[:, 0].astype(kind)
     return found
 
@@ -318,7 +318,7 @@ class _Manifest:
             if crockford(array.bytes_at(0, 8) or b"") == node
         ]
         if not arrays:
-            raise self.refusal(f"lacks the array {node} that the snapshot says it has")
+            raise self.refusal(f"lacks the array {node}, which it has according to the snapshot")
         for array in arrays:
             self._check(array, "ArrayManifest", _OF_ARRAY)
             chunks = array.all_tables(_REFS)
@@ -337,7 +337,7 @@ class _Manifest:
         if np.any(bad):
             index = indices[np.flatnonzero(bad)[0]].tolist()
             raise self.refusal(
-                "has a chunk that is not one of inline, in the repository, or at a location: "
+                "has a chunk that is neither inline, native nor virtual: "
                 f"{', '.join(map(str, index))}"
             )
         self.check_size(int(counts.sum()), limits)
@@ -380,7 +380,7 @@ class _Manifest:
 
     def _cut(self, content: bytes, at: int, size: int) -> bytes:
         if size and not 0 <= at <= len(content) - size:
-            raise IndexError("a text is outside of the file")
+            raise IndexError("a string is outside the file")
         return content[at : at + size]
 
     def check_size(self, size: int, limits: Limits) -> None:

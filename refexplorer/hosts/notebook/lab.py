@@ -80,7 +80,8 @@ def _shown(name: str) -> ReferenceSet:
         references: ReferenceSet = set_named(name)
     except KeyError:
         raise RefexplorerError(
-            "The set is gone, since the kernel was restarted or deleted it: run the cell again."
+            "The set no longer exists, because the kernel was restarted or the set was deleted: "
+            "run the cell again."
         ) from None
     return references
 

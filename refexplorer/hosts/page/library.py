@@ -39,7 +39,7 @@ class Upload:
         self.name = escape(name, _NAME_SHOWN)
         if size > largest:
             raise LimitError(
-                f"{self.name} has {size_text(size)}, but this page takes at most "
+                f"{self.name} has {size_text(size)}, but this page accepts at most "
                 f"{size_text(largest)}: give its URL, or start the page with a larger "
                 "`--upload`."
             )

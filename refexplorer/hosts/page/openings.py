@@ -131,13 +131,13 @@ class Openings:
         except LateError:
             raise LimitError(
                 f"Opening {name} took more than {self._bounds.seconds:g} s and was stopped; "
-                "whoever starts the page can add --seconds."
+                "the person who starts the page can add --seconds."
             ) from None
         except LostError:
             most, remedy = self._most_memory()
             raise LimitError(
                 f"Opening {name} took more memory than {most}, or crashed, and was stopped; "
-                f"whoever starts the page can {remedy}."
+                f"the person who starts the page can {remedy}."
             ) from None
         answer = pickle.loads(data)
         if isinstance(answer, RefexplorerError):

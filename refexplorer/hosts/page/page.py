@@ -110,7 +110,7 @@ extension_dirs["refexplorer"] = BUNDLES
 
 MESSAGES = 1000
 """Messages of one view that wait for an answer."""
-_TOO_MANY = f"{MESSAGES:,} requests are waiting: try again when some are answered."
+_TOO_MANY = f"{MESSAGES:,} requests are waiting: try again when some have finished."
 
 
 class View(JSComponent):

@@ -242,15 +242,15 @@ class ShardCodec:
         """Return the offsets and lengths of the inner chunks, uint64, in the shape of `grid`."""
         if len(data) != self.size:
             raise DecodeError(
-                f"The index of the shard has {len(data):,} bytes, and one of "
+                f"The shard index has {len(data):,} bytes, but an index of "
                 f"{prod(self.grid):,} inner chunks has {self.size:,}."
             )
         if self.is_summed and not _is_sum(data[:-_CHECKSUM], data[-_CHECKSUM:]):
-            raise DecodeError("The checksum of the index of the shard is wrong.")
+            raise DecodeError("The checksum of the shard index is wrong.")
         index = self._numbers(data)
         absent = index == ABSENT
         if np.any(absent[:, 0] != absent[:, 1]):
-            raise DecodeError("The index of the shard has an inner chunk that is half absent.")
+            raise DecodeError("The shard index has only an offset or only a length of a chunk.")
         return index[:, 0].reshape(self.grid), index[:, 1].reshape(self.grid)
 
     def _numbers(self, data: bytes) -> np.ndarray:

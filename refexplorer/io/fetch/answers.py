@@ -158,7 +158,7 @@ def check_sent(header: str | None, start: int, end: int, length: int) -> int | N
         check_body_length(span, length)
         is_asked, size = span.first == start and span.end <= end, span.size
     if not is_asked:
-        raise FetchError("the store sent other bytes than the range that was requested")
+        raise FetchError("the store returned a different byte range from the requested one")
     return size
 
 
@@ -175,7 +175,7 @@ def _covering(header: str, start: int, end: int | None) -> ContentRange:
     if span.size is not None:
         needed = span.size if end is None else min(end, span.size)
     if span.first > start or span.end < needed:
-        raise FetchError(f"the server sent another range than was requested ({named})")
+        raise FetchError(f"the server sent a different range from the requested one ({named})")
     return span
 
 

@@ -59,7 +59,7 @@ def wait_for(
         if is_out_of_memory(error):
             raise
         raise NoLoopError(
-            "Targets that are not local files cannot be read where no thread can be started."
+            "Only local files can be read here, because threads cannot be started."
         ) from error
     try:
         inside = asyncio.get_running_loop() is loop

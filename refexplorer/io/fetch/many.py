@@ -187,7 +187,7 @@ class _FetchRun:
     def _keep(self, key: str, data: bytes) -> None:
         if self._bytes + len(data) > self._targets.limit:
             raise LimitError(
-                f"{key} was not kept, since one read may take at most {self._targets.limit:,} "
+                f"{key} was not kept, because one read may use at most {self._targets.limit:,} "
                 "bytes in all (limits: fetch_bytes)."
             )
         self._bytes += len(data)

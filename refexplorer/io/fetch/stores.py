@@ -175,7 +175,7 @@ def _make_filesystem(root: str, place: Place, name: str, options: dict[str, Any]
         made, _ = fsspec.url_to_fs(root, **{place.protocol: given})
     except TypeError as error:
         raise FetchError(
-            f"the URL and the storage options do not name one server ({error}); {advice}"
+            f"the URL and the storage options must name exactly one server ({error}); {advice}"
         ) from None
     is_of_url = bool(made.storage_options.keys() - options.keys())
     is_shared = place.protocol in OBJECT_STORES or place.protocol == "memory"

@@ -185,7 +185,7 @@ def _index(
             raise FetchError(f"{key} is a whole file whose store does not report its size.")
     if size < layout.size:
         raise DecodeError(
-            f"{key} has {size:,} bytes, fewer than the {layout.size:,} of the index of a shard."
+            f"{key} has {size:,} bytes, fewer than the {layout.size:,} of a shard index."
         )
     return size, targets.fetch(key, reference, size - layout.size, size)
 
@@ -200,7 +200,7 @@ def _signed(numbers: np.ndarray) -> np.ndarray:
     """Return numbers as int64, -1 if absent or larger than any possible file."""
     largest = np.uint64(2**63 - 1)
     if np.any((numbers > largest) & (numbers != np.uint64(ABSENT))):
-        raise DecodeError("The index of the shard has a number that no file is long enough for.")
+        raise DecodeError("The shard index has an offset or length that is too large for any file.")
     found = np.where(numbers == np.uint64(ABSENT), np.uint64(0), numbers).astype(np.int64)
     found[numbers == np.uint64(ABSENT)] = -1
     return found
@@ -213,7 +213,7 @@ def _part(key: str, reference: Reference | None, start: int, size: int) -> Refer
     assert reference is not None
     if start + size > (whole := _size(reference) or 0):
         raise DecodeError(
-            f"{key} has {whole:,} bytes, and its index puts an inner chunk at {start:,} to "
+            f"{key} has {whole:,} bytes, but its index has an inner chunk at {start:,} to "
             f"{start + size:,}."
         )
     if isinstance(reference, Range):

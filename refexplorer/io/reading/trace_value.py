@@ -54,8 +54,8 @@ def _place(array: ArrayMeta, index: Sequence[int] | int) -> tuple[int, ...]:
         index = (index.__index__(),)
     if isinstance(index, Mapping) or not all(isinstance(each, SupportsIndex) for each in index):
         raise DecodeError(
-            f"A place is one integer for each dimension, such as {(0,) * len(shape)}, not a "
-            f"{type(index).__name__} of something else."
+            f"An index is one integer for each dimension, such as {(0,) * len(shape)}; this "
+            f"{type(index).__name__} is not a sequence of integers."
         )
     if len(index) != len(shape) or not all(
         -length <= place < length for place, length in zip(index, shape, strict=True)

@@ -214,7 +214,7 @@ def check_for_xarray(array: ArrayMeta, decoded: bool) -> None:
         )
     if not isinstance(array.attributes.get("coordinates", ""), str):
         raise DecodeError(
-            f"xarray cannot open {array.path}: its attribute `coordinates` must be a text."
+            f"xarray cannot open {array.path}: its attribute `coordinates` must be a string."
         )
     for name in _NUMBERS if decoded else ():
         value = array.attributes.get(name, 1)

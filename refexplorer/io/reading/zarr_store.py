@@ -318,7 +318,7 @@ def _bounds(part: ByteRequest | None) -> tuple[int | None, int | None]:
             return offset, None
         case SuffixByteRequest(suffix):
             return -suffix, None
-    raise TypeError(f"A part of a key is asked for in an unknown way: {part!r}.")
+    raise TypeError(f"The byte request for a key is of an unknown kind: {part!r}.")
 
 
 class ChosenPipeline(BatchedCodecPipeline):

@@ -104,14 +104,14 @@ class ZarrChunkFile(SizedDataFile):
         start = 0 if shard.leads else self._file.size - shard.size
         data = self._file.read_at(max(start, 0), max(start, 0) + shard.size)
         if len(data) != shard.size:
-            raise Unread("damaged", "The file is too short for the index of a shard.")
+            raise Unread("damaged", "The file is too short for a shard index.")
         count = math.prod(shard.grid)
         entries = np.frombuffer(data, f"{shard.order}u8", 2 * count).reshape(-1, 2)
         (there,) = np.nonzero(entries[:, 0] != ABSENT)
         offsets, lengths = entries[there].T
         size = np.uint64(self._file.size)
         if np.any(offsets > size) or np.any(lengths > size - offsets):
-            raise Unread("damaged", "The index of the shard points outside the file.")
+            raise Unread("damaged", "The shard index points outside the file.")
         begin = self._metas[next(iter(self._metas))].starts_of(np.array([self._index], np.int64))
         first = begin[0] // np.array(shard.inner.chunks, np.int64)
         places = np.stack(np.unravel_index(there, shard.grid), axis=1).reshape(len(there), -1)

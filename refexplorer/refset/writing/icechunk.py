@@ -142,7 +142,7 @@ def _checked(
 
     check_in_any_order(virtual, ranges())
     if count != len(read):
-        raise differs(f"it has {len(read):,} keys, and {count:,} were to be written")
+        raise differs(f"it has {len(read):,} keys, but {count:,} should have been written")
     return count
 
 

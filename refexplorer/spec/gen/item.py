@@ -260,8 +260,8 @@ class GenItem(PickledByFields):
         if self._listing is None:
             raise LimitError(
                 f"Whether gen[{self.number}] generates {key!r} cannot be computed from its "
-                f"templates, and its {self.count:,} keys are more than the {self.most_listed:,} "
-                "that are listed to find out."
+                f"templates, and its {self.count:,} keys are too many to list them all (at most "
+                f"{self.most_listed:,})."
             )
         return self._listed_places.get(key)
 

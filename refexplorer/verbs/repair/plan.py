@@ -342,7 +342,7 @@ def _change_v3(array: dict[str, Any], fields: Mapping[str, Any]) -> None:
         elif name in ("dtype", "byte-order"):
             dtype = np.dtype(value)
             if dtype.kind in "SU":
-                raise NotWritableError("texts of a fixed length have no data type in Zarr v3")
+                raise NotWritableError("Zarr v3 specifies no data type for fixed-length strings")
             array["data_type"] = dtype.name
             endian = "big" if dtype.str[0] == ">" else "little"
             codec = {"name": "bytes", "configuration": {"endian": endian}}

@@ -205,8 +205,8 @@ class Repair:
             return
         first = new[0].message if new else (*worse, report.headline.text)[0]
         raise HarmError(
-            f"What was written was verified once more, and is not as before: {first}. It was "
-            "removed; if files changed meanwhile, repair the set again."
+            f"The written set was verified again, and the result differs: {first}. The set was "
+            "removed; if files changed in the meantime, repair it again."
         )
 
     def to_dict(self) -> dict[str, Any]:

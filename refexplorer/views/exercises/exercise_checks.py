@@ -102,7 +102,7 @@ def prove(exercise: Exercise) -> None:
         if said is None:
             raise _unproven(exercise, f"a `wrong` answer passes: {wrong.text.strip()}")
         if wrong.says not in said:
-            raise _unproven(exercise, f"a `wrong` answer is met with: {said}")
+            raise _unproven(exercise, f"a `wrong` answer fails for an unexpected reason: {said}")
 
 
 def verdict(text: str, exercise: Exercise, solution: GivenAnswer) -> str | None:

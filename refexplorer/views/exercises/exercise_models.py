@@ -197,7 +197,7 @@ def read_answers(path: Path) -> dict[str, WrittenAnswer]:
         said = (error.strerror or str(error)).lower()
         raise RefexplorerError(f"{path} cannot be read: {said}.") from None
     except (ValueError, RecursionError) as error:
-        raise RefexplorerError(f"{path} is not a file of answers: {error}.") from None
+        raise RefexplorerError(f"{path} is not an answer file: {error}.") from None
 
 
 def write_answers(path: Path, answers: dict[str, WrittenAnswer]) -> None:

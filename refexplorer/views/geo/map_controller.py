@@ -143,12 +143,12 @@ def _numbers(side: ArrayMeta, chunks: DecodedChunks, report: JobReport) -> np.nd
         raise RefexplorerError(f"There is no map: {side.path} could not be read{said}")
     if found.count(ChunkState.FILL):
         raise RefexplorerError(
-            f"There is no map: chunks of {side.path} have no reference, and a fill value is no "
-            "location."
+            f"There is no map: chunks of {side.path} have no reference, so the locations of "
+            "their values are unknown."
         )
     numbers = physical(side, found, Decoding(times=False)).numbers
     if numbers is None:
-        raise RefexplorerError(f"There is no map: {side.path} has no numbers.")
+        raise RefexplorerError(f"There is no map: {side.path} is not numeric.")
     return np.asarray(numbers, "<f8").reshape(side.shape)
 
 
@@ -291,7 +291,7 @@ class MapController:
 
     @job(
         "earth.find",
-        unsaved="This saved page cannot find the value at a place",
+        unsaved="This saved page cannot find the value at a position",
         in_turn=True,
     )
     def find(

@@ -127,7 +127,7 @@ class TimeAxes:
             )
         dtype = SetArray(coordinate).dtype
         if dtype is None:
-            raise UnknownTimesError(f"The coordinate `{path}` has no numbers.")
+            raise UnknownTimesError(f"The coordinate `{path}` is not numeric.")
         stored, is_there = np.zeros(coordinate.shape, dtype), np.zeros(coordinate.shape, np.bool_)
         for index in np.ndindex(*coordinate.grid):
             values = self._chunk(coordinate, index)

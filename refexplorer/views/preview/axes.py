@@ -86,7 +86,7 @@ def labels_of(refs: ReferenceSet, array: ArrayMeta, axis: int, chunks: DecodedCh
         )
     meant = physical(side, found, Decoding())
     if meant.numbers is None:
-        raise RefexplorerError(f"The coordinate {name} has no numbers and no times.")
+        raise RefexplorerError(f"The coordinate {name} contains neither numbers nor times.")
     return Labels(meant.numbers, meant.times)
 
 

@@ -56,7 +56,7 @@ def netcdf(
     engine = next((name for module, name in _WRITERS.items() if find_spec(module)), None)
     if engine is None:
         raise RefexplorerError(
-            "No package that writes NetCDF is installed: install h5netcdf, or save CSV or npy."
+            "No package that writes NetCDF is installed: install h5netcdf, or save as CSV or npy."
         )
     require_size(refs, array, places)
     load_xarray()
@@ -76,7 +76,7 @@ def netcdf(
             dataset.to_netcdf(path, engine=engine)  # type: ignore[call-overload]
         except (TypeError, ValueError) as error:
             raise RefexplorerError(
-                f"NetCDF cannot hold {array.path or 'the root array'} of the type {array.dtype}: "
+                f"NetCDF cannot store {array.path or 'the root array'} of the type {array.dtype}: "
                 f"{error}"
             ) from error
         return path.read_bytes()
@@ -181,7 +181,7 @@ class Cells:
         if not is_each_once or not long <= set(axes):
             raise RefexplorerError(
                 f"{list(axes)} are not the dimensions of this part of {array.path}: choose one "
-                "place along every other dimension."
+                "position along every other dimension."
             )
         require_size(refs, array, places)
         self._refs, self._array, self._places = refs, array, places
@@ -213,7 +213,7 @@ class Cells:
                 "smaller part, or save npy or NetCDF."
             )
         if len(self._axes) > 2:
-            raise RefexplorerError("A table has two dimensions: save npy or NetCDF.")
+            raise RefexplorerError("A table has two dimensions: save it as npy or NetCDF instead.")
         values, is_hidden, is_missing = self._values(chunks, report)
         is_empty = is_hidden | is_missing
         text = io.StringIO()

@@ -511,7 +511,7 @@ class PreviewReader:
         is_masked = is_missing and np.asarray(value).dtype.kind in "iub"
         return ValueText("NaN" if is_masked else value_text(value))
 
-    @request("value.place", unsaved="The place of this value was not saved with the page")
+    @request("value.place", unsaved="The position of this value was not saved with the page")
     def find(
         self,
         array: str,
@@ -534,7 +534,7 @@ class PreviewReader:
             0 <= at < size for at, size in zip(index, array.shape, strict=True)
         )
         if not is_inside:
-            raise RefexplorerError(f"{array.path} has no place {list(index)}.")
+            raise RefexplorerError(f"{array.path} has no element {list(index)}.")
         return array.chunk_at(index)
 
     @job("value.why", unsaved="This saved page cannot explain this value")

@@ -98,7 +98,7 @@ def places_of(text: str, name: str, labels: Labels) -> range:
         inside = (numbers <= low) & (numbers >= high)
     places = np.flatnonzero(inside)
     if not places.size:
-        raise RefexplorerError(f"{name}: {text} selects nothing of {_span(labels)}.")
+        raise RefexplorerError(f"{name}: {text} selects nothing from {_span(labels)}.")
     if places[-1] - places[0] + 1 != places.size:
         raise RefexplorerError(
             f"{name}: the values that {text} selects are not next to each other, since the "
@@ -191,7 +191,7 @@ def _places(text: str, size: int, name: str) -> range:
         )
     start, stop, step = (None if each is None else int(each) for each in match.group(1, 3, 4))
     if step == 0:
-        raise RefexplorerError(f"{name}: the step of {text} is 0; write 1 for every place.")
+        raise RefexplorerError(f"{name}: the step of {text} is 0; write 1 for every position.")
     if not match[2]:
         # an index from the end has nothing after it where it is the last one
         place = range(size)[start : None if start == -1 else (start or 0) + 1]
@@ -200,7 +200,7 @@ def _places(text: str, size: int, name: str) -> range:
     if not size:
         raise RefexplorerError(f"{name}: its length is 0, so there are no values to read.")
     if not place:
-        raise RefexplorerError(f"{name}: {text} selects nothing of 0 to {size - 1:,}.")
+        raise RefexplorerError(f"{name}: {text} selects nothing from 0 to {size - 1:,}.")
     return place
 
 

@@ -181,7 +181,7 @@ class Jobs:
                 return
             if len(self._waiting) >= MOST_WAITING:
                 raise RefexplorerError(
-                    f"{MOST_WAITING} requests are waiting: try again when some are answered."
+                    f"{MOST_WAITING} requests are waiting: try again when some have finished."
                 )
             self._waiting.append(job)
         self.start_next()

@@ -20,7 +20,7 @@ DAMAGED = FOLDER / "damaged"
 
 
 def test_more_tiles_than_a_file_lists() -> None:
-    why = r"lists the places of 16 of 715,473,584 tiles or strips"
+    why = r"lists the offsets of 16 of 715,473,584 tiles or strips"
     with pytest.raises(rx.errors.SourceError, match=rf"^height\.tif is a data file, .*: .*{why}"):
         rx.open_references(DAMAGED / "height.tif")
 

@@ -261,7 +261,7 @@ def test_a_manifest_with_other_chunks_than_its_snapshot_says(
     last = names[-1].read_bytes()
     for name in names[-9:]:
         name.write_bytes(last)
-    wrong = r"does not hold the 1,000 chunks|cannot be read|lacks the array"
+    wrong = r"does not have the 1,000 chunks|cannot be read|lacks the array"
     said = [each for each in refs.diagnostics if each.code == "icechunk-lost-manifest"]
     assert said
     assert all(re.search(wrong, each.message) for each in said)

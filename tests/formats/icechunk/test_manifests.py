@@ -157,9 +157,9 @@ def moved(data: bytes, table: Any, fields: dict[int, int | None]) -> bytes:
         (
             _chunk,
             {5: None},
-            f"not one of inline, in the repository, or at a location: {COUNT - 1}.",
+            f"neither inline, native nor virtual: {COUNT - 1}.",
         ),
-        (_chunk, {2: 4}, f"not one of inline, in the repository, or at a location: {COUNT - 1}."),
+        (_chunk, {2: 4}, f"neither inline, native nor virtual: {COUNT - 1}."),
     ],
 )
 def test_a_field_that_is_not_known(
@@ -177,7 +177,7 @@ def test_a_field_that_is_not_known(
 
 def test_an_array_that_is_not_in_its_manifest(folder: Path) -> None:
     said = refusal(manifest_of(folder / "few"), "7TQBFH1D1X1B8")
-    assert "lacks the array 7TQBFH1D1X1B8 that the snapshot says it has." in said
+    assert "lacks the array 7TQBFH1D1X1B8, which it has according to the snapshot." in said
 
 
 def place_of(table: FlatTable, field: int) -> int:
@@ -206,7 +206,7 @@ def test_vectors_that_overlap_are_bounded_together(folder: Path, field: int, siz
     [
         (0, 2, "has chunks of one array with indices of different lengths."),
         (0, 2**32 - 1, "has chunks of one array with indices of different lengths."),
-        (5, 2**31, "cannot be read: a text is outside of the file."),
+        (5, 2**31, "cannot be read: a string is outside the file."),
     ],
 )
 def test_a_vector_that_is_longer_than_it_can_be(

@@ -27,7 +27,7 @@ def test_advise_prints_what_the_method_says(demo: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--place", "moon"), "'moon' is not a known place"),
+        (("--place", "moon"), "'moon' is not a known location"),
         (("--access", "sst"), "not a part of an array"),
         (("--access", "sst[a]"), "neither an index nor a slice"),
         (("--access", "sst[::0]"), "a step of 0"),

@@ -21,7 +21,7 @@ def test_a_set_in_order(source: Path) -> None:
     ran = run("verify", source, "--values", "all")
     assert (ran.status, ran.err) == (0, "")
     assert ran.out.startswith("set.json: the same as its files\n")
-    assert "Read: 3 of 3 files. In the right place: 30 of 30 chunks. Decoded: 30. V" in ran.out
+    assert "Read: 3 of 3 files. At the right position: 30 of 30 chunks. Decoded: 30. V" in ran.out
 
 
 def test_a_set_that_differs(source: Path, tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_files_that_may_not_be_read(source: Path, tmp_path: Path) -> None:
     assert ran.status == 2
     assert ran.out.startswith("set.json: not known: 3 files are not allowed yet\n")
     assert (
-        "  Read: 0 of 3 files. In the right place: 0 of 30 chunks. Decoded: 0. Values compared"
+        "  Read: 0 of 3 files. At the right position: 0 of 30 chunks. Decoded: 0. Values compared"
         in ran.out
     )
     assert " failed" not in ran.out

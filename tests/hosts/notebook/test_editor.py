@@ -155,9 +155,7 @@ def test_another_course_in_the_same_file_is_kept(tmp_path: Path) -> None:
 def test_a_file_of_something_else_is_not_written_over(tmp_path: Path) -> None:
     file = tmp_path / "answers.json"
     file.write_text("mine")
-    with pytest.raises(
-        RefexplorerError, match=r"answers.json is not a file of answers: .*malformed"
-    ):
+    with pytest.raises(RefexplorerError, match=r"answers.json is not an answer file: .*malformed"):
         Exercises(answers=file)
     assert file.read_text() == "mine"
 

@@ -417,12 +417,12 @@ FOREIGN = {
     "a later part": (
         206,
         {"Content-Range": "bytes 11-14/2048"},
-        "another range than was requested (Content-Range: bytes 11-14/2048)",
+        "a different range from the requested one (Content-Range: bytes 11-14/2048)",
     ),
     "less than there is": (
         206,
         {"Content-Range": "bytes 10-11/2048"},
-        "another range than was requested (Content-Range: bytes 10-11/2048)",
+        "a different range from the requested one (Content-Range: bytes 10-11/2048)",
     ),
     "an end before the start": (206, {"Content-Range": "bytes 10-9/2048"}, "an impossible range"),
     "an end past the file": (206, {"Content-Range": "bytes 10-13/12"}, "an impossible range"),

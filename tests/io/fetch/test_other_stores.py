@@ -33,7 +33,7 @@ def test_a_repository_is_a_place() -> None:
     for other in ("github://two:repo@main/a", "github://one:repo@dev/a"):
         with pytest.raises(AccessError):
             policy.place(other)
-    with pytest.raises(FetchError, match="do not name one server"):
+    with pytest.raises(FetchError, match="must name exactly one server"):
         filesystem("github://one:repo@main/a/b.json", {"github": {"org": "two"}})
 
 

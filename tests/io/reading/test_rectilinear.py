@@ -183,7 +183,7 @@ def test_files_of_months_are_the_same(months: rx.ReferenceSet, tmp_path: Path) -
     document["x/zarr.json"] = document["x/zarr.json"].replace("[31, 28, 31]", "[30, 29, 31]")
     odd = rx.open_references(document).allowing(str(tmp_path)).verify(values="all")
     assert odd.headline.text == "differs from its files"
-    assert "another chunk shape (chunk shape (31, 3), the set says (30, 3)" in str(odd)
+    assert "different chunk shape (x/c/0/0: chunk shape (31, 3), the set says (30, 3)" in str(odd)
 
 
 @newest

@@ -131,7 +131,7 @@ def test_a_chunk_that_zarr_refuses_has_failed(field: str, value: Any, said: str)
     [
         ({"scale_factor": "abc"}, "xarray cannot unpack x: its attribute `scale_factor` must"),
         ({"add_offset": [1, 2]}, "xarray cannot unpack x: its attribute `add_offset` must"),
-        ({"coordinates": 4}, "xarray cannot open x: its attribute `coordinates` must be a text."),
+        ({"coordinates": 4}, "xarray cannot open x: its attribute `coordinates` must be a string."),
     ],
 )
 def test_attributes_that_xarray_cannot_go_by(attributes: dict[str, Any], said: str) -> None:

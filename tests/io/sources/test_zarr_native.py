@@ -136,7 +136,7 @@ def test_a_shard_is_an_array_of_shards_too(tmp_path: Path) -> None:
     assert file.chunks("").lengths.tolist() == [path.stat().st_size]
     np.testing.assert_array_equal(file.values("", (slice(0, 4), slice(2, 8))), DATA[:4, 2:8])
     path.write_bytes(path.read_bytes()[: 16 * 4 + 3])
-    with pytest.raises(Unread, match="too short for the index"):
+    with pytest.raises(Unread, match="too short for a shard index"):
         open_native(targets(str(tmp_path)), str(path)).chunks("0/inner")
     path.write_bytes(b"\x01" * (16 * 4 + 4))
     with pytest.raises(Unread, match="points outside the file"):

@@ -272,19 +272,23 @@ def test_a_teacher_brings_a_folder_of_exercises(tmp_path: Path) -> None:
         ('rules = ["text"]', "rule = []", "unknown field `rule`"),
         ("[[wrong]]", "[check]\nitem = 1\n[[wrong]]", "unknown field `item`"),
         ('says = "text"', 'say = "text"', "wrong[0]"),
-        ('says = "text"', 'says = "offset"', "a `wrong` answer is met with: `a`: the text differs"),
+        (
+            'says = "text"',
+            'says = "offset"',
+            "for an unexpected reason: `a`: the text differs",
+        ),
         ('{"a": "y"}', '{"a": "x"}', "a `wrong` answer passes"),
         ("start = '{}'", 'start = \'{"a": "x"}\'', "its `start` passes already"),
         ('"refs": {"a": "x"}', '"refs": {"a": "z"}', "its `right` answer fails"),
         ('solution = \'{"a": "x"}\'', "solution = '{'", "its solution cannot be read"),
-        ("level = 1", "level = ", "no exercise"),
+        ("level = 1", "level = ", "not an exercise"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, old: str, new: str, says: str) -> None:
     assert old in TEACHERS
     with pytest.raises(RefexplorerError) as error:
         proven(written(tmp_path, TEACHERS.replace(old, new, 1)))
-    assert "one.toml is not " in str(error.value)
+    assert "one.toml is not an " in str(error.value)
     assert says in str(error.value)
 
 

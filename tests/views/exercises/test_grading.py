@@ -48,7 +48,7 @@ def test_each_answer_is_judged(files: list[Path]) -> None:
     assert ben.answers[2].sentence
     assert ben.unknown == ("of-another-course",)
     assert cleo.answers == ()
-    assert "cleo.json is not a file of answers" in cleo.error
+    assert "cleo.json is not an answer file" in cleo.error
     assert "Expected `object`, got `str`" in cleo.error
 
 
@@ -72,7 +72,7 @@ def test_the_table_of_the_command(files: list[Path]) -> None:
         f"ada\t{len(ALL)}\t0\t0\t{len(ALL)}",
         f"ben\t1\t1\t1\t{len(ALL)}",
     ]
-    assert "cleo.json is not a file of answers" in ran.err
+    assert "cleo.json is not an answer file" in ran.err
     assert "ben: not among these exercises: of-another-course." in ran.err
     detailed = run("grade", str(files[1]), "--details")
     assert detailed.status == 0

@@ -100,7 +100,8 @@ def test_a_coordinate_that_is_not_there_makes_no_map() -> None:
     found, buffers = earth(Host(document))
     assert found["state"] == "failed"
     assert found["message"] == (
-        "There is no map: chunks of lon have no reference, and a fill value is no location."
+        "There is no map: chunks of lon have no reference, so the locations of their values are "
+        "unknown."
     )
     assert buffers == []
 
@@ -161,7 +162,7 @@ def test_a_point_is_named_by_place_labels_or_index(text: str, index: list[int]) 
         ("level=3", "no dimension level: it has time, lat, lon"),
         ("[1, 2]", "3 dimensions, not 2"),
         ("[9, 0, 0]", "time"),
-        ("somewhere", "not a place"),
+        ("somewhere", "not a position"),
     ],
 )
 def test_a_point_that_is_none_is_told(text: str, said: str) -> None:

@@ -80,7 +80,7 @@ def test_what_was_found_is_repeated_where_it_is(source: Path, tmp_path: Path) ->
         ("o_0002.nc", "unreachable")
     ]
     shown = host.ask("key.show", path="foo/2.1.0")["item"]
-    assert shown["checked"] == {"text": "not where the file has them", "outcome": "bad"}
+    assert shown["checked"] == {"text": "not at its position in the file", "outcome": "bad"}
     assert "offset" in {each["code"] for each in shown["notes"]}
     array = host.ask("key.show", path="foo")["item"]
     assert "scale_factor" in {each["code"] for each in array["notes"]}

@@ -77,7 +77,7 @@ def test_the_nearest_time_is_that_of_xarray(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "labels", "said"),
     [
-        ("1999-06", TIME, "time: 1999-06 selects nothing of 2000-01-01T00:00:00 to 2000-12-31"),
+        ("1999-06", TIME, "time: 1999-06 selects nothing from 2000-01-01T00:00:00 to 2000-12-31"),
         ("45.5", TIME, "its coordinate has times"),
         ("2000-06", LATITUDE, "its coordinate has numbers"),
         ("3.0:7.0", Labels(np.array([5.0, 1.0, 6.0]), times=False), "are not next to each other"),
@@ -131,7 +131,7 @@ def test_where_a_value_is(server: RangeServer) -> None:
         "length": 8,
     }
     assert host.ask("value.place", array="time", index=[0])["kind"] == "inline"
-    assert "has no place [4]" in host.ask("value.place", array="x", index=[4])["error"]
+    assert "has no element [4]" in host.ask("value.place", array="x", index=[4])["error"]
     assert server.requests == []
 
 

@@ -125,7 +125,7 @@ def test_what_failed_is_marked_in_the_reading_and_on_the_map(server: RangeServer
 def test_a_part_that_cannot_be_is_one_sentence() -> None:
     host = Host(DEMO / "sst.v0.json")
     error = host.ask("slice.plan", array="sst", slices=["99", ":", ":"])["error"]
-    assert error == "time: 99 selects nothing of 0 to 17."
+    assert error == "time: 99 selects nothing from 0 to 17."
 
 
 def test_the_overview_is_of_metadata_alone(server: RangeServer) -> None:

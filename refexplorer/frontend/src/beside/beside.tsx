@@ -256,7 +256,7 @@ function Pictures({ session, read }: { session: ExplorerSession; read: BesideRea
         <span class="zoom" role="group" aria-label="Window of all pictures">
           <Button text="+" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoom(ZOOM)} />
           <Button text="−" aria-label="Zoom out" title="Zoom out (-)" onClick={() => zoom(1 / ZOOM)} />
-          <Button text="Whole part" title="All that was read (0)" onClick={() => beside.set({ window: ALL })} />
+          <Button text="Whole part" title="All chunks read (0)" onClick={() => beside.set({ window: ALL })} />
         </span>
       )}
       {isSwiped && width > 0 && (

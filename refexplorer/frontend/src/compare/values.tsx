@@ -75,7 +75,7 @@ function said({ difference, array, slices, step, units }: ComparedChunk): string
   const thinned = step.some((each) => each > 1)
     ? ` Every ${step.map(count).join(", ")}th value along the dimensions is drawn; all of them were compared.`
     : "";
-  if (difference === null) return `${part}: nothing was fetched on both sides, so no value was compared.`;
+  if (difference === null) return `${part}: no chunk was fetched on both sides, so no values were compared.`;
   const { compared, different, low, high } = difference;
   if (Number(different) === 0)
     return `${part}: all ${count(compared)} values that both sets have are the same.${thinned}`;
@@ -161,7 +161,7 @@ function Pictures({ answer, values, integers }: PicturesProps) {
               </div>
             )}
             {missing(answer, i) ? (
-              i === 2 && <p class="quiet">No values were fetched on both sides.</p>
+              i === 2 && <p class="quiet">No chunk was fetched on both sides, so there are no values to compare.</p>
             ) : drawn.length === 0 ? (
               <p class="mono">{amounts(answer, parts, digits, 0)[i]}</p>
             ) : (
@@ -180,7 +180,7 @@ function Pictures({ answer, values, integers }: PicturesProps) {
       {drawn.length > 0 && (
         <p class="readout" role="status">
           {cursor === null
-            ? "Axes are indices. Point at a picture to read its value in both sets."
+            ? "Axes are indices. Point at a pixel to see its value in both sets."
             : readout(answer, drawn, cursor, parts, digits)}
         </p>
       )}

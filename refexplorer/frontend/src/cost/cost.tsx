@@ -205,7 +205,7 @@ function Given({ costs, state }: { costs: Costs; state: CostsState }) {
       }}
     >
       <label>
-        <span>Another access</span>
+        <span>Another access pattern</span>
         <input
           type="text"
           value={text}

@@ -105,7 +105,7 @@ function Chosen({ rule: { name, example, exercises }, followed, trouble, write, 
 function places({ places: { length }, is_all: isAll }: RuleFollowed, example: string | null): string {
   if (example === null) return "It applies to parquet stores only.";
   if (length === 0) return isAll ? "Not used in this text." : "Not used in the part of the text that is shown.";
-  const said = length === 1 ? "1 place in the text follows it" : `${count(length)} places in the text follow it`;
+  const said = length === 1 ? "Used in 1 place in the text" : `Used in ${count(length)} places in the text`;
   return `${isAll ? "" : "At least "}${said}.`;
 }
 

@@ -40,7 +40,7 @@ export function Table({ session, stale }: Props) {
       attributes={{
         class: stale ? "table stale" : "table",
         role: "grid",
-        "aria-label": `${stale ? "V0 keys of the last valid text" : "V0 keys"}${reader && ` as ${reader} has them`}`,
+        "aria-label": `${stale ? "V0 keys of the last valid text" : "V0 keys"}${reader && ` as ${reader} reads them`}`,
       }}
       onKeyDown={onKeyDown}
       header={<Columns />}

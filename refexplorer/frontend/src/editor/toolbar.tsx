@@ -21,7 +21,7 @@ export function GoTo({ session }: { session: EditorSession }) {
       <input
         type="search"
         class="field"
-        aria-label="Go to a key or a number"
+        aria-label="Go to a key or its number"
         placeholder="Key or number"
         value={text}
         onInput={(event) => {

@@ -90,7 +90,7 @@ function GoTo({ session, array }: { session: ExplorerSession; array: ArrayItem }
     >
       <input
         class="field"
-        aria-label="Point: a place, labels of dimensions, or an index"
+        aria-label="Point: latitude and longitude, labels of dimensions, or an index"
         title="A place such as 52.5N 13.4E, labels such as time=2021-05-18 or lat=52.5, or an index such as [3, 40, 80]"
         placeholder={example}
         spellcheck={false}

@@ -69,7 +69,8 @@ export class Thumbnails extends ViewStore<{ shown: Thumbnail[] }> {
       true,
     ).reply;
     const { reading } = message;
-    if (reading.state === "fill") return { why: "No chunk has a reference here: it reads as the fill value." };
+    if (reading.state === "fill")
+      return { why: "No chunk here has a reference, so all values read as the fill value." };
     if (!buffers[0]) return { why: reading.message ?? "There is nothing to draw." };
     return { reading, values: new Float64Array(buffers[0]) };
   }

@@ -235,7 +235,7 @@ function Find({ session, index }: { session: ExplorerSession; index: number[] })
     <form class="earth-find" onSubmit={(event) => session.run(ask(event))}>
       <input
         class="field"
-        aria-label="Place: latitude and longitude"
+        aria-label="Position: latitude and longitude"
         placeholder="52.5, 13.4 or 52.5N 13.4E"
         spellcheck={false}
         value={text}

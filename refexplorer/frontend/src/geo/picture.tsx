@@ -250,7 +250,7 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
             onClick={() => look(zoomedBy(view, ZOOM))}
           />
           <Button text="−" aria-label="Zoom out" title="Zoom out (-)" onClick={() => look(zoomedBy(view, 1 / ZOOM))} />
-          <Button text="Whole array" title="All of the array (0)" onClick={() => store.look(null)} />
+          <Button text="Whole array" title="Whole array (0)" onClick={() => store.look(null)} />
           <Button text="Values in view" title="Read the values in view at full resolution" onClick={wantView} />
         </span>
         {drawn && by !== "state" && by !== "file" && <Bar drawn={drawn} times={reading?.times ?? false} />}

@@ -21,10 +21,10 @@ interface Column {
 
 const COLUMNS: Column[] = [
   { name: "Array", sort: "path", title: "In the order of the set", class: "start" },
-  { name: "Chunk", sort: "chunks", title: "Shape of a chunk; sorts by the number of chunks", class: "start wide" },
-  { name: "Size", sort: "bytes", title: "Bytes of all its references", class: "wide" },
+  { name: "Chunk", sort: "chunks", title: "Chunk shape (click to sort by the number of chunks)", class: "start wide" },
+  { name: "Size", sort: "bytes", title: "Total bytes of its references", class: "wide" },
   { name: "Time", sort: "times", title: "First and last time; sorts by the first", class: "start middle" },
-  { name: "Referenced", sort: "referenced", title: "Chunks with a reference, of all chunks", class: "middle" },
+  { name: "Referenced", sort: "referenced", title: "Chunks with a reference, out of all chunks", class: "middle" },
   { name: "No reference", sort: "absent", title: "Chunks without a reference: they read as the fill value" },
   { name: "Rejected", sort: "rejected", title: "Chunks whose reference has an error and cannot be used" },
   { name: "Failed", sort: "failed", title: "Chunks that could not be fetched or decoded when they were read" },

@@ -19,7 +19,7 @@ export function Shard({ details }: { details: KeyDetails }) {
       <h3>Inner chunks</h3>
       {shard === null ? (
         <div class="offer">
-          <Button text="Read the index of the shard" onClick={() => details.readShard()} />
+          <Button text="Read the shard index" onClick={() => details.readShard()} />
           <span class="quiet">One request for a byte range; no inner chunk is read.</span>
         </div>
       ) : (
@@ -37,8 +37,7 @@ export function Shard({ details }: { details: KeyDetails }) {
 
 function Inside({ shard, details }: { shard: ShardInside; details: KeyDetails }) {
   const { inner } = useStore(details);
-  if (shard.state === "failed")
-    return <Failure sentence={shard.message ?? "The index of the shard could not be read."} />;
+  if (shard.state === "failed") return <Failure sentence={shard.message ?? "The shard index could not be read."} />;
   const all = counted(shard.count, "inner chunk");
   if (shard.state === "fill") {
     return (

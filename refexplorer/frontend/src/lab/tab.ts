@@ -93,7 +93,7 @@ export class Tab {
     } catch (error) {
       const sentence =
         error instanceof Missing
-          ? `The kernel ${chosen.label} has no refexplorer of this version: run \`pip install --upgrade refexplorer\` in its environment, restart it, then try again.`
+          ? `The kernel ${chosen.label} does not have this version of refexplorer: run \`pip install --upgrade refexplorer\` in its environment, restart it, then try again.`
           : `The kernel ${chosen.label} does not answer. ${(error as Error).message}`;
       this.say(sentence, specs, chosen);
     }

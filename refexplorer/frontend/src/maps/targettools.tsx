@@ -92,15 +92,15 @@ function Narrowed({ session }: { session: ExplorerSession }) {
     <div class="controls">
       {array === undefined && ofItem !== undefined && (
         <Button
-          text={`Only those of ${ofItem || "/"}`}
+          text={`Only files of ${ofItem || "/"}`}
           title={ofItem}
           onClick={() => maps.narrowTargets({ array: ofItem })}
         />
       )}
       {offered && (
         <Button
-          text={`Only those that ${plan.array || "/"}[${plan.slices.join(", ")}] needs`}
-          title={`The part of ${plan.array || "/"} that is shown under Values`}
+          text={`Only files that ${plan.array || "/"}[${plan.slices.join(", ")}] needs`}
+          title={`The selection of ${plan.array || "/"} that is shown under Values`}
           onClick={() => maps.narrowTargets({ array: plan.array, slices: [...plan.slices] })}
         />
       )}

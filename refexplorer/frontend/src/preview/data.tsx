@@ -142,7 +142,7 @@ function Part({ session, plan, wanted, want, isRead }: PartProps & { isRead: boo
         />
         {isRead && (
           <Choice
-            label="Read other parts automatically"
+            label="Read other selections automatically"
             value={String(bound)}
             options={BOUNDS}
             choose={(to) => session.preview.setBound(Number(to))}
@@ -337,7 +337,7 @@ function Outcome({ session, job, menu, kept, places }: OutcomeProps) {
       {reading.state === "fill" && (
         <p class="fill-said">
           <span aria-hidden="true" class="hatch" />
-          {reading.message ?? "There is no reference for this part, which reads as the fill value."}
+          {reading.message ?? "No chunk of this part has a reference, so all values read as the fill value."}
         </p>
       )}
       <Values

@@ -383,7 +383,7 @@ export function Drawing({
               onClick={() => zoom(ZOOM)}
             />
             <Button text="−" aria-label="Zoom out" title="Zoom out (-)" onClick={() => zoom(1 / ZOOM)} />
-            <Button text="Whole slice" title="All of the slice (0)" onClick={whole} />
+            <Button text="Whole slice" title="Whole slice (0)" onClick={whole} />
           </span>
         )}
         {width > 0 && (

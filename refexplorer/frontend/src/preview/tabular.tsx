@@ -237,7 +237,7 @@ function RangeCopied({ range, axes, said, copy, clear }: RangeProps) {
       <span>
         {size} cells: {where}
       </span>
-      <Button text="Copy as CSV" title="With coordinates, and names in the first line" onClick={() => copy("csv")} />
+      <Button text="Copy as CSV" title="With coordinates and a header row" onClick={() => copy("csv")} />
       <Button text="Copy the values" title="Only the values, separated by tabs (Ctrl+C)" onClick={() => copy("tabs")} />
       <Button text="Clear" onClick={clear} />
       <span role="status">{said}</span>

@@ -103,7 +103,7 @@ def explain(
     source: SourceArgument,
     key: Annotated[str, typer.Argument(help="A key of the set.")],
     shard: Annotated[
-        bool, typer.Option("--shard", help="Read the index of the shard and list its inner chunks.")
+        bool, typer.Option("--shard", help="Read the shard index and list its inner chunks.")
     ] = False,
     allow: Annotated[
         list[str] | None, typer.Option(help="Allow a place to be read for --shard.")

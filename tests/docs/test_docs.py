@@ -83,7 +83,7 @@ def test_links_lead_somewhere(name: str) -> None:
 
 def test_the_way_into_the_house_is_short_and_leads_to_modules_that_are_there() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 110
+    assert len(text.splitlines()) <= 120
     paths = re.findall(r"\btests/[\w/.]+\w", text)
     assert paths
     assert not [path for path in paths if not (ROOT / path).exists()]

@@ -446,10 +446,6 @@ class TargetIndex:
         found = {self._codes[url] for url in urls if url in self._codes}
         return np.array(sorted(found), np.int64)
 
-    def number(self, url: str | None) -> int | None:
-        """Return the place of a target among all of them; None if no reference names it."""
-        return self._codes.get(url)
-
     @cached_property
     def further(self) -> FurtherTargets:
         """The targets that only generated keys name whose templates were not evaluated."""

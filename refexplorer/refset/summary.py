@@ -328,7 +328,7 @@ def summarize(opened: OpenedSet, path: str, progress: Progress | None = None) ->
 
 
 def file_numbers(opened: OpenedSet, progress: Progress | None = None) -> dict[str | None, int]:
-    """Number the targets in the order in which the parts of a set name them.
+    """Return a number for each target, in the order in which the parts of a set name them.
 
     No byte range is read. Of gen items that make too many keys only the first ones are evaluated.
     """

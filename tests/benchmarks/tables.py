@@ -71,7 +71,7 @@ def headline(folder: Path, runs: int) -> Iterator[str]:
     works = [case.ours, *case.peers]
     found = measure(works, made(folder, case.kind, case.keys), runs)
     assert len({str(one.result) for one in found}) == 1
-    yield "| | seconds until the first picture | of CPU | requests | memory |"
+    yield "| | seconds | CPU seconds | requests | memory |"
     yield "|---|---|---|---|---|"
     for work, one in zip(works, found, strict=True):
         name = "refexplorer" if work is case.ours else _named(work)
@@ -121,7 +121,7 @@ _VERSIONS = (
 
 def _where(load: float, runs: int) -> str:
     versions = ", ".join(f"{name} {found}" for name in _VERSIONS if (found := _version(name)))
-    how = "one fresh process each" if runs == 1 else f"medians of {runs} fresh processes in turn"
+    how = "one run, in a new process" if runs == 1 else f"medians of {runs} runs, each in a new process"
     return (
         f"Measured {date.today()} on {os.cpu_count()} cores at load {load:.1f}, {how}.\n"
         f"Python {platform.python_version()}, {versions}."

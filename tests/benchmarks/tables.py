@@ -121,7 +121,8 @@ _VERSIONS = (
 
 def _where(load: float, runs: int) -> str:
     versions = ", ".join(f"{name} {found}" for name in _VERSIONS if (found := _version(name)))
-    how = "one run, in a new process" if runs == 1 else f"medians of {runs} runs, each in a new process"
+    several = f"medians of {runs} runs, each in a new process"
+    how = "one run, in a new process" if runs == 1 else several
     return (
         f"Measured {date.today()} on {os.cpu_count()} cores at load {load:.1f}, {how}.\n"
         f"Python {platform.python_version()}, {versions}."

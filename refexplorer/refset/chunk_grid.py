@@ -185,7 +185,13 @@ def _dominating(ids: np.ndarray, targets: np.ndarray, cells: int) -> tuple[np.nd
     """Return the most frequent target of each cell, the first if tied, and its count."""
     known = targets >= 0
     base = int(targets.max(initial=0)) + 1
-    pairs, counts = np.unique(ids[known] * base + targets[known], return_counts=True)
+    pairs = ids[known] * base + targets[known]
+    if cells * base <= _COUNTED_PAIRS:  # sorting takes several times as long
+        every = np.bincount(pairs)
+        pairs = np.flatnonzero(every)
+        counts = every[pairs]
+    else:
+        pairs, counts = np.unique(pairs, return_counts=True)
     of_cell, codes = np.divmod(pairs, base)
     order = np.lexsort((-codes, counts, of_cell))
     most = np.full(cells, -1, np.int64)
@@ -209,6 +215,7 @@ def _least(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 STATES = ("absent", *KINDS)
 """What a chunk can be; a state is a position in this. A rejected one is absent, too."""
+_COUNTED_PAIRS = 2**23  # pairs of a cell and a target, eight bytes each
 DENSE_CHUNKS = 100_000_000  # one byte each in an array of states, eight in one of lengths
 _BLOCK = 2**16
 """References of a block: few enough to stay in the caches of a processor."""

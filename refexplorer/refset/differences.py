@@ -26,7 +26,7 @@ from refexplorer.formats.columns.references import (
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.chunk_grid import rejects
 from refexplorer.refset.generated import Generated, is_within, may_generate
-from refexplorer.refset.manifest_segment import apart
+from refexplorer.refset.manifest_segment import Apart, apart
 from refexplorer.refset.moves import (
     ADDED,
     CHANGES,
@@ -47,6 +47,7 @@ from refexplorer.refset.moves import (
     find_shifts,
 )
 from refexplorer.refset.opened_set import OpenedSet, number_of
+from refexplorer.refset.parquet_segment import ParquetRecords
 from refexplorer.refset.segments import Segment, table_of, tables
 from refexplorer.spec.findings import pointer
 from refexplorer.spec.gen.dimensions import Dimension, values_at
@@ -120,7 +121,7 @@ class Matched:
 
 def match(before: OpenedSet, after: OpenedSet, limits: Limits) -> Matched:
     """Find the keys that two sets share."""
-    segments = apart(before, after)
+    segments = _without_equal_files(apart(before, after))
     alike = _alike(segments.before, segments.after)
     old, new = [before.table, *segments.before], [after.table, *segments.after]
     first = _written_out(old, {position for position, _ in alike}, limits)
@@ -131,6 +132,28 @@ def match(before: OpenedSet, after: OpenedSet, limits: Limits) -> Matched:
     additions = _alone(second, added, before, ADDED)
     alike_parts = (*shared, *segments.shared)
     return Matched(first, second, pairs, removed, added, removals, additions, alike_parts)
+
+
+def _without_equal_files(segments: Apart) -> Apart:
+    """Put the record files aside that have the same references in both sets."""
+    others = {one.array.path: one for one in segments.after if isinstance(one, ParquetRecords)}
+    found = Apart([], list(segments.after), list(segments.shared))
+    for one in segments.before:
+        other = others.get(one.array.path) if isinstance(one, ParquetRecords) else None
+        equal = set[int]()
+        if isinstance(one, ParquetRecords) and other is not None:
+            equal = one.equal_files(other)
+        if not equal:
+            found.before.append(one)
+            continue
+        assert isinstance(one, ParquetRecords)
+        assert other is not None
+        mine, their = one.parts, other.parts
+        found.shared.append(one.among([each for each in mine if each.number in equal]))
+        found.before.append(one.among([each for each in mine if each.number not in equal]))
+        place = next(place for place, each in enumerate(found.after) if each is other)
+        found.after[place] = other.among([each for each in their if each.number not in equal])
+    return found
 
 
 def _alone(table: Table, rows: np.ndarray, other: OpenedSet, change: int) -> np.ndarray:

@@ -429,6 +429,13 @@ class Internals:
         return TargetIndex(self.opened, progress=_watching.get())
 
     @cached_property
+    def file_numbers(self) -> Mapping[str | None, int]:
+        """The numbers that the colours of files go by; of very large gen items some are missing."""
+        from refexplorer.refset.summary import file_numbers
+
+        return file_numbers(self.opened, _watching.get())
+
+    @cached_property
     def example_urls(self) -> tuple[str | None, ...]:
         """One target for each protocol, host and kind of path; None for unnamed ones."""
         from refexplorer.refset.targets import example_urls

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -305,6 +305,26 @@ class RecordPart(SegmentPart):
         return instead
 
 
+def _are_equal(one: RecordPart, other: RecordPart) -> bool:
+    """Return whether two record files have the same references, all of which can be used."""
+    fresh = [part for part in (one, other) if not part.is_read]
+    first, second = one.columns, other.columns
+    positions = first.urls.joined(second.urls)[1]
+    targets = np.array([*positions, -1], np.int32)[second.targets]
+    pairs = (
+        (one.held.rows_at(np.arange(one.count)), other.held.rows_at(np.arange(other.count))),
+        (first.kinds, second.kinds),
+        (first.targets, targets),
+        (first.offsets, second.offsets),
+        (first.lengths, second.lengths),
+        (first.texts, second.texts),
+    )
+    is_equal = all(np.array_equal(*pair) for pair in pairs) and not (first.kinds == FAILED).any()
+    for part in fresh:
+        part.release()
+    return is_equal
+
+
 @dataclass(frozen=True)
 class ParquetRecords(Records):
     """The references of one array of a parquet store: its record files, with footer counts."""
@@ -320,6 +340,28 @@ class ParquetRecords(Records):
         """The existing record files, in order."""
         numbers = self.store.record_numbers(self.array)
         return tuple(RecordPart(self.store, self.array, number) for number in numbers)
+
+    def among(self, parts: Collection[RecordPart]) -> ParquetRecords:
+        """Return the same with some of its record files alone."""
+        found = replace(self)
+        vars(found)["parts"] = tuple(parts)
+        return found
+
+    def equal_files(self, other: ParquetRecords) -> set[int]:
+        """Return the numbers of record files that both have with the same references.
+
+        Two are read at a time, and none is kept.
+        """
+        if self.store.record_size != other.store.record_size or self._style != other._style:
+            return set()
+        theirs = {part.number: part for part in other.parts}
+        pairs = ((part, theirs[part.number]) for part in self.parts if part.number in theirs)
+        return {one.number for one, another in pairs if _are_equal(one, another)}
+
+    @property
+    def _style(self) -> object:
+        """What the keys of its chunks are made from."""
+        return self.array.path, self.array.prefix, self.array.separator, self.array.grid
 
     def missing_files(self) -> Iterator[tuple[int, int, bool]]:
         """Yield the first and the last of consecutive missing record files.

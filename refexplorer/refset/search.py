@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,14 +20,16 @@ from refexplorer.formats.columns.references import (
 )
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.generated import Generated, generated_tables
-from refexplorer.refset.numbered_segment import Records
+from refexplorer.refset.numbered_segment import Records, SegmentPart
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.spec.references import Kind
+from refexplorer.spec.references import Kind, prefix
 
 GLOB_MARKS = re.compile(r"(\[!?\]?[^\]]+\]|[*?])")
 
 MODES = ("glob", "regex", "substring")
 _GLOB_MARKS = {"*": ".*", "?": "."}
+_IN_CHUNKS = "0123456789./c"
+"""All that the name of a chunk has."""
 _LITERAL = re.compile(r"\^([A-Za-z0-9_/-]*)(?![A-Za-z0-9_/*?+{-])")
 
 
@@ -36,6 +39,10 @@ class Matcher:
     def __init__(self, text: str, mode: str) -> None:
         if mode not in MODES:
             raise RefexplorerError(f"{mode!r} is not a search mode; use one of {', '.join(MODES)}.")
+        if any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise RefexplorerError(
+                "The pattern contains an unpaired surrogate, which no key contains."
+            )
         pattern = text if mode == "regex" else re.escape(text)
         if mode == "glob":
             pattern = _regex_of_glob(text)
@@ -47,6 +54,14 @@ class Matcher:
     def may_be_in(self, folder: str) -> bool:
         """Return whether a key in a folder or below it may match."""
         return folder.startswith(self.start) or self.start.startswith(folder)
+
+    def may_be_chunk_in(self, path: str) -> bool:
+        """Return whether a chunk of an array may match: only numbers come after its path."""
+        text, start = self._literal or "", prefix(path)
+        named = len(text.rstrip(_IN_CHUNKS))  # what must be in the path
+        if not named or text in start:
+            return self.may_be_in(path)
+        return any(start.endswith(text[:end]) for end in range(named, len(text) + 1))
 
     def matches(self, keys: pa.Array) -> np.ndarray:
         """Return which keys match, shape ``(n,)`` bool."""
@@ -100,32 +115,48 @@ def _glob_part(part: str) -> str:
     return re.escape(part)
 
 
-_BLOCK = (
-    2**17
-)  # keys that are tested at a time, so that a search can be stopped and shows first hits
+_BLOCK = 2**17  # keys that are tested at a time
 SEARCHED_KEYS = 1_000_000
 """Generated keys of one segment that a search goes through."""
-_AT_ONCE = 10_000  # keys that are made at a time, so that a search can be stopped
+_AT_ONCE = 10_000  # keys that are made at a time
+_GENERATED = 16  # stored keys that are tested while one is generated
 
 
-def find_keys(
+class SearchStep(NamedTuple):
+    """What a search found next; it can be stopped after each step."""
+
+    keys: list[str]  # Those that match
+    work: int  # How much was gone through for them, in stored keys
+    is_target: bool = False  # Whether only the target of these keys matches
+
+
+def find_steps(
     opened: OpenedSet, text: str, mode: str, kinds: Collection[Kind] = (), targets: bool = False
-) -> Iterator[str]:
-    """Yield the matching keys, in the order of the set; then those whose target matches."""
+) -> Iterator[SearchStep]:
+    """Yield the keys that match, in the order of the set; then those whose target does."""
     matcher = Matcher(text, mode)
+    return _steps(opened, matcher, bool(text or mode == "glob"), kinds, targets and bool(text))
+
+
+def _steps(
+    opened: OpenedSet, matcher: Matcher, narrows: bool, kinds: Collection[Kind], targets: bool
+) -> Iterator[SearchStep]:
     codes = [KINDS.index(kind) for kind in kinds]
     unfinished = []
     for part in opened.parts:
         if isinstance(part, Generated):
             if not matcher.may_be_in(part.folder) or not _may_be_of(part, codes):
                 continue
-            yield from _search_generated(part, matcher)
+            for table in generated_tables(part, 0, SEARCHED_KEYS):
+                found = np.flatnonzero(matcher.matches(table.keys))
+                yield SearchStep(table.keys_at(found).to_pylist(), _GENERATED * table.count)
             if part.count > SEARCHED_KEYS:
                 unfinished.append(part)
         elif isinstance(part, Table | Records):
-            yield from _search(part, matcher if text or mode == "glob" else None, codes)
-    if targets and text:
-        yield from _search_targets(opened, matcher, codes)
+            yield from _search(part, matcher if narrows else None, codes)
+    for part in opened.parts if targets else ():
+        if isinstance(part, Table | Records):
+            yield from _search_targets(part, matcher, codes)
     if unfinished:
         raise LimitError(
             f"Only the first {SEARCHED_KEYS:,} of the {unfinished[0].count:,} keys of "
@@ -133,42 +164,59 @@ def find_keys(
         )
 
 
-def _search_targets(opened: OpenedSet, matcher: Matcher, kinds: list[int]) -> Iterator[str]:
-    """Yield the keys whose target matches, but not the key itself."""
-    for part in opened.parts:
-        if not isinstance(part, Table | Records):
-            continue
-        columns = part.columns
+def _files(part: Table | Records) -> Iterator[tuple[int, Table | SegmentPart]]:
+    """Yield what is read together, with its first row; what was not read before is not kept."""
+    first = 0
+    for file in part.parts if isinstance(part, Records) else ():
+        is_fresh = not file.is_read
+        yield first, file
+        first += file.count
+        if is_fresh:
+            file.release()
+    if isinstance(part, Table):
+        yield 0, part
+
+
+def _search_targets(
+    part: Table | Records, matcher: Matcher, kinds: list[int]
+) -> Iterator[SearchStep]:
+    """Yield the keys of a part that do not match, but whose target does."""
+    for first, file in _files(part):
+        columns = file.columns
         is_found = np.isin(columns.targets, matcher.urls_of(columns))
         if kinds:
             is_found &= np.isin(columns.kinds, kinds)
-        rows = np.flatnonzero(is_found)
-        for start in range(0, len(rows), _AT_ONCE):
+        rows, work = np.flatnonzero(is_found) + first, len(columns)
+        for start in range(0, max(len(rows), 1), _AT_ONCE):
             keys = part.keys_at(rows[start : start + _AT_ONCE])
             others = np.flatnonzero(~matcher.matches(keys))
-            yield from keys.take(number_column(others)).to_pylist()
+            yield SearchStep(keys.take(number_column(others)).to_pylist(), work, True)
+            work = 0
 
 
-def _search(part: Table | Records, matcher: Matcher | None, kinds: list[int]) -> Iterator[str]:
-    """Yield the matching keys of a part, one block at a time."""
-    if matcher is not None and not matcher.may_be_in(part.folder):
-        return
-    for start in range(0, part.count, _BLOCK):
-        rows = np.arange(start, min(start + _BLOCK, part.count))
-        if matcher is not None:
-            rows = rows[matcher.matches(part.keys_at(rows))]
-        if kinds:  # after the keys, so that no record without a match is read
-            rows = rows[np.isin(part.kinds_at(rows), kinds)]
-        for at in range(0, len(rows), _AT_ONCE):
-            yield from part.keys_at(rows[at : at + _AT_ONCE]).to_pylist()
+def _search(
+    part: Table | Records, matcher: Matcher | None, kinds: list[int]
+) -> Iterator[SearchStep]:
+    """Yield the keys of a part that match, a block at a time."""
+    if matcher is not None:
+        may_be_in = matcher.may_be_chunk_in if isinstance(part, Records) else matcher.may_be_in
+        if not may_be_in(part.folder):
+            return
+    for first, file in _files(part) if kinds else ((0, part),):
+        end = first + file.count
+        for start in range(first, end, _BLOCK):
+            rows = np.arange(start, min(start + _BLOCK, end))
+            work = len(rows)
+            if matcher is not None:
+                rows = rows[matcher.matches(part.keys_at(rows))]
+            if kinds and len(rows):  # after the keys, so that no record without a match is read
+                rows = rows[np.isin(file.columns.kinds[rows - first], kinds)]
+            for at in range(0, max(len(rows), 1), _AT_ONCE):
+                keys = part.keys_at(rows[at : at + _AT_ONCE])
+                yield SearchStep(keys.to_pylist(), work)
+                work = 0
 
 
 def _may_be_of(part: Generated, codes: list[int]) -> bool:
     made = Kind.URL if part.item.offset is None else Kind.RANGE
     return not codes or KINDS.index(made) in codes
-
-
-def _search_generated(part: Generated, matcher: Matcher) -> Iterator[str]:
-    for table in generated_tables(part, 0, SEARCHED_KEYS):
-        found = np.flatnonzero(matcher.matches(table.keys))
-        yield from table.keys_at(found).to_pylist()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -17,7 +17,7 @@ from refexplorer.core.text import counted, escape, shown, size_text, table
 from refexplorer.formats.columns.references import KINDS, Columns, UrlColumn
 from refexplorer.formats.source import Source
 from refexplorer.refset.chunk_grid import StateCounts, chunk_counts
-from refexplorer.refset.generated import Generated, columns_of
+from refexplorer.refset.generated import EVALUATED_KEYS, Generated, columns_of
 from refexplorer.refset.numbered_segment import Records, Tally
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import ParquetRecords
@@ -325,6 +325,32 @@ def summarize(opened: OpenedSet, path: str, progress: Progress | None = None) ->
         counts.absent,
         counts.rejected,
     )
+
+
+def file_numbers(opened: OpenedSet, progress: Progress | None = None) -> dict[str | None, int]:
+    """Return a number for each target, in the order in which the parts of a set name them.
+
+    No byte range is read. Of gen items that make too many keys only the first ones are evaluated.
+    """
+    numbers: dict[str | None, int] = {}
+    left = EVALUATED_KEYS
+    parts = sum(len(part.parts) for part in opened.parts if isinstance(part, Records))
+    read = 0
+    for part in opened.parts:
+        found: Iterator[Iterable[str | None]] = iter([opened.table.columns.urls_used()])
+        if isinstance(part, Generated):
+            count = min(part.count, left)
+            left -= count
+            found = (run.urls for run in part.runs(0, count))
+        elif isinstance(part, Records):
+            found = (urls for _, urls in part.tallied())
+        for urls in found:
+            for url in urls:
+                numbers.setdefault(url, len(numbers))
+            if progress is not None and isinstance(part, Records):
+                read += 1
+                progress(read, parts)
+    return numbers
 
 
 def _tally_generated(segment: Generated, tally: _Totals) -> None:

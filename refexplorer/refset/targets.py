@@ -446,10 +446,6 @@ class TargetIndex:
         found = {self._codes[url] for url in urls if url in self._codes}
         return np.array(sorted(found), np.int64)
 
-    def number(self, url: str | None) -> int | None:
-        """Return the index of a target; None if no reference names it."""
-        return self._codes.get(url)
-
     @cached_property
     def further(self) -> FurtherTargets:
         """The targets that occur only in generated keys whose templates were not evaluated."""

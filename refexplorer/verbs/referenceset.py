@@ -170,13 +170,10 @@ class SetEntries(Mapping[str, Reference]):
         LimitError
             After all results, if a gen item generates more keys than can be searched.
         """
-        from refexplorer.refset.search import find_keys
+        from refexplorer.refset.search import find_steps
 
-        if any("\ud800" <= letter <= "\udfff" for letter in pattern):
-            raise RefexplorerError(
-                "The pattern contains an unpaired surrogate, which no key contains."
-            )
-        return find_keys(self._internals.opened, pattern, mode, _kinds(kind), targets)
+        steps = find_steps(self._internals.opened, pattern, mode, _kinds(kind), targets)
+        return (key for step in steps for key in step.keys)
 
     def summary(self, path: str = "") -> Summary:
         """Count kinds, bytes, targets and missing chunks below a path; ``""`` is the whole set."""

@@ -47,6 +47,8 @@ def test_regular_expressions_are_found(keys: list[str], pattern: str) -> None:
 
 SEARCHES = (
     ("a", "substring"), ("1.1", "substring"), ("b/1", "substring"), ("/0", "substring"),
+    ("a/b", "substring"), ("/b/1.", "substring"), ("b", "substring"), ("c/1", "substring"),
+    ("1/", "substring"), ("b/a", "substring"),
     ("a/*.1", "glob"), ("*.1*", "glob"), ("*/c*0", "glob"),
     (r"\d\d", "regex"), (r"^\d", "regex"), ("^a.*1$", "regex"), ("[^b]/1", "regex"),
 )  # fmt: skip

@@ -3,8 +3,6 @@ from __future__ import annotations
 import math
 from html.parser import HTMLParser
 
-import pytest
-
 import refexplorer as rx
 from refexplorer.core.text import escape
 from refexplorer.spec.codes import Severity
@@ -12,7 +10,6 @@ from refexplorer.spec.references import Kind
 from refexplorer.verbs.display import summary_text, tree_text
 from refexplorer.views.preview.axes import Coordinate
 from refexplorer.views.text.fixes import EditorDiagnostic
-from refexplorer.views.tree.tree_controller import collect
 from refexplorer.views.wire.requests import to_wire
 from tests.helpers.sets import DEMO, GEN, HOSTILE
 
@@ -82,11 +79,3 @@ def test_models_as_json() -> None:
         "b": True,
         "c": "\\ud800",
     }
-
-
-def test_a_search_keeps_what_it_found_in_time() -> None:
-    assert collect(iter("abc"), cap=5) == (["a", "b", "c"], False)
-    assert collect(iter("abc"), cap=3) == (["a", "b", "c"], False)
-    assert collect(iter("abcd"), cap=3) == (["a", "b", "c"], True)
-    with pytest.raises(ZeroDivisionError):
-        collect(str(1 // number) for number in (1, 0))

@@ -89,9 +89,9 @@ _PLAIN = "i"
 
 def file_numbers(refs: ReferenceSet, urls: Sequence[str | None]) -> list[int]:
     """Return the numbers that determine the colours of files: one per file of the whole set."""
-    index = internals(refs).target_index
+    numbers = internals(refs).file_numbers
     # of templates that are too many to evaluate not all files are known
-    return [found if (found := index.number(url)) is not None else index.count for url in urls]
+    return [numbers.get(url, len(numbers)) for url in urls]
 
 
 def coloured_strip(
@@ -108,7 +108,7 @@ def coloured_strip(
     segment or one that `access` does not read; the last of `_LEVELS` is the highest. Segments with
     faults or without a reference keep their letter.
     """
-    is_sorted = "target_index" in vars(internals(refs))
+    is_sorted = not {"target_index", "file_numbers"}.isdisjoint(vars(internals(refs)))
     if by == "state" or not strip or array.chunk_count > _COLOURED:
         return strip
     if by == "target" and not is_sorted:  # later, when it takes no time
@@ -219,7 +219,7 @@ class ChunkMap:
         present = counted(grid.array.chunk_count, "chunk")
         go_on(report, 1, _STEPS, f"Looking up {present}")
         with watched(steps_of(report, "Numbering files")):
-            internals(self._refs).target_index  # noqa: B018  files are numbered by it
+            internals(self._refs).file_numbers  # noqa: B018  before the map is drawn
         outside = len(grid.outside)
         go_on(report, 2, _STEPS, f"Counting {present}")
         view = grid.view(axes, window, CELLS)

@@ -5,21 +5,19 @@ from __future__ import annotations
 import json
 import math
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from time import monotonic
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
 from refexplorer.core.errors import LimitError, RefexplorerError
 from refexplorer.core.text import counted
-from refexplorer.formats.columns.references import text_column
 from refexplorer.refset.conventions import finer_levels
 from refexplorer.refset.opened_set import internals, watched
-from refexplorer.refset.search import GLOB_MARKS, Matcher
+from refexplorer.refset.search import GLOB_MARKS, SearchStep, find_steps
 from refexplorer.refset.tree import Node
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.references import Inline, Kind, NodeType, folders_above, prefix
@@ -173,43 +171,51 @@ def _coordinates_of_group(refs: ReferenceSet, folder: str) -> list[str]:
 
 
 CAP = 100_000  # matches that one search finds
-SECONDS = 2.0
-"""A pattern may match none of 10^12 generated keys: who types waits no longer than this."""
+_SLICE = 2**20
+"""Keys that are gone through for an answer, a tenth of a second: then the first hits are shown."""
 
 
-def collect(
-    matches: Iterator[str], cap: int = CAP, seconds: float = SECONDS
-) -> tuple[list[str], bool]:
-    """Return the first matches, and whether there may be more."""
-    found: list[str] = []
-    errors: list[Exception] = []
-    stop = threading.Event()
-    until = monotonic() + seconds
+class KeySearch:
+    """A search that goes on for as long as it is asked to."""
 
-    def run() -> None:
+    def __init__(self, steps: Iterator[SearchStep], code: Callable[[bool], str]) -> None:
+        self.found: list[str] = []
+        self._steps = steps
+        self._code = code
+        self._in_targets = 0
+        self._is_capped = False
+        self._is_done = False
+        self._lock = threading.Lock()
+
+    @property
+    def code(self) -> str:
+        """Python that finds the same."""
+        return self._code(self._in_targets > 0)
+
+    def go_on(self) -> KeysFound:
+        """Search the next keys."""
+        with self._lock:
+            work = 0
+            while not self._is_done and work < _SLICE:
+                work += self._step()
+            total = len(self.found)
+            return KeysFound(total, self._is_capped, self._in_targets, not self._is_done)
+
+    def _step(self) -> int:
         try:
-            for match in matches:
-                if stop.is_set() or len(found) == cap or monotonic() > until:
-                    stop.set()
-                    return
-                found.append(match)
+            keys, work, is_target = next(self._steps)
+        except StopIteration:
+            self._is_done = True
+            return 0
         except LimitError:
-            stop.set()
-        except Exception as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=run, daemon=True, name="refexplorer-search")
-    try:
-        thread.start()
-    except RuntimeError:  # no thread can be started, as in a browser: the next match is waited for
-        run()
-    else:
-        thread.join(seconds)
-    capped = thread.is_alive() or stop.is_set()
-    stop.set()
-    if errors:
-        raise errors[0]
-    return found[:cap], capped
+            self._is_done = self._is_capped = True
+            return 0
+        taken = keys[: CAP - len(self.found)]
+        self.found += taken
+        self._in_targets += len(taken) if is_target else 0
+        if len(taken) < len(keys):
+            self._is_done = self._is_capped = True
+        return work
 
 
 ROWS = 1000
@@ -237,6 +243,7 @@ class KeysFound(Struct, frozen=True):
     total: Count
     capped: bool
     in_targets: Count = 0  # Of these, the keys of which only the target matches; they come last
+    unfinished: bool = False  # Whether `tree.more` goes on; until then these are the first ones
 
 
 class AxisMark(Struct, frozen=True):
@@ -282,6 +289,7 @@ class TreeController:
         self._tree = VisibleTree(ScienceOrder(self._refs))
         self._health = ChunkHealth(self._refs, context.failure_log)
         self._found: Sequence[str] | None = None
+        self._search: KeySearch | None = None
 
     def window(
         self, start: int, n: int, strips: StripColour = "state", access: str = ""
@@ -393,13 +401,23 @@ class TreeController:
             return KeysFound(self._tree.total, False)
         if not text or (mode == "glob" and GLOB_MARKS.search(text) is None):
             mode = "substring"
-        matches = self._refs.find(text, mode=mode, kind=kinds or None, targets=True)
-        found, capped = collect(matches)
-        is_key = Matcher(text, mode).matches(text_column(found))
-        in_targets = len(found) - int(np.count_nonzero(is_key))
-        self._found = found
-        self._did(code_of_search(text, mode, kinds, in_targets > 0))
-        return KeysFound(len(found), capped, in_targets)
+        steps = find_steps(self._internals.opened, text, mode, kinds, targets=True)
+        search = KeySearch(steps, partial(code_of_search, text, mode, kinds))
+        reply = search.go_on()
+        self._search, self._found = search, search.found
+        self._did(search.code)
+        return reply
+
+    @job("tree.more")
+    def more(self) -> KeysFound:
+        """Search on, and say what was found so far."""
+        search = self._search
+        if search is None:
+            raise RefexplorerError("There is no search.")
+        reply = search.go_on()
+        if reply.in_targets and not reply.unfinished:
+            self._did(search.code)
+        return reply
 
     @job("tree.state", unsaved="These chunks were not listed when the page was saved", in_turn=True)
     def list_state(

@@ -91,7 +91,7 @@ def test_rows_of_the_tree_and_of_a_search() -> None:
     host = Host(DEMO / "sst.v0.json")
     total = host.ask("tree.rows", start=0, n=3)["total"]
     reply = host.ask("tree.find", text="sst/*.0.1", mode="glob", kinds=["range"])
-    assert reply == {"total": 9, "capped": False, "in_targets": 0}
+    assert reply == {"total": 9, "capped": False, "in_targets": 0, "unfinished": False}
     rows = host.ask("tree.rows", start=7, n=50)["rows"]
     assert [row["path"] for row in rows] == ["sst/7.0.1", "sst/8.0.1"]
     assert rows[0]["position"] == 8
@@ -102,13 +102,23 @@ def test_rows_of_the_tree_and_of_a_search() -> None:
     assert host.ask("tree.rows", start=0, n=1)["total"] > total
 
 
-def test_a_search_without_end_gives_what_it_found() -> None:
+def test_a_search_without_end_gives_what_it_found_so_far() -> None:
     host = Host({"version": 1, "gen": [GEN], "refs": {"needle": "x"}})
     reply = host.ask("tree.find", text="needle", mode="substring", kinds=[])
-    assert reply == {"total": 1, "capped": True, "in_targets": 0}
+    assert reply == {"total": 1, "capped": False, "in_targets": 0, "unfinished": True}
+    assert host.ask("tree.rows", start=0, n=9)["rows"][0]["path"] == "needle"
+    while reply["unfinished"]:
+        reply, _ = later(host, "tree.more")
+    assert reply == {"total": 1, "capped": True, "in_targets": 0, "unfinished": False}
     reply = host.ask("tree.find", text="v/", mode="substring", kinds=[])
-    assert reply["capped"]
-    assert 0 < reply["total"] <= 100_000
+    assert reply["unfinished"]
+    first, (reply, _) = reply["total"], later(host, "tree.more")
+    assert 0 < first < reply["total"]
+    assert host.ask("tree.rows", start=reply["total"] - 1, n=9)["rows"]
+    while reply["unfinished"]:
+        reply, _ = later(host, "tree.more")
+    assert (reply["total"], reply["capped"]) == (100_000, True)
+    assert host.ask("tree.find", text="", mode="substring", kinds=[])["unfinished"] is False
 
 
 def test_an_array_and_a_chunk_key() -> None:

@@ -552,11 +552,28 @@ export class ExplorerSession extends Views<ExplorerState> {
         kinds: search.kinds,
       });
       if (this.state.search !== search) return;
-      this.set({ searching, capped: reply.capped, inTargets: reply.in_targets, active: 0 });
+      this.set({ searching, found: reply, active: 0 });
       this.rows.reset(reply.total);
     } catch (error) {
       if (this.state.search === search) this.set({ searchError: (error as Error).message });
     }
+    if (this.state.search === search && this.state.found?.unfinished) this.run(this.searchOn(search));
+  }
+
+  /** Shows what a search found so far, until it is done or stopped, or another one begins. */
+  private async searchOn(search: Search): Promise<void> {
+    while (this.state.found?.unfinished) {
+      const reply = await this.wire.request("tree.more", {});
+      if (this.state.search !== search || !this.state.found?.unfinished) return;
+      this.set({ found: reply });
+      if (Number(reply.total) !== this.rows.total) this.rows.reset(reply.total, true);
+    }
+  }
+
+  /** Looks for no further keys. */
+  stopSearch(): void {
+    const { found } = this.state;
+    if (found !== null) this.set({ found: { ...found, unfinished: false, capped: true } });
   }
 
   /** Lists the chunks of a state in the tree, and marks them on the map; of one array, or of all. */
@@ -573,13 +590,13 @@ export class ExplorerSession extends Views<ExplorerState> {
 
   /** Lists something in place of what a search would find. */
   async narrow(focus: Focus): Promise<void> {
-    this.set({ focus, search: START.search, searching: false, searchError: null });
+    this.set({ focus, search: START.search, searching: false, found: null, searchError: null });
     const { message } =
       focus.by === "state"
         ? await this.narrowing.ask("tree.state", { state: focus.state, array: focus.array })
         : await this.narrowing.ask("tree.target", { url: focus.url });
     if (this.state.focus !== focus) return;
-    this.set({ searching: true, capped: false, inTargets: 0, active: 0 });
+    this.set({ searching: true, active: 0 });
     this.rows.reset(message.total);
   }
 

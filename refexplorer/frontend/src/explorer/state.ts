@@ -2,7 +2,7 @@
 
 import type { ChunkState } from "../health/health.ts";
 import type { By } from "../maps/cells.ts";
-import type { Count, DatasetView, Hello, PathItem, Kind, Severity } from "../shared/wire.ts";
+import type { DatasetView, Hello, PathItem, KeysFound, Kind, Severity } from "../shared/wire.ts";
 
 /** A part of the explorer, as Python's registry describes it. */
 export interface PartRecord {
@@ -92,9 +92,8 @@ export interface ExplorerState {
   notesShown: number;
   /** What the tree is narrowed to. */
   only: Only | null;
-  capped: boolean;
-  /** How many of the keys that were found match by their target alone. */
-  inTargets: Count;
+  /** What the search found so far. */
+  found: KeysFound | null;
   searchError: string | null;
   /** Why the last move in the tree failed. */
   trouble: string | null;
@@ -141,8 +140,7 @@ export const START: ExplorerState = {
   severity: null,
   notesShown: 0,
   only: null,
-  capped: false,
-  inTargets: 0,
+  found: null,
   searchError: null,
   trouble: null,
   code: "",

@@ -153,7 +153,7 @@ export class Replay {
   private find(sought: Sought): Message {
     if (sought.text === "" && sought.kinds.length === 0) {
       this.found = null;
-      return { total: this.tree.total, capped: false, in_targets: 0 };
+      return { total: this.tree.total, capped: false, in_targets: 0, unfinished: false };
     }
     const { found, inTargets } = search(this.keys, sought);
     return this.list(
@@ -177,7 +177,12 @@ export class Replay {
     const listed = this.saved.content.states[`${state} ${array === null ? "" : `of ${array}`}`];
     if (listed === undefined) return this.hasNone(state, array) ? this.list([], 0, false) : null;
     this.found = listed.rows.map((row, at) => placed(row, at, listed.rows.length));
-    return { total: listed.rows.length, capped: listed.rows.length < Number(listed.total), in_targets: 0 };
+    return {
+      total: listed.rows.length,
+      capped: listed.rows.length < Number(listed.total),
+      in_targets: 0,
+      unfinished: false,
+    };
   }
 
   /** Whether it is known that an array, or the whole set, has no chunk of a state. */
@@ -206,7 +211,7 @@ export class Replay {
     this.found = paths.map((path, at) =>
       placed(this.rows.get(path) ?? rowOf(path, this.itemAt(path)), at, paths.length),
     );
-    return { total: paths.length, capped, in_targets: inTargets };
+    return { total: paths.length, capped, in_targets: inTargets, unfinished: false };
   }
 
   private item(path: string): Message {

@@ -5,7 +5,7 @@ import { targetName } from "../maps/cells.ts";
 import { Badge, Button } from "../shared/parts.tsx";
 import { Waited } from "../shared/asking.tsx";
 import { useStore } from "../shared/store.ts";
-import type { Count, Kind } from "../shared/wire.ts";
+import type { Count, KeysFound, Kind } from "../shared/wire.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 import { STATE_NAMES, type ChunkState } from "../health/health.ts";
 import { Mark } from "../health/healthtable.tsx";
@@ -18,7 +18,7 @@ interface Props {
 }
 
 export function SearchBox({ session, kinds }: Props) {
-  const { search, searching, capped, searchError, trouble, only, focus, inTargets } = useStore(session);
+  const { search, searching, found, searchError, trouble, only, focus } = useStore(session);
   useStore(session.listing);
   useStore(session.health);
   useStore(session.comparing);
@@ -76,8 +76,9 @@ export function SearchBox({ session, kinds }: Props) {
           </Button>
         )}
         <span class={wrong ? "find-said bad" : "find-said"} role="status">
-          {wrong ?? (focus === null && searching ? found(session.rows.total, capped, inTargets) : "")}
+          {wrong ?? (focus === null && searching && found !== null ? said(found) : "")}
         </span>
+        {searching && found?.unfinished && <Button text="Stop" onClick={() => session.stopSearch()} />}
       </div>
       {focus !== null && (
         <div class="find-line focused" role="group" aria-label="Filter">
@@ -142,7 +143,8 @@ function Focused({ focus, total }: { focus: Focus; total: number | null }) {
   );
 }
 
-function found(total: number, capped: boolean, inTargets: Count): string {
+function said({ total, capped, in_targets: inTargets, unfinished }: KeysFound): string {
   const by = Number(inTargets) > 0 ? `, ${count(inTargets)} of them by file` : "";
-  return `${capped ? `the first ${count(total)} found` : `${counted(total, "key")} found`}${by}`;
+  if (capped) return `the first ${count(total)} found${by}`;
+  return `${counted(total, "key")} found${unfinished ? " so far" : ""}${by}`;
 }

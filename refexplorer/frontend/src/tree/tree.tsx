@@ -137,7 +137,7 @@ function Columns({ troubled, compared }: { troubled: boolean; compared: boolean 
 
 /** What stands in place of rows. */
 function Absence({ session }: { session: ExplorerSession }) {
-  const { searching, only } = session.state;
+  const { searching, only, found } = session.state;
   const { rows } = session;
   if (rows.error !== null) {
     return (
@@ -150,7 +150,9 @@ function Absence({ session }: { session: ExplorerSession }) {
   }
   if (rows.total > 0) return null;
   const sentence = searching
-    ? "No key and no file matches."
+    ? found?.unfinished
+      ? "No key matches so far."
+      : "No key and no file matches."
     : only === null
       ? "This reference set has no keys."
       : NOTHING[only];

@@ -16,8 +16,8 @@ const ANSWERS: Record<string, object> = {
   "tree.rows": { start: 0, total: 1, rows: [] },
   "tree.reveal": { total: 1, index: 0 },
   "key.show": { item: { path: "a", notes: [] } },
-  "tree.find": { total: 1, capped: false, in_targets: 0 },
-  "tree.state": { total: 1, capped: false, in_targets: 0 },
+  "tree.find": { total: 1, capped: false, in_targets: 0, unfinished: false },
+  "tree.state": { total: 1, capped: false, in_targets: 0, unfinished: false },
 };
 
 /** A page whose Python answers at once. */
@@ -41,7 +41,7 @@ function page(state: Record<string, unknown> = {}) {
     get: (name) => values[name],
     set,
     send: ({ id, op }) =>
-      queueMicrotask(() => {
+      (op === "tree.more" ? setTimeout : queueMicrotask)(() => {
         for (const listener of listeners) listener({ id, ...ANSWERS[String(op)] }, []);
       }),
     onChange: (name, callback) => {
@@ -79,6 +79,38 @@ test("choosing a key turns the right side from the set to the key, and the look 
   session.showDetails(true);
   await session.reveal("a");
   assert.deepEqual([session.state.look, session.state.aboutSet], ["census", false]);
+  session.close();
+});
+
+test("a search shows what it found so far until it is done, stopped, or another one begins", async () => {
+  const found = ANSWERS["tree.find"]!;
+  const session = new ExplorerSession(page().host);
+  await session.opened;
+  const more = (total: number, unfinished: boolean) =>
+    Object.assign(ANSWERS, { "tree.more": { total, capped: false, in_targets: 0, unfinished } });
+  try {
+    ANSWERS["tree.find"] = { ...found, unfinished: true };
+    more(7, true);
+    await session.find({ text: "a" });
+    assert.deepEqual([session.state.searching, session.rows.total], [true, 1]);
+    await settled();
+    assert.deepEqual([session.state.found?.unfinished, session.rows.total], [true, 7]);
+    more(9, false);
+    await settled();
+    assert.deepEqual([session.state.found?.unfinished, session.rows.total], [false, 9]);
+    more(7, true);
+    await session.find({ text: "b" });
+    session.stopSearch();
+    more(9, true);
+    await settled();
+    assert.deepEqual([session.state.found?.capped, session.rows.total < 9], [true, true]);
+    await session.find({ text: "c" });
+    await session.reveal("a");
+    await settled();
+    assert.deepEqual([session.state.searching, session.rows.total], [false, 1]);
+  } finally {
+    ANSWERS["tree.find"] = found;
+  }
   session.close();
 });
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from refexplorer.views.editor.editor_controller import EditorController
     from refexplorer.views.exercises.exercise_controller import ExercisesController
 
+_NOISE = 6
+"""Digits at the end of a number that arithmetic left over, at least."""
 _LINES = 400
 """Lines of the document of an editor."""
 _LINE = 500  # characters of a line: a file may hold any text
@@ -117,7 +119,7 @@ def reading_html(reading: ReadingModel, buffer: bytes | None) -> str:
     part = values[tuple(slice(None) if axis in drawn else 0 for axis in range(values.ndim))]
     names = [_along(reading, axis) for axis in drawn]
     is_upward = len(drawn) == 2 and _rises(reading, drawn[0])
-    words = f"{reading.name}, {' to '.join(reading.extremes or ())}"
+    words = f"{reading.name}, {' to '.join(_ends(reading))}"
     if len(drawn) == 2:
         names[0] += " bottom to top" if is_upward else " top to bottom"
         names[1] += " across"
@@ -129,11 +131,21 @@ def reading_html(reading: ReadingModel, buffer: bytes | None) -> str:
     )
 
 
+def _ends(reading: ReadingModel) -> list[str]:
+    """Return the least and the greatest value; 29.189999999999998 of an unpacked one is 29.19."""
+    ends = reading.extremes or ()
+    if reading.times or not reading.value_type.startswith("float"):
+        return [*ends]
+    short = [f"{float(each):.15g}" for each in ends]
+    pairs = zip(short, ends, strict=True)
+    return [cut if len(cut) + _NOISE < len(each) else each for cut, each in pairs]
+
+
 def _caption(reading: ReadingModel) -> str:
     units = f" {shown(reading.units, _NAME)}" if reading.units and not reading.times else ""
     span = ""
     if reading.extremes is not None:
-        low, high = reading.extremes
+        low, high = _ends(reading)
         span = f", {low} to {high}{units}"
     counts = {"missing": reading.missing, "-inf": reading.infinite[0], "inf": reading.infinite[1]}
     missing = "".join(f", {count:,} {name}" for name, count in counts.items() if count)

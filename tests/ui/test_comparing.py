@@ -125,6 +125,37 @@ def test_a_visitor_of_the_page_compares_offered_sets(panel_page: PanelPage, page
     expect(page.get_by_role("alert")).to_contain_text("not opened on this page")
 
 
+_DROP = """text => {
+  const data = new DataTransfer();
+  data.items.add(new File([text], "mine.json"));
+  document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true }));
+}"""
+
+
+def test_a_file_that_is_dropped_on_a_set_is_compared_with_it_or_opened(
+    panel_page: PanelPage, page: Page
+) -> None:
+    open_on_page(page, panel_page.url, "Ten mistakes")
+    own = page.get_by_role("region", name="Reference set broken.json")
+    expect(own).to_be_visible()
+    dropped = page.get_by_role("region", name="Dropped file")
+    page.evaluate(_DROP, "no set")
+    dropped.get_by_role("button", name="Compare broken.json with this").click()
+    expect(dropped.get_by_role("alert")).to_contain_text("not JSON")
+    expect(own).to_be_visible()
+    page.evaluate(_DROP, '{"mine": "text"}')
+    assert violations(page) == []
+    dropped.get_by_role("button", name="Compare broken.json with this").click()
+    banner = page.get_by_role("region", name="Comparison with another set")
+    expect(banner).to_contain_text("from mine.json")
+    expect(page).to_have_url(re.compile("view=compare"))
+    expect(page.get_by_role("list", name="Keys by their change")).to_contain_text("removed: 1")
+    expect(dropped).to_have_count(0)
+    page.evaluate(_DROP, '{"mine": "text"}')
+    dropped.get_by_role("button", name="Open", exact=True).click()
+    expect(page.get_by_role("region", name="Reference set mine.json")).to_be_visible()
+
+
 @pytest.mark.own_page
 def test_a_removed_array_is_in_the_address(panel_page: PanelPage, page: Page) -> None:
     page.goto(

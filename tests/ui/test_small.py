@@ -143,3 +143,7 @@ def test_names_numbers_and_questions_of_one_key(
     allow = panel.get_by_role("button", name="Allow s3://bucket and read 4 B")
     expect(allow).to_be_visible()
     expect(panel).not_to_contain_text("pass allow")
+    expect(panel).to_contain_text("1 request, 4 B from s3://bucket")
+    expect(
+        panel.get_by_role("application", name=re.compile("Chunks of y: 1 chunks"))
+    ).to_be_visible()

@@ -164,8 +164,12 @@ class ExplorerView(View):
     here = param.Dict({"address": "", "step": -1}, doc="Where it is, and the step that led there.")
 
     def __init__(self, references: ReferenceSet, **options: Any) -> None:
-        controller = ExplorerController(references, served=True, **options)
-        super().__init__(controller, parts=described())
+        self._explorer = ExplorerController(references, served=True, **options)
+        super().__init__(self._explorer, parts=described())
+
+    def compare(self, other: ReferenceSet) -> None:
+        """Compare the set with another one, and show how they differ."""
+        self._explorer.comparison.compare(other, is_shown=True)
 
     def go(self, address: str, step: int) -> None:
         """Go to the state in a URL."""
@@ -320,6 +324,7 @@ class ServedPage:
         self._references: ReferenceSet | None = None
         self._source = ""
         self._upload: Upload | None = None
+        self._compared: ExplorerView | None = None  # With whose set the upload is compared
         self._attempt: object = None
         # Of its own: a server that stalls for one person must not hold up the others.
         self._threads = ThreadPoolExecutor(OPENINGS, thread_name_prefix="refexplorer-opening")
@@ -467,9 +472,10 @@ class ServedPage:
         except Exception as error:
             self._fail(error)
 
-    def _fail(self, error: Exception) -> None:
+    def _fail(self, error: Exception, *, turns: bool = True) -> None:
         self._frame.param.update(opening="", problem=sentence(error))
-        self._turn(START)
+        if turns:
+            self._turn(START)
 
     @request("open")
     def choose(self, source: str) -> None:
@@ -516,10 +522,16 @@ class ServedPage:
         self._tell()
 
     @request("upload")
-    def begin_upload(self, name: str, size: int) -> None:
+    def begin_upload(
+        self,
+        name: str,
+        size: int,
+        compares: bool = False,  # Whether the set that is open is compared with it
+    ) -> None:
         """Announce a dropped file and its size."""
         self._frame.problem = ""
         self._upload = Upload(name, size, self._library.largest)
+        self._compared = self._explorer if compares else None
         self._frame.ask_for_piece(0)
 
     @request("piece")
@@ -532,7 +544,8 @@ class ServedPage:
             self._frame.ask_for_piece(upload.received)
             return
         self._upload = None
-        self._open(upload.name, partial(self._library.open_dropped, upload), Address())
+        opening = partial(self._library.open_dropped, upload)
+        self._open(upload.name, opening, Address(), self._compared)
 
     def _aside(self, work: Callable[[], Result], finish: Callable[[Future[Result]], None]) -> None:
         """Run slow work on a thread, and the rest in a callback of the page."""
@@ -547,10 +560,13 @@ class ServedPage:
         done = self._threads.submit(work)
         done.add_done_callback(lambda done: self._turns.soon(turn, done))
 
-    def _open(self, name: str, opening: Opening, place: Address) -> None:
+    def _open(
+        self, name: str, opening: Opening, place: Address, beside: ExplorerView | None = None
+    ) -> None:
         """Open a set on a thread and show it, unless the person cancelled or chose another.
 
-        If the person has switched to another view meanwhile, that stays.
+        With `beside`, the set of that explorer is compared with it. If the person has switched
+        to another view meanwhile, that stays.
         """
         self._attempt = attempt = object()
         begun = self._frame.view
@@ -563,9 +579,14 @@ class ServedPage:
             turned = self._frame.view != begun and self._frame.view in SCREENS
             view = self._frame.view if turned else place.view
             try:
+                if beside is not None:
+                    beside.compare(opened.result())
+                    self._frame.opening = ""
+                    self._tell()
+                    return
                 self.show(opened.result(), place.source, replace(place, view=view))
             except Exception as error:
-                self._fail(error)
+                self._fail(error, turns=beside is None)
 
         self._aside(partial(opening, watch), finish)
 

@@ -102,7 +102,7 @@ class SetFacts(Struct, frozen=True):
 
 
 class NoteCounts(Struct, frozen=True):
-    """Findings of each severity; a note represents as many as its `count`."""
+    """Findings of each severity, as they are listed."""
 
     error: Count
     warning: Count
@@ -164,6 +164,8 @@ class FailuresChanged(Event, frozen=True, tag="failures"):
 class ComparisonChanged(Event, frozen=True, tag="compared"):
     """The set is compared with a different one, or with none."""
 
+    is_shown: bool  # Whether the comparison is what shall be looked at
+
 
 class ExplorerController:
     """Handles the requests of an explorer about one reference set."""
@@ -204,7 +206,9 @@ class ExplorerController:
         options = refs.storage_options if storage_options is None else storage_options
         sets = OtherSets() if others is None and not served else others
         self.comparison = Comparison(refs, compare, sets)
-        self.comparison.changed.append(lambda: self._post(*event(ComparisonChanged())))
+        self.comparison.changed.append(
+            lambda: self._post(*event(ComparisonChanged(self.comparison.is_shown)))
+        )
         context = ViewContext(
             refs,
             Targets(self.policy, options, refs.limits),
@@ -306,10 +310,8 @@ class ExplorerController:
         return self._facts(math.inf, steps_of(report, "Counting references"))
 
     def _noted(self) -> Notes:
-        counts = Counter[str]()
         found = findings_of(self.references)
-        for each in found:
-            counts[each.severity] += each.count
+        counts = Counter[str](each.severity for each in found)
         severities = NoteCounts(counts["error"], counts["warning"], counts["info"])
         return Notes(notes(self.references), len(found), severities)
 

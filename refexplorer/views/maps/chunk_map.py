@@ -111,6 +111,8 @@ def coloured_strip(
     is_sorted = not {"target_index", "file_numbers"}.isdisjoint(vars(internals(refs)))
     if by == "state" or not strip or array.chunk_count > _COLOURED:
         return strip
+    if array.chunk_count == 1 and by not in ("kind", "target"):  # more or less than no other
+        return strip
     if by == "target" and not is_sorted:  # later, when it takes no time
         return strip
     if by == "access":

@@ -79,6 +79,7 @@ class Comparison:
         self.sets = sets
         self.found: Difference | None = None  # If it was looked for already
         self._lock = threading.Lock()
+        self.is_shown = False  # Whether a person who looks at something else asked for it
         self.changed: list[Callable[[], None]] = []
 
     def difference(self) -> Difference | None:
@@ -88,10 +89,11 @@ class Comparison:
                 self.found = diff(self.other, self._references)
             return self.found
 
-    def compare(self, other: ReferenceSet | None, source: str = "") -> None:
+    def compare(self, other: ReferenceSet | None, source: str = "", is_shown: bool = False) -> None:
         """Compare with another set, or with none."""
         with self._lock:
             self.other, self.found, self.source = other, None, source
+            self.is_shown = is_shown
         for tell in self.changed:
             tell()
 

@@ -71,16 +71,16 @@ export class Comparing extends ViewStore<ComparingState> {
   /** The removed array that was asked for last; null once something else is looked at. */
   private goneWish: object | null = null;
 
-  /** @param changed - Called when the marks of the tree may be others. */
-  constructor(wire: ExplorerWire, changed: () => void) {
+  /** @param changed - Called when the marks of the tree may be others, and with whether to show what differs. */
+  constructor(wire: ExplorerWire, changed: (isShown: boolean) => void) {
     super(wire, BLANK);
     this.rows = new RowWindow(
       (start, n) => wire.request("compare.rows", { start, n, ...this.state.listed }),
       () => this.set({}),
     );
-    const close = wire.on("compared", () => {
+    const close = wire.on("compared", ({ is_shown }) => {
       this.set({ ...BLANK, listed: this.state.listed, compared: this.state.compared, source: this.state.source });
-      void this.load().then(changed);
+      void this.load().then(() => changed(is_shown));
     });
     this.closing({ close });
   }

@@ -371,6 +371,7 @@ function Shaded({ touched, access }: { touched: TouchedChunks; access: string })
       <svg
         class="touched-map"
         viewBox={`0 0 ${columns * SIDE} ${rows * SIDE}`}
+        preserveAspectRatio="xMinYMin"
         style={{ maxWidth: `${columns * 2 * SIDE}px` }}
         role="img"
         aria-label={`Chunks of ${array || "/"} that "${access}" reads: ${share}${times}`}

@@ -28,7 +28,7 @@ export class ExplorerSession extends Views<ExplorerState> {
   readonly repairing = this.view(new Work(this.wire, "repair.plan"));
   readonly writing = this.view(new Work(this.wire, "repair.write"));
   readonly details = this.view(new KeyDetails(this.wire));
-  readonly comparing = this.view(new Comparing(this.wire, () => this.marked()));
+  readonly comparing = this.view(new Comparing(this.wire, (isShown) => this.marked(isShown)));
   readonly strips = this.view(new Strips(this.wire, () => this.strip));
   /** The search for what is odd, and the metadata that xarray opens. */
   readonly seeking = this.waiting();
@@ -136,7 +136,8 @@ export class ExplorerSession extends Views<ExplorerState> {
   }
 
   /** The marks of changes beside the rows are others. */
-  private marked(): void {
+  private marked(isShown = false): void {
+    if (isShown) this.show("compare");
     if (!this.comparing.isOn && this.state.only === "changes") this.run(this.showOnly(null));
     else void this.rows.refresh();
   }

@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { placing } from "../preview/bars.ts";
 import { tableOf } from "../preview/colours.ts";
-import { line, painted } from "../preview/plot.ts";
+import { line, painted, PLAIN_LINE } from "../preview/plot.ts";
 import { layout, range } from "../preview/slices.ts";
 import { Button, Sentence } from "../shared/parts.tsx";
 import { bytes, value } from "../shared/format.ts";
@@ -12,7 +12,7 @@ import { useStore } from "../shared/store.ts";
 import type { Hello, ReadingModel } from "../shared/wire.ts";
 import type { ExplorerSession } from "./session.ts";
 import { type Thumbnail, Thumbnails } from "./thumbnails.ts";
-import { Waited } from "../shared/asking.tsx";
+import { Allow, Waited } from "../shared/asking.tsx";
 import { useTheme } from "../maps/board.tsx";
 
 export function SetView({ session, hello }: { session: ExplorerSession; hello: Hello }) {
@@ -46,10 +46,10 @@ function Consent({ session, shown }: { session: ExplorerSession; shown: Thumbnai
   const size = waiting.reduce((sum, each) => sum + (each.grant === grant ? (each.bytes ?? 0) : 0), 0);
   return (
     <div class="offer consent">
-      <Button
-        text={`Allow ${grant}: read ${bytes(size)} for pictures`}
-        class="button main-button"
-        onClick={() => session.run(session.of(Thumbnails).allow(grant))}
+      <Allow
+        grant={grant}
+        then={`: read ${bytes(size)} for pictures`}
+        allow={() => session.run(session.of(Thumbnails).allow(grant))}
       />
     </div>
   );
@@ -109,17 +109,7 @@ function drawn(reading: ReadingModel, values: Float64Array, domain: [number, num
     return cells;
   }
   if (!rows) return null;
-  const look = {
-    width: WIDE,
-    height: HIGH,
-    label: "",
-    domain,
-    scheme: "viridis" as const,
-    scale: "linear" as const,
-    times: reading.times,
-    marked: [],
-  };
-  return line(values, rows, look).element;
+  return line(values, rows, { ...PLAIN_LINE, width: WIDE, height: HIGH, domain, times: reading.times }).element;
 }
 
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'";

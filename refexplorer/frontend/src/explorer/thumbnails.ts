@@ -71,6 +71,7 @@ export class Thumbnails extends ViewStore<{ shown: Thumbnail[] }> {
     const { reading } = message;
     if (reading.state === "fill")
       return { why: "No chunk here has a reference, so all values read as the fill value." };
+    if (reading.extremes === null && buffers[0]) return { why: "All values here are missing." };
     if (!buffers[0]) return { why: reading.message ?? "There is nothing to draw." };
     return { reading, values: new Float64Array(buffers[0]) };
   }

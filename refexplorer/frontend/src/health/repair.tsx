@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import type { ExplorerSession } from "../explorer/session.ts";
-import { Failure, Working } from "../shared/asking.tsx";
+import { Allow, Failure, Working } from "../shared/asking.tsx";
 import { capital, count, counted } from "../shared/format.ts";
 import { Button, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
@@ -54,7 +54,7 @@ function Found({ found, session }: { found: RepairShown; session: ExplorerSessio
         </b>
       </p>
       {grants.map((grant) => (
-        <Button text={`Allow ${grant}`} key={grant} class="button main-button" onClick={() => session.repair(grant)} />
+        <Allow grant={grant} key={grant} allow={() => session.repair(grant)} />
       ))}
       <Sentences title="Would be repaired" sentences={repaired} />
       <Sentences title="Not repaired" sentences={left} />

@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 
 import type { ExplorerSession } from "../explorer/session.ts";
 import { targetName } from "../maps/cells.ts";
-import { Failure, Working } from "../shared/asking.tsx";
+import { Allow, Failure, Working } from "../shared/asking.tsx";
 import { count } from "../shared/format.ts";
 import { Button, Sentence, SeverityMark } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
@@ -54,12 +54,7 @@ export function VerifyControls({ session }: { session: ExplorerSession }) {
         and values of ten chunks of each array
       </label>
       {found?.grants.map((grant) => (
-        <Button
-          text={`Allow ${grant}`}
-          key={grant}
-          class="button main-button"
-          onClick={() => void session.verify(grant)}
-        />
+        <Allow grant={grant} key={grant} allow={() => void session.verify(grant)} />
       ))}
     </div>
   );

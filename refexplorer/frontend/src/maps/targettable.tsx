@@ -8,7 +8,7 @@ import { Blank, Button, Cut } from "../shared/parts.tsx";
 import { rowGoal, Rows, type RowsHandle } from "../shared/rows/rows.tsx";
 import { useStore } from "../shared/store.ts";
 import type { TargetFold, TargetRow } from "../shared/wire.ts";
-import { Failure, Working } from "../shared/asking.tsx";
+import { Allow, Failure, Working } from "../shared/asking.tsx";
 import { targetName } from "./cells.ts";
 import type { Maps, Query } from "./maps.ts";
 import { apart, common, isAlike } from "./names.ts";
@@ -318,7 +318,7 @@ export function TargetCheck({ maps }: { maps: Maps }) {
         </span>
       )}
       {found?.grants.map((grant) => (
-        <Button text={`Allow ${grant}`} key={grant} class="button main-button" onClick={() => ask(grant)} />
+        <Allow grant={grant} key={grant} allow={ask} />
       ))}
       {error !== null && <Failure sentence={error} />}
     </div>

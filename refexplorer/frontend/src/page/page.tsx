@@ -7,6 +7,7 @@ import type { ViewProps } from "../shared/mount.tsx";
 import { Button, Sentence } from "../shared/parts.tsx";
 import { ThemeButton } from "./themebutton.tsx";
 import { followAddress } from "./address.ts";
+import { DropOver } from "./drop.tsx";
 import { Lesson } from "./lesson.tsx";
 import { ask, useLost, useShared } from "./wire.ts";
 import { Opening, Start } from "./start.tsx";
@@ -14,6 +15,7 @@ import { Opening, Start } from "./start.tsx";
 export function Page({ host }: ViewProps) {
   const view = useShared(host, "view");
   const notice = useShared(host, "notice");
+  const title = useShared(host, "title");
   useEffect(() => followAddress(host), [host]);
   // What `page.html` says until the page is here lies behind it, where a screen reader still finds it.
   useEffect(() => document.querySelector("p.waiting")?.remove(), []);
@@ -39,6 +41,7 @@ export function Page({ host }: ViewProps) {
           <Sentence text={notice} />
         </p>
       )}
+      <DropOver host={host} title={title} on={view === "explorer"} />
       <Lesson host={host} hidden={view !== "explorer"} />
       {view === "start" && <Start host={host} />}
     </div>

@@ -23,7 +23,7 @@ export function Start({ host }: { host: Host }) {
         plot its data and edit its templates. Opening it reads only the set itself.
       </p>
       <Typed key={typed} open={open} busy={busy} typed={typed} />
-      <Drop host={host} largest={useShared(host, "largest")} busy={busy} />
+      <Drop host={host} busy={busy} />
       {problem !== "" && (
         <p class="failed" role="alert">
           <span aria-hidden="true">✕</span> <Sentence text={problem} />

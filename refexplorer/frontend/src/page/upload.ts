@@ -26,9 +26,10 @@ export class Upload extends Store<UploadState> {
     this.off();
   }
 
-  start(file: File): void {
+  /** Sends a file, to be opened or to be compared with the set that is open. */
+  start(file: File, compares = false): void {
     this.set({ file, sent: 0 });
-    ask(this.host, "upload", { name: file.name, size: file.size });
+    ask(this.host, "upload", { name: file.name, size: file.size, compares });
   }
 
   stop(): void {

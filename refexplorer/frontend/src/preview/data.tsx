@@ -7,7 +7,9 @@ import { bytes, count, counted, exact } from "../shared/format.ts";
 import { Blank, Button, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Coordinate, PathItem, Plan } from "../shared/wire.ts";
-import { Failure, Question, Working } from "../shared/asking.tsx";
+import { Allow, Failure, Question, Working } from "../shared/asking.tsx";
+import { ChunkBoard } from "../maps/chunkboard.tsx";
+import { Legend } from "../maps/legend.tsx";
 import { Choice } from "../maps/mapparts.tsx";
 import type { Job } from "./preview.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
@@ -70,6 +72,7 @@ export function Data({ session }: { session: ExplorerSession }) {
   );
   const places = own && <Places session={session} plan={own} wanted={wanted ?? own.slices} want={want} />;
   const isShowing = shown?.reading != null && !["failed", "ask"].includes(shown.reading.state) && shown.error === null;
+  const isUnread = own !== null && planError === null && !busy && !isShowing && shown?.error == null;
   const isOffered = own && planError === null && shown?.reading?.state !== "ask";
   return (
     <>
@@ -106,6 +109,7 @@ export function Data({ session }: { session: ExplorerSession }) {
           <Outcome session={session} job={shown} menu={menu} kept={kept} places={places} />
         </div>
       )}
+      {isUnread && <Unread session={session} array={array.path} />}
       {!isShowing && places}
     </>
   );
@@ -284,6 +288,8 @@ function SliceField({ name, text, set }: { name: string; text: string; set(text:
   );
 }
 
+const LOCAL = "this machine";
+
 interface OfferProps {
   plan: Plan;
   busy: boolean;
@@ -292,24 +298,45 @@ interface OfferProps {
 }
 
 /** What reading the part takes, and one button: where its place is not allowed yet, for both. */
-function Offer({ plan: { estimate, chunk_count, grant }, busy, read, allow }: OfferProps) {
-  const cost = [
-    chunk_count > 1 ? counted(chunk_count, "chunk") : "",
-    Number(estimate.requests) > 1 ? counted(estimate.requests, "request") : "",
-  ].filter(Boolean);
+function Offer({ plan: { estimate, grant }, busy, read, allow }: OfferProps) {
   if (grant === "") return <Failure sentence={`${estimate.label}: this page may not read it.`} />;
   const size = estimate.bytes === null ? "" : ` ${bytes(estimate.bytes)}`;
-  const label = grant === null ? estimate.label : `Allow ${grant} and read${size}`;
+  const hosts = new Set(estimate.targets.map((url) => /^(?!file:)[a-z][\w+.-]*:\/\/[^/]*/i.exec(url)?.[0] ?? LOCAL));
+  const said = `${counted(estimate.requests, "request")},${size || " size not known"} from ${[...hosts].join(", ")}`;
   return (
     <div class="offer">
-      <Button
-        text={label}
-        class="button main-button"
-        disabled={busy}
-        onClick={grant === null ? read : () => allow(grant)}
-      />
-      {cost.length > 0 && <span class="quiet">{cost.join(", ")}</span>}
+      {grant === null ? (
+        <Button text={estimate.label} class="button main-button" disabled={busy} onClick={read} />
+      ) : (
+        <Allow grant={grant} then={` and read${size}`} busy={busy} allow={allow} />
+      )}
+      {Number(estimate.requests) > 0 && <span class="quiet">{said}</span>}
     </div>
+  );
+}
+
+/** What is known of the chunks while nothing of them was read. */
+function Unread({ session, array }: { session: ExplorerSession; array: string }) {
+  const { maps } = session;
+  const { grid } = useStore(maps);
+  const { item } = useStore(session);
+  useEffect(() => {
+    if (grid?.array !== array && (grid !== undefined || !maps.isAsked)) maps.showGrid(array);
+  }, [array]);
+  if (grid?.array !== array || grid.rows * grid.columns === 0) return null;
+  return (
+    <>
+      <ChunkBoard
+        picture={grid}
+        by="kind"
+        changes={null}
+        selected={item?.chunk?.index.map(Number) ?? null}
+        only={null}
+        select={(key) => session.run(session.reveal(key))}
+        zoomTo={() => session.show("chunks")}
+      />
+      <Legend grid={grid} by="kind" />
+    </>
   );
 }
 

@@ -52,6 +52,14 @@ export interface Marked {
 
 export const MARGINS = { marginLeft: 56, marginRight: 14, marginTop: 22, marginBottom: 38 };
 
+/** How a line is drawn that nobody chose colours for. */
+export const PLAIN_LINE: Pick<Look, "label" | "scheme" | "scale" | "marked"> = {
+  label: "",
+  scheme: "viridis",
+  scale: "linear",
+  marked: [],
+};
+
 export function line(values: Float64Array, axis: Axis, look: Look): Figure {
   const drawn = extremes(values);
   const place = (index: number) => axis.at?.[index] ?? axis.first + index * axis.step;

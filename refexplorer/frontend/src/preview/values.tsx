@@ -19,6 +19,7 @@ import { type Kept, rowsOf } from "./lines/kept.ts";
 import { Lines } from "./lines/profiles.tsx";
 import { Statistics } from "./statistics.tsx";
 import { NumberTable, TextTable } from "./tabular.tsx";
+import { PLAIN_LINE } from "./plot.ts";
 import { Menu, type KeptMenu } from "../shared/menu.tsx";
 import { Steps } from "./scrubber.tsx";
 import { seriesAlong } from "./series.tsx";
@@ -238,16 +239,7 @@ interface RowProps {
 function RowLines({ axes, values, reading, domain }: RowProps) {
   const [rows, columns] = axes;
   const found = useMemo(() => rowsOf(values, axes), [values, axes]);
-  const look = {
-    width: 0,
-    height: 280,
-    label: reading.name,
-    domain,
-    scheme: "viridis" as const,
-    scale: "linear" as const,
-    times: reading.times,
-    marked: [],
-  };
+  const look = { ...PLAIN_LINE, width: 0, height: 280, label: reading.name, domain, times: reading.times };
   return (
     <>
       <Lines

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 
+import { middled } from "./format.ts";
 import { Button, Sentence } from "./parts.tsx";
 import { useStore } from "./store.ts";
 import type { JobProgress } from "./wire.ts";
@@ -38,21 +39,29 @@ export function Outcome<T extends Answer>({
   );
 }
 
-interface QuestionProps {
-  sentence: string | null;
+interface AllowProps {
   grant: string;
   allow(grant: string): void;
+  then?: string;
+  busy?: boolean;
 }
 
-export function Question({ sentence, grant, allow }: QuestionProps) {
+export function Question({ sentence, grant, allow }: AllowProps & { sentence: string | null }) {
   return (
     <div class="ask" role="group" aria-label="Access">
       <p>
         <Sentence text={sentence ?? "Access to these bytes has not been allowed yet."} />
       </p>
-      <Button text={`Allow ${grant}`} class="button main-button" onClick={() => allow(grant)} />
+      <Allow grant={grant} allow={allow} />
     </div>
   );
+}
+
+/** Lets a place be read, and may do more; of a long one the title has the middle. */
+export function Allow({ grant, allow, then = "", busy = false }: AllowProps) {
+  const whole = `Allow ${grant}${then}`;
+  const said = { "aria-label": whole, title: whole, disabled: busy, onClick: () => allow(grant) };
+  return <Button text={`Allow ${middled(grant)}${then}`} class="button main-button" {...said} />;
 }
 
 export function Working({ progress, cancel }: { progress: JobProgress | null; cancel(): void }) {

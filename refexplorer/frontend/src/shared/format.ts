@@ -208,6 +208,11 @@ function bare(text: string): string {
   return text.replace(/\s+/g, "");
 }
 
+/** A long name without its middle: its ends tell the most. */
+export function middled(text: string): string {
+  return text.replace(/^(.{14}).{4,}(.{26})$/su, "$1…$2");
+}
+
 export function capital(text: string): string {
   return text.slice(0, 1).toUpperCase() + text.slice(1);
 }

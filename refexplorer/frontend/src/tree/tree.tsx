@@ -242,13 +242,9 @@ function TreeRow({
         <span class={branch ? "twisty" : "twisty none"} aria-hidden="true" onClick={branch ? onTwisty : undefined}>
           {branch ? (row.open ? "▾" : "▸") : ""}
         </span>
-        {row.label ? (
-          <b>
-            <Cut text={shown} />
-          </b>
-        ) : (
+        <span class="name-text">
           <Cut text={shown} />
-        )}
+        </span>
         {row.label && <span class="row-label">{row.label}</span>}
       </span>
       {troubled && (

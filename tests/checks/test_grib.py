@@ -203,7 +203,8 @@ def test_a_file_that_ends_too_early(path: Path, tmp_path: Path) -> None:
     found = verified(document, short, "none")
     assert not found.good
     assert found.has_errors
-    assert any("is not whole" in said for said in (each.message for each in found.findings))
+    said = [each.message for each in found.findings]
+    assert any("is incomplete" in each for each in said), said
 
 
 def drop(refs: dict[str, Any]) -> None:

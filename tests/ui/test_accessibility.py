@@ -35,7 +35,7 @@ def test_page(panel_page: PanelPage, page: Page) -> None:
     expect(rows).to_contain_text("lat/.zarray")
     rows.get_by_role("gridcell").first.click()
     expect(page.get_by_role("region", name="Derivation of this key")).to_be_visible()
-    page.get_by_role("button", name="Other readers").click()
+    page.get_by_role("button", name="Other readers", exact=True).click()
     expect(page.get_by_role("button", name="GDAL")).to_be_visible()
     assert violations_in_both_colours(page) == []
     page.get_by_role("button", name="Try values").click()

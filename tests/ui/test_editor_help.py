@@ -50,7 +50,7 @@ def test_hovering_says_what_the_specification_says(editor: Locator) -> None:
 
 def test_other_readers_say_why_they_differ(editor: Locator) -> None:
     replace_text(editor, GOOD)
-    editor.get_by_role("button", name="Other readers").click()
+    editor.get_by_role("button", name="Other readers", exact=True).click()
     panel = editor.get_by_role("region", name="Other readers")
     panel.get_by_role("button", name="GDAL").click()
     expect(panel).to_contain_text("templates is not supported")

@@ -52,7 +52,7 @@ def test_removed_rows_stay_in_sight(editor: Locator) -> None:
 def test_the_table_turns_to_what_a_reader_has(editor: Locator) -> None:
     replace_text(editor, GOOD)
     expect(editor).to_contain_text("3 keys")
-    editor.get_by_role("button", name="Other readers").click()
+    editor.get_by_role("button", name="Other readers", exact=True).click()
     panel = editor.get_by_role("region", name="Other readers", exact=True)
     expect(panel).to_contain_text("gen is not read without")
     expect(rows_of(editor).locator(".absent")).to_have_count(3)
@@ -61,7 +61,7 @@ def test_the_table_turns_to_what_a_reader_has(editor: Locator) -> None:
     expect(rows_of(editor)).to_have_accessible_name(
         "V0 keys as fsspec (simple_templates=False) reads them"
     )
-    editor.get_by_role("button", name="Other readers").click()
+    editor.get_by_role("button", name="Other readers", exact=True).click()
     expect(rows_of(editor)).to_have_accessible_name("V0 keys")
 
 

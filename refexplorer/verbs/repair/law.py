@@ -135,7 +135,7 @@ class RepairLaw:
         for place, (one, other) in enumerate(self._decoded(meta, new, after, keys)):
             count += other is not None
             if one is not None and other is None:
-                yield f"{keys[place]} can be decoded, and no longer could"
+                yield f"{keys[place]} can be decoded now, but not after the change"
             elif one is not None and not (is_bad[place] or _is_same(one, other)):
                 yield f"{keys[place]} would read differently, and no file says that it is wrong"
         if len(keys) and not count:

@@ -85,8 +85,8 @@ def _grids(
         if not np.allclose(ours, theirs, rtol=0, atol=step / 1000, equal_nan=True):
             at = int(np.argmax(~(np.abs(ours - theirs) <= step / 1000)))
             return (
-                f"No difference: the grids are not the same, {name} is {ours[at]:g} on "
-                f"the left where {other_name} is {theirs[at]:g} on the right."
+                f"No difference: the grids differ: {name} is {ours[at]:g} on the left, "
+                f"{other_name} is {theirs[at]:g} on the right."
             )
     return None
 

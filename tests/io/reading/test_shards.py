@@ -105,7 +105,7 @@ def test_an_array_without_shards_says_so(tmp_path: Path) -> None:
     found = opened(tmp_path, refs)
     with pytest.raises(rx.errors.DecodeError, match="The chunks of y are not shards"):
         found.trace("y/c/0", inner=...)
-    with pytest.raises(rx.errors.DecodeError, match=r"x/zarr.json is no chunk"):
+    with pytest.raises(rx.errors.DecodeError, match=r"x/zarr.json is not a chunk"):
         found.trace("x/zarr.json", inner=...)
     with pytest.raises(
         rx.errors.DecodeError, match=r"has no inner chunk \[2, 0\]; its grid is \[2, 4\]"

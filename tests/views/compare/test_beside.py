@@ -64,7 +64,7 @@ def test_a_large_part_is_subtracted_as_it_is_drawn() -> None:
         (("t2m", "0", ":", ":"), ("t2m", "0", "1:", ":"),
          "lat has 18 cells on the left, lat 17 on the right."),
         (("t2m", "0", "1:9", ":"), ("t2m", "0", "2:10", ":"),
-         "the grids are not the same, lat is 75 on the left where lat is 65 on the right."),
+         "the grids differ: lat is 75 on the left, lat is 65 on the right."),
         (("t2m", "0", ":", ":"), ("rh", "0", ":", ":"), "the units differ (K and %)."),
         (("t2m", "0", ":", ":"), ("t2m", "0", "3", ":"),
          "the left part has 2 dimensions longer than 1, the right part 1."),

@@ -207,7 +207,9 @@ def test_both_pictures_with_a_line_between_them(panel_page: PanelPage, page: Pag
     page.set_viewport_size({"width": 1200, "height": 900})
     page.goto(f"{panel_page.url}?source=demo/sst.v1.json&key=sst&other=demo/sst.v0.json")
     # a narrow tree shows its keys whole, and what changed
-    key = page.get_by_role("treegrid").locator(".array-row b", has_text=re.compile("^sst$"))
+    key = page.get_by_role("treegrid").locator(
+        ".array-row .name-text", has_text=re.compile("^sst$")
+    )
     expect(key).to_be_visible()
     assert key.evaluate("name => name.scrollWidth <= name.clientWidth")
     page.get_by_role("button", name="Both pictures").click()

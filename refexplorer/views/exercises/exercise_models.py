@@ -160,8 +160,8 @@ def read_exercise(path: Path) -> Exercise:
         raise RefexplorerError(f"{path.name} is not an exercise: {error}.") from None
     for rule in found.rules:
         if rule not in RULES:
-            said = f"{path.name} is no exercise: there is no rule `{rule}`. {suggest(rule, RULES)}"
-            raise RefexplorerError(said.rstrip())
+            said = f"there is no rule `{rule}`. {suggest(rule, RULES)}".rstrip()
+            raise RefexplorerError(f"{path.name} is not a valid exercise: {said}")
     return found
 
 

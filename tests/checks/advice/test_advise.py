@@ -320,7 +320,7 @@ def test_what_cannot_be_asked_is_refused() -> None:
     for part in odd:
         with pytest.raises(RefexplorerError):
             refs.advise({"x": part})
-    with pytest.raises(RefexplorerError, match="known place"):
+    with pytest.raises(RefexplorerError, match="known location"):
         refs.advise(place="moon")
 
 

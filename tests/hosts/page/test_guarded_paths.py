@@ -419,5 +419,5 @@ def test_another_set_is_guarded_like_the_first(place: Path) -> None:
         assert "is not opened on this page" in answer["error"] or name == LONG
         assert controller.comparison.other is None
     said, answer = answers_of(view, f"{place}/open/in.json")
-    assert (said, answer) == ({"ev": "compared"}, {"id": "a:1"})
+    assert (said, answer) == ({"ev": "compared", "is_shown": False}, {"id": "a:1"})
     assert controller.comparison.other is not None

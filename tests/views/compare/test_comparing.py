@@ -256,7 +256,7 @@ def test_a_set_is_named_and_forgotten(tmp_path: Path) -> None:
     path = tmp_path / "before.json"
     path.write_text(json.dumps(edited()))
     assert later(host, "compare.with", source=str(path))[0] == {}
-    assert {"ev": "compared"} in host.events
+    assert {"ev": "compared", "is_shown": False} in host.events
     found = later(host, "compare.summary")[0]["sets"]
     assert (found["source"], found["before"]) == (str(path), "before.json")
     later(host, "compare.with", source="")

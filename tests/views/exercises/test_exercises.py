@@ -288,7 +288,7 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, old: str, new: str, s
     assert old in TEACHERS
     with pytest.raises(RefexplorerError) as error:
         proven(written(tmp_path, TEACHERS.replace(old, new, 1)))
-    assert "one.toml is not an " in str(error.value)
+    assert "one.toml is not a" in str(error.value)
     assert says in str(error.value)
 
 

@@ -71,7 +71,7 @@ UNOPENED = {
     "published-shapes/codec-gribberish.json": "`pip install gribberish`",
     "phony-dims/cal.h5": "refs.to_xarray(group='gt1l') opens one",
     "group-dims/grid.h5": "refs.to_xarray(group='Grid') opens one",
-    "v3-lzw/refs.json": "installed for Zarr v2 alone",
+    "v3-lzw/refs.json": "installed for Zarr v2 only",
 }
 
 

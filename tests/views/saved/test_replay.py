@@ -377,7 +377,7 @@ def test_two_parts_side_by_side_and_their_difference(replayed: Replayed) -> None
     nothing: dict[str, Any] = {"array": "lon", "slices": None, "other": True}
     asked = [{"op": "beside.plan", "left": each, "right": each} for each in (unread, nothing)]
     (left, _), (other, _) = replayed(recording, asked)
-    assert "Of this array wind[:3, :, :] is in this page" in left["error"]
+    assert "This page was saved with wind[:3, :, :] of this array only" in left["error"]
     assert "needs Python" in other["error"]
 
 

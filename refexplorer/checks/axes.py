@@ -23,27 +23,19 @@ from refexplorer.core.text import array_text, counted
 from refexplorer.spec.codes import CODES
 from refexplorer.spec.findings import Finding, pointer
 
-REGULAR = 0.9
-"""The part of all steps that must be alike, to speak of gaps."""
+REGULAR = 0.9  # The part of all steps that must be alike, to speak of gaps
 _OF_OTHERS = 20
 """Steps that an axis without times must have: pressure levels begin evenly, and are few."""
-_SAME_STEP = 0.01
-"""How much a step may differ from the others, of its length."""
-_GAP = 1.5
-"""Steps that are longer by this factor are gaps; months have a rule of their own."""
-_RUNS = 4
-"""Stretches with a step each: forecasts are hourly at first, then every three hours."""
-_CALENDAR_VALUES = 50_000
-"""Dates of other calendars that are made, a microsecond each."""
+_SAME_STEP = 0.01  # How much a step may differ from the others, of its length
+_GAP = 1.5  # Steps that are longer by this factor are gaps; months have a rule of their own
+_RUNS = 4  # Stretches with a step each: forecasts are hourly at first, then every three hours
+_CALENDAR_VALUES = 50_000  # Dates of other calendars that are made, a microsecond each
 _NAMED = 3
-PLACES = 100
-"""Places of one code that are kept: a screen has no room to mark more."""
-IN_FILES = "it is in files."
-"""Why a coordinate is not read unless that is asked for."""
+PLACES = 100  # Places of one code that are kept: a screen has no room to mark more
+IN_FILES = "it is in files."  # Why a coordinate is not read unless that is asked for
 NO_VALUES = "it has no values."
 _SHORTEST_MONTH = 27 * 86_400
-_LAST_DATE = 1e14
-"""Seconds that are shown as a date: three million years."""
+_LAST_DATE = 1e14  # Seconds that are shown as a date: three million years
 _UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
 
@@ -329,8 +321,7 @@ def axis_findings(values: AxisValues, base: str) -> list[Finding]:
     return [each.finding for each in odd_places(values, base)]
 
 
-_OddPlace = tuple[np.ndarray, str] | None
-"""Where it is odd, as `OddPlaces` counts, and a sentence."""
+_OddPlace = tuple[np.ndarray, str] | None  # Where it is odd, as `OddPlaces` counts, and a sentence
 
 
 def _missing(values: AxisValues) -> _OddPlace:
@@ -457,8 +448,7 @@ def is_axis(ours: SetArray) -> bool:
     return is_one and dtype is not None and dtype.kind in "iufM"
 
 
-_JOINED = 2**21
-"""Values of a coordinate in files that are put together."""
+_JOINED = 2**21  # Values of a coordinate in files that are put together
 _RUNS_IN_FILES = 100
 """Stretches without a missing value that are judged; between them are files that were not read."""
 _OF_FILES = ("axis-duplicate", "axis-order", "axis-gap")

@@ -61,8 +61,7 @@ class AuditProgress:
     total: int | None = None
 
 
-AuditWatch = Callable[[AuditProgress], bool]
-"""Called about ten times a second; False stops."""
+AuditWatch = Callable[[AuditProgress], bool]  # Called about ten times a second; False stops
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,7 @@ from refexplorer.refset.opened_set import SetLike, internals
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
-_AT_ONCE = 2048
-"""Chunks whose references are looked up before the first is read."""
+_AT_ONCE = 2048  # Chunks whose references are looked up before the first is read
 
 
 @dataclass

@@ -29,8 +29,7 @@ from refexplorer.spec.findings import Findings, pointer
 from refexplorer.spec.references import prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta, parse_metadata
 
-_NEAR = 0.01
-"""The tolerance of positions, in cells: coordinates are rounded to single precision."""
+_NEAR = 0.01  # The tolerance of positions, in cells: coordinates are rounded to single precision
 _ELEMENTS = 100_000  # of a coordinate that is compared
 Rule = tuple[Callable[[Any], bool], str]
 

@@ -29,8 +29,7 @@ LACKING_CODES = frozenset({"no-reference", "lacking-object", "left-out"})
 UNOPENABLE_CODES = frozenset({"no-root", "bad-root"})
 UNREAD_CODES = frozenset({"damaged-file", "unreachable"})
 STALE_CODES = frozenset({"changed"})
-NAMED = 3
-"""Objects that the coverage names with their reasons."""
+NAMED = 3  # Objects that the coverage names with their reasons
 _GRAVEST_FIRST = list(Severity)
 
 
@@ -290,8 +289,7 @@ _CODES_OF_STATE = {
     LedgerState.PAST_END: {"range-past-end"},
     LedgerState.DAMAGED_FILE: {"damaged-file"},
     LedgerState.UNREACHABLE: {"unreachable", "unreadable"},
-}
-"""The findings that say why chunks are in a bad state; of other states, any error of the array."""
+}  # The findings that say why chunks are in a bad state; of other states, any error of the array
 _CODE_OF_FILES = {
     FileState.DAMAGED: "damaged-file",
     FileState.UNREACHABLE: "unreachable",

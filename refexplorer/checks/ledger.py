@@ -31,8 +31,7 @@ DENSE_CHUNKS = 10**8
 """Chunks of an array that have a byte each; of a larger one only those looked at are kept."""
 MAPPED_CHUNKS = 10**6
 """From so many chunks of a set on the bytes are mapped memory, so that memory stays flat."""
-COUNTED_CHUNKS = 2**24
-"""Chunks that are counted at once."""
+COUNTED_CHUNKS = 2**24  # Chunks that are counted at once
 BAD_STATES = np.array([CHUNK_TERMS[state].rank is Rank.BAD for state in LedgerState])
 DEPTHS = np.array([CHUNK_TERMS[state].depth for state in LedgerState], np.int8)
 RANKS = np.array([CHUNK_TERMS[state].rank for state in LedgerState], np.int8)

@@ -103,8 +103,7 @@ def _reach(ends: np.ndarray, group: np.ndarray) -> np.ndarray:
     return reach
 
 
-DECODING_COST = 100
-"""As so many references counts a chunk to be decoded."""
+DECODING_COST = 100  # As so many references counts a chunk to be decoded
 # another number here makes results of older versions start again, since they hold other columns
 _FORM = 4
 _PACKING = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", 1))
@@ -203,8 +202,7 @@ def _named(column: pa.ChunkedArray, names: Sequence[str | None]) -> pa.Dictionar
     return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32), mask=missing), texts)
 
 
-_WAITING_PARTS = 2
-"""Parts that are handed out for each thread, so that none waits for the next one."""
+_WAITING_PARTS = 2  # Parts that are handed out for each thread, so that none waits for the next one
 
 Doing = Callable[[Part, Callable[[], bool]], pa.Table]
 """Does a part: takes it, and what says whether to go on."""

@@ -20,15 +20,11 @@ from refexplorer.spec.zarr_metadata import ArrayMeta
 
 SAME, DIFFERS, UNCOMPARED, FAILED = "same", "differs", "not compared", "failed"
 FORBIDDEN = "not allowed"
-HELD = "held"
-"""Of what the set itself holds, which is compared with each file that has it."""
-STATES = (SAME, DIFFERS, UNCOMPARED, FAILED)
-"""The states of the references to a file."""
+HELD = "held"  # Of what the set itself holds, which is compared with each file that has it
+STATES = (SAME, DIFFERS, UNCOMPARED, FAILED)  # The states of the references to a file
 
-WHOLE = -1
-"""The length of a reference to a whole file."""
-NAMED_KEYS = 10
-"""Keys that a finding of one file names."""
+WHOLE = -1  # The length of a reference to a whole file
+NAMED_KEYS = 10  # Keys that a finding of one file names
 
 
 @dataclass
@@ -144,8 +140,7 @@ RESULTS = pa.schema(
         name: pa.dictionary(pa.int32(), kind) if name in _REPEATED else kind
         for name, kind in _columns(Record).items()
     }
-)
-"""What a part gives, with the fields of `Record`."""
+)  # What a part gives, with the fields of `Record`
 
 
 def numbers_bytes(numbers: np.ndarray) -> bytes:
@@ -203,18 +198,15 @@ def table(records: Sequence[Record]) -> pa.Table:
 
 # groups that keep their own values; later ones are counted under their cause alone
 KEPT_FINDINGS = 10_000
-KEPT_REASONS = 1_000
-"""Beyond it they are counted together."""
-NAMED_FILES = 20
-"""Files that a finding names."""
+KEPT_REASONS = 1_000  # Beyond it they are counted together
+NAMED_FILES = 20  # Files that a finding names
 _SHOWN_FILES = 5
 _CHARS = 400  # characters of what a file says: it may hold any text
 _SINGULAR = {"have": "has", "are": "is", "cannot": "cannot", "may": "may"}
 _PHRASES = {
     "range-past-end": ("reaches past the end of", "reach past the end of"),
     "overlapping-ranges": ("partly overlaps another one of", "partly overlap others of"),
-}
-"""What ranges do with their files, one of them and several."""
+}  # What ranges do with their files, one of them and several
 _OF_ZARRAY = {
     "dtype", "byte-order", "rank", "shape", "ragged", "chunk-shape", "order", "filters",
     "fill_value", "lacking-object",

@@ -37,8 +37,7 @@ from refexplorer.core.text import ADVICE, KEYS, array_text, counted, escape, fil
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, grouped, in_order
 
-SCHEMA = 1
-"""Of the JSON document; a change that a reader must know of takes the next number."""
+SCHEMA = 1  # Of the JSON document; a change that a reader must know of takes the next number
 PARQUET: dict[str, Any] = {"compression": "zstd"}
 _CHARS = 200  # characters of a name: a file may hold any text
 _SHOWN = 50  # parts that were given up, of which the text has a sentence

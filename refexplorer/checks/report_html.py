@@ -74,8 +74,7 @@ details ul {{ list-style: none; padding-left: 0; }}
 </body>
 </html>
 """
-SHOWN = 50
-"""Findings, files and reasons that are listed."""
+SHOWN = 50  # Findings, files and reasons that are listed
 _CHARS = 200  # characters of a name: a file may hold any text
 _COLOURS = ("", "good", "", "bad", "", "alone", "unknown")
 """The state of each colour of a report's page."""
@@ -262,8 +261,7 @@ def bar(counts: Mapping[str, int], states: Sequence[str], absent: int = 0) -> st
     return f'<span class="bar" aria-hidden="true">{parts}<i style="flex: {absent}"></i></span>'
 
 
-BINS = 120
-"""Bars of the strip; a bar has the files of some days."""
+BINS = 120  # Bars of the strip; a bar has the files of some days
 _HEIGHT, _WIDTH = 60, 7
 _ROW_RANKS = {
     SAME: Rank.GOOD, DIFFERS: Rank.BAD, FAILED: Rank.BAD, UNCOMPARED: Rank.UNKNOWN,

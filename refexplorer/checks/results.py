@@ -36,15 +36,13 @@ PARQUET: dict[str, Any] = {
     "compression": "zstd",
     "use_dictionary": _REPEATED,
     "column_encoding": {"key": "DELTA_BYTE_ARRAY"} | _COUNTING,
-}
-"""How results are written: what grows from row to row takes next to nothing."""
+}  # How results are written: what grows from row to row takes next to nothing
 _PASSING = pa.ipc.IpcWriteOptions(compression="lz4")
 """What goes away with the report is written in a third of the time, four times as large."""
 _FINGERPRINT = b"refexplorer.part"
 _WRITTEN = b"refexplorer.written"
 _SORTING = "_sorting"
-_ADDRESSES = ("target", "message", "grant")
-"""Columns whose texts may name one."""
+_ADDRESSES = ("target", "message", "grant")  # Columns whose texts may name one
 REDONE = {"not allowed", "unreachable", "codec not installed", "failed"}
 """What has one of these states is done again: it may be allowed or answer by now."""
 

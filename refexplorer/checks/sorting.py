@@ -28,11 +28,9 @@ from refexplorer.formats.columns.references import (
 from refexplorer.refset.segments import code_targets
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
-SAMPLE = 10
-"""Chunks of each array that are decoded if nothing else is said."""
+SAMPLE = 10  # Chunks of each array that are decoded if nothing else is said
 
-Decode = int | Literal["all", "none", "sample"]
-"""How many chunks of each array are decoded."""
+Decode = int | Literal["all", "none", "sample"]  # How many chunks of each array are decoded
 
 _NONE = np.uint64(2**64 - 1)
 
@@ -96,8 +94,7 @@ class PlanSizes:
     interval_batches: int = 200  # Batches that are read together
 
 
-END = np.full((3, 1), LARGEST)
-"""What comes after all ranges."""
+END = np.full((3, 1), LARGEST)  # What comes after all ranges
 
 
 class Interval(NamedTuple):
@@ -210,8 +207,7 @@ def _following(
     return np.stack([last, found[:, np.lexsort(found[::-1])[0]]], axis=1)
 
 
-SHARE_BITS = 40
-"""The number of a target has so many bits; that of its share is above them."""
+SHARE_BITS = 40  # The number of a target has so many bits; that of its share is above them
 
 SORTED = pa.schema(
     {

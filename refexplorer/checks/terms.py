@@ -36,8 +36,7 @@ PRESETS: dict[str, frozenset[CheckLook]] = {
     "audit": frozenset({CheckLook.SET, CheckLook.TARGETS, CheckLook.DECODE}),
     "verify": frozenset({CheckLook.SET, CheckLook.TARGETS, CheckLook.FILES}),
     "verify --values": frozenset(CheckLook),
-}
-"""The looks of each verb."""
+}  # The looks of each verb
 
 
 @dataclass(frozen=True)

@@ -198,8 +198,7 @@ def _count_in_folders(
 
 
 LISTED_CHUNKS = 10_000  # chunks that are counted one by one; of more the count is unknown
-FEW_KEYS = 1_000
-"""Of arrays with no more keys each, those of the same grid are counted together."""
+FEW_KEYS = 1_000  # Of arrays with no more keys each, those of the same grid are counted together
 
 
 class ArrayIndex:

@@ -217,8 +217,7 @@ def _joined(before: Table, after: Table) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 GRID_CHUNKS = 100_000_000  # as in `chunk_grid.DENSE_CHUNKS`: one byte for each
-ABSENT = -1
-"""In a grid of changes: neither set has the chunk."""
+ABSENT = -1  # In a grid of changes: neither set has the chunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -406,12 +405,9 @@ def _mark(
     grid[index] = changes if isinstance(changes, int) else changes[positions[inside]]
 
 
-SHOWN = 200
-"""Removed keys that are named, each with its number in the later set."""
-RUN = 10
-"""Of keys that stood one behind the other, so many are named."""
-SCANNED = 2_000
-"""Keys of one segment that are looked up one by one."""
+SHOWN = 200  # Removed keys that are named, each with its number in the later set
+RUN = 10  # Of keys that stood one behind the other, so many are named
+SCANNED = 2_000  # Keys of one segment that are looked up one by one
 _INTERSECTED = 100_000  # values of a dimension that are compared one by one: see `_shared`
 
 

@@ -179,8 +179,7 @@ EVALUATED_KEYS = 200_000
 
 COMPARED_KEYS = 100_000
 """Of two gen items with more keys each, equal keys are not looked for one by one."""
-_MATCHED_AT_ONCE = 200
-"""Keys that are matched with a pattern in the time that one is looked up."""
+_MATCHED_AT_ONCE = 200  # Keys that are matched with a pattern in the time that one is looked up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,8 +39,7 @@ from refexplorer.spec.lint import (
 )
 from refexplorer.spec.references import LONGEST_SEGMENT, Range, Url
 
-ColumnLook = Callable[[Segment, Columns], None]
-"""Looks at the references of a segment."""
+ColumnLook = Callable[[Segment, Columns], None]  # Looks at the references of a segment
 _ENDS_NEEDED = 3  # such ranges in one target; fewer may be chance
 _ALL_BUT_LAST, _REST = slice(None, -1), slice(1, None)
 
@@ -239,10 +238,8 @@ def _note_ends(part: Segment, url: str | None, row: int, count: int, notes: KeyF
     )
 
 
-_NEIGHBOURS = 3
-"""Other chunks of the array that must agree on how their URLs are spelt."""
-_COMPARED = 1_000
-"""Spellings that are compared; more than these are names without a pattern."""
+_NEIGHBOURS = 3  # Other chunks of the array that must agree on how their URLs are spelt
+_COMPARED = 1_000  # Spellings that are compared; more than these are names without a pattern
 
 
 class _Odd(NamedTuple):

@@ -140,8 +140,7 @@ def _lint_keys(opened: OpenedSet, segment: Generated, findings: Findings) -> Non
         findings.add(code, at, message, hint, key=key, count=count, is_error=is_error)
 
 
-_FEW = 1_000
-"""Folders of generated keys that are looked at one by one."""
+_FEW = 1_000  # Folders of generated keys that are looked at one by one
 
 
 def _are_in_one_folder(segment: Generated) -> bool:
@@ -329,10 +328,8 @@ def _stored_chunks(opened: OpenedSet, part: Segment, columns: Columns) -> Iterat
             yield StoredChunks(array, table, columns, rows)
 
 
-_FEWEST = 6
-"""Chunks from which on their order in the file is plain."""
-_SORTED_URLS = 100_000
-"""Targets of a set up to which their names are put in order."""
+_FEWEST = 6  # Chunks from which on their order in the file is plain
+_SORTED_URLS = 100_000  # Targets of a set up to which their names are put in order
 _EXCHANGES = 2
 """Positions where the order breaks if two chunks were exchanged: one if they are neighbours."""
 

@@ -41,8 +41,7 @@ from refexplorer.spec.findings import Findings, Reason
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 LOST_MANIFEST = "icechunk-lost-manifest"
-_BOX = 10_000_000
-"""Chunks of the box of a lost manifest that are named one by one."""
+_BOX = 10_000_000  # Chunks of the box of a lost manifest that are named one by one
 _LOST_HINT = "Copy the manifest from a backup, or reset the branch to an older snapshot."
 
 

@@ -205,8 +205,7 @@ class ChangeTree:
         return found
 
 
-MOST_PAIRS = 100_000
-"""Pairs of URLs that rules are made from, the most frequent first."""
+MOST_PAIRS = 100_000  # Pairs of URLs that rules are made from, the most frequent first
 
 
 @masks_repr

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 Given = TypeVar("Given")
 Made = TypeVar("Made")
-_AHEAD = 2
-"""Results for each thread that are made before they are asked for."""
+_AHEAD = 2  # Results for each thread that are made before they are asked for
 
 
 def made_ahead(work: Callable[[Given], Made], given: Iterable[Given]) -> Iterator[Made]:
@@ -64,8 +63,7 @@ def _started(pool: ThreadPoolExecutor, work: Callable[[Given], Made], given: Giv
         return done
 
 
-FAILED = 255
-"""In place of a kind: a row that was counted and cannot be used; no key is found there."""
+FAILED = 255  # In place of a kind: a row that was counted and cannot be used; no key is found there
 
 
 def failed_rows(count: int) -> Columns:
@@ -116,8 +114,7 @@ class Tally(NamedTuple):
         return cls(kinds[: len(KINDS)], columns.total(), int(kinds[FAILED]))
 
 
-TargetTally = tuple[Tally, UrlColumn]
-"""What references come to, and their targets."""
+TargetTally = tuple[Tally, UrlColumn]  # What references come to, and their targets
 
 
 class SegmentPart(ABC):

@@ -294,8 +294,7 @@ def _first(opened: OpenedSet, segment: Segment) -> int:
     return before
 
 
-_SAMPLED = 64
-"""Keys of a segment that are looked up; all of a table are compared by their hashes."""
+_SAMPLED = 64  # Keys of a segment that are looked up; all of a table are compared by their hashes
 _trusted: WeakSet[OpenedSet] = WeakSet()
 
 

@@ -28,8 +28,7 @@ GLOB_MARKS = re.compile(r"(\[!?\]?[^\]]+\]|[*?])")
 
 MODES = ("glob", "regex", "substring")
 _GLOB_MARKS = {"*": ".*", "?": "."}
-_IN_CHUNKS = "0123456789./c"
-"""All that the name of a chunk has."""
+_IN_CHUNKS = "0123456789./c"  # All that the name of a chunk has
 _LITERAL = re.compile(r"\^([A-Za-z0-9_/-]*)(?![A-Za-z0-9_/*?+{-])")
 
 
@@ -116,8 +115,7 @@ def _glob_part(part: str) -> str:
 
 
 _BLOCK = 2**17  # keys that are tested at a time
-SEARCHED_KEYS = 1_000_000
-"""Generated keys of one segment that a search goes through."""
+SEARCHED_KEYS = 1_000_000  # Generated keys of one segment that a search goes through
 _AT_ONCE = 10_000  # keys that are made at a time
 _GENERATED = 16  # stored keys that are tested while one is generated
 

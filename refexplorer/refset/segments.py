@@ -48,8 +48,7 @@ from refexplorer.spec.references import (
 from refexplorer.spec.templates.columns import TooMuchText, flat
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
-_WRITTEN_KEYS = 200_000
-"""Of gen items with more keys the chunks are not counted."""
+_WRITTEN_KEYS = 200_000  # Of gen items with more keys the chunks are not counted
 
 
 def _no_keys() -> pa.LargeStringArray:
@@ -349,8 +348,7 @@ def code_targets(columns: Columns, codes: dict[str | None, int]) -> np.ndarray:
     return table[columns.targets]
 
 
-BLOCK = 100_000
-"""References that are worked on together."""
+BLOCK = 100_000  # References that are worked on together
 
 
 def tables(parts: Iterable[Segment]) -> Iterator[Table]:

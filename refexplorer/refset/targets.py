@@ -26,10 +26,8 @@ from refexplorer.spec.gen.item import GenItem
 from refexplorer.spec.references import Range, Url, folders_above
 from refexplorer.spec.templates.columns import TooMuchText, flat
 
-LOOKED_AT = 1_000
-"""Names that a way of writing dates is chosen by."""
-_SHARE = 0.9
-"""Of these, how many must be written in that way."""
+LOOKED_AT = 1_000  # Names that a way of writing dates is chosen by
+_SHARE = 0.9  # Of these, how many must be written in that way
 _YEAR = r"((?:18|19|20|21)\d\d)"
 _MONTH = r"(0[1-9]|1[0-2])"
 _DAY = r"(0[1-9]|[12]\d|3[01])"
@@ -179,10 +177,8 @@ def _urls_of_further_targets(item: GenItem, grid: DimensionProduct, count: int) 
         yield from urls[np.flatnonzero(scopes.good(block.shape))].tolist()
 
 
-_ROWS = 1_000_000
-"""Explicit references that are looked at together."""
-_PENDING = 1_000_000
-"""Intervals that wait until they are merged."""
+_ROWS = 1_000_000  # Explicit references that are looked at together
+_PENDING = 1_000_000  # Intervals that wait until they are merged
 
 
 class _Covered:

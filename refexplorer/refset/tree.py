@@ -94,8 +94,7 @@ class Folder:
     folders: dict[str, Folder]
     segments: list[Segment]
     number: int = -1
-    end: int = -1
-    """One more than the number of the last folder below."""
+    end: int = -1  # One more than the number of the last folder below
 
     @property
     def name(self) -> str:

@@ -51,8 +51,7 @@ from refexplorer.verbs.migrating import is_older, set_as_v3
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 
-_MOST_BYTES = 2**26
-"""Of one coordinate in a set, which every reader loads to open it."""
+_MOST_BYTES = 2**26  # Of one coordinate in a set, which every reader loads to open it
 _AT_ONCE = 64  # requests of Zarr at a time, in place of its ten
 
 

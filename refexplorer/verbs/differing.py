@@ -42,8 +42,7 @@ MARKS = {
     "content": "C",
     "metadata": "F",
     "rejected": "X",
-}
-"""A letter for each change, so that none is shown by colour alone."""
+}  # A letter for each change, so that none is shown by colour alone
 SHOWN = 20  # changes in the text; `changes` has all
 _CHARS = 100  # characters of a cell: a file may hold any text
 

@@ -27,12 +27,9 @@ if TYPE_CHECKING:
     from PIL import Image
 
 NAME_SHOWN = 120  # characters of a name: a file may hold any text
-_WAITED = 3
-"""Seconds that a set may be counted for before it is shown."""
-_SOON = 2_000_000
-"""Stored references of a set whose diagnostics are looked for before it is shown."""
-TEXT_CHILDREN, TEXT_LEVELS = 20, 3
-"""Of a tree as text."""
+_WAITED = 3  # Seconds that a set may be counted for before it is shown
+_SOON = 2_000_000  # Stored references of a set whose diagnostics are looked for before it is shown
+TEXT_CHILDREN, TEXT_LEVELS = 20, 3  # Of a tree as text
 
 
 def known_diagnostics(refs: SetLike) -> tuple[Finding, ...] | None:
@@ -97,14 +94,11 @@ def _line(node: Node) -> str:
     return "  ".join(parts)
 
 
-WIDTH = 480
-"""Of a picture, px."""
-CELLS = 240
-"""Most rows and columns of a picture of values; noise of so many takes 60 kB as PNG."""
+WIDTH = 480  # Of a picture, px
+CELLS = 240  # Most rows and columns of a picture of values; noise of so many takes 60 kB as PNG
 _HEIGHT = 200  # pixels of a line drawing; its width is `WIDTH`
 PAPER, _FRAME, _LINE = (232, 232, 232), (138, 145, 156), (0, 114, 178)
-_INFINITE = (255, 47, 208), (0, 184, 255)
-"""Of inf and -inf, as in the live pictures."""
+_INFINITE = (255, 47, 208), (0, 184, 255)  # Of inf and -inf, as in the live pictures
 _VIRIDIS = np.array(
     [
         (68, 1, 84), (71, 45, 123), (59, 82, 139), (44, 114, 142), (33, 145, 140),

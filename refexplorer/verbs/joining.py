@@ -151,8 +151,7 @@ _MEANING = (
     "_Unsigned",
     "units",
     "calendar",
-)
-"""Attributes that say what stored values mean."""
+)  # Attributes that say what stored values mean
 _SHOWN = 10  # names that a message lists
 
 

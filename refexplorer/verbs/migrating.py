@@ -31,8 +31,7 @@ _OF_ARRAYS = {"delta", "fixedscaleoffset", "bitround", "quantize", "astype"}
 _OF_BYTES = {"shuffle", "zlib", "bz2", "lz4", "lzma", "blosc", "fletcher32", "crc32", "adler32"}
 _OWN_NAMES = {"gzip": ("level",), "zstd": ("level", "checksum")}
 """Codecs that v3 knows by a name of its own, with what it asks of them."""
-_TRIED = 6
-"""Most elements along a dimension of the chunk that is tried."""
+_TRIED = 6  # Most elements along a dimension of the chunk that is tried
 
 
 def is_older(refs: ReferenceSet) -> bool:

@@ -31,8 +31,7 @@ from refexplorer.verbs.referenceset import ReferenceSet
 SCHEMA = 1
 _NAMED = 3  # files that a line names
 _CHARS = 100
-_VALUES = 2**22
-"""Values of the concatenated coordinate that are compared with each other."""
+_VALUES = 2**22  # Values of the concatenated coordinate that are compared with each other
 
 
 @dataclass(frozen=True, slots=True)

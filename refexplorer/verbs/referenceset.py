@@ -51,8 +51,7 @@ if TYPE_CHECKING:
     from refexplorer.verbs.inferring import Inference
     from refexplorer.verbs.repair.repairing import Repair
 
-_COMPARED, _SIMILAR = 1000, 3
-"""Arrays that a name is compared with, and names that a message lists."""
+_COMPARED, _SIMILAR = 1000, 3  # Arrays that a name is compared with, and names that a message lists
 
 
 class SetEntries(Mapping[str, Reference]):
@@ -270,8 +269,7 @@ class SetEntries(Mapping[str, Reference]):
     __hash__ = object.__hash__
 
 
-PAGE_KEYS = 10_000
-"""Rows of the tree that a saved page has."""
+PAGE_KEYS = 10_000  # Rows of the tree that a saved page has
 
 
 class ReferenceSet(SetChecks, SetEntries):

@@ -30,10 +30,8 @@ from refexplorer.spec.chunk_axes import ChunkAxis
 from refexplorer.spec.references import prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
-Access = Sequence["int | slice"] | str
-"""An index or slice for each dimension, or these as text."""
-_COUNTED = 2**53
-"""Values along a dimension, and of a chunk, that are counted in 64 bits."""
+Access = Sequence["int | slice"] | str  # An index or slice for each dimension, or these as text
+_COUNTED = 2**53  # Values along a dimension, and of a chunk, that are counted in 64 bits
 _NUMBER = r"\s*-?\d{1,18}\s*"  # so many digits fit into 63 bits
 _INDEX = re.compile(rf"{_NUMBER}|(?:{_NUMBER}|\s*)(?::(?:{_NUMBER}|\s*)){{1,2}}", re.ASCII)
 
@@ -402,8 +400,7 @@ def _unknown_cost(name: str, part: PartOfArray, why: str) -> AccessCost:
     return AccessCost(name, part.array.path, part.text, unknown=(why,))
 
 
-_TIMES = ("time", "t")
-"""Names of a dimension that no coordinate says more of."""
+_TIMES = ("time", "t")  # Names of a dimension that no coordinate says more of
 _STANDARD_NAMES = ("time", "forecast_reference_time")
 
 

@@ -206,10 +206,8 @@ def _cut(first: np.ndarray, starts: np.ndarray, ends: np.ndarray, limit: int) ->
     return np.sort(np.concatenate([first[~is_long], np.array(rows, np.int64)]))
 
 
-_LISTED = 64
-"""Reads of one access pattern that are listed individually."""
-_WAITING = 2**16
-"""Ranges of a file that wait for more of it."""
+_LISTED = 64  # Reads of one access pattern that are listed individually
+_WAITING = 2**16  # Ranges of a file that wait for more of it
 
 
 class OutOfOrderError(Exception):

@@ -108,16 +108,12 @@ class LayoutBound:
         )
 
 
-MORE_AT_ONCE = 64
-"""Requests at a time that far stores bear; zarr asks for ten."""
-GOOD_CHUNK = 2**23
-"""Bytes of a chunk that takes about as long to come as to be waited for."""
+MORE_AT_ONCE = 64  # Requests at a time that far stores bear; zarr asks for ten
+GOOD_CHUNK = 2**23  # Bytes of a chunk that takes about as long to come as to be waited for
 _SMALL_CHUNK = 2**20  # bytes of a chunk that is called small, if there are many requests, too
 _MANY_REQUESTS = 100  # requests from which small chunks are worth a finding
-_LITTLE = 0.05
-"""Part of what is decoded that is too small to be worth fetching all."""
-_LEAST_GAIN = 1.05
-"""A smaller factor of time is not worth a sentence."""
+_LITTLE = 0.05  # Part of what is decoded that is too small to be worth fetching all
+_LEAST_GAIN = 1.05  # A smaller factor of time is not worth a sentence
 
 
 def _finding(
@@ -312,8 +308,7 @@ def layout_bound(
     )
 
 
-MANY_KEYS = 100_000
-"""References from which on a document takes long to open."""
+MANY_KEYS = 100_000  # References from which on a document takes long to open
 RECORD_SIZES = (1_000, 10_000, 100_000)
 _ROW_BYTES = 20
 """About what a reference takes in a compressed record file; what kerchunk writes takes 10 to 30."""

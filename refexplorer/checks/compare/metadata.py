@@ -20,16 +20,12 @@ _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "shuffle": {"elementsize": 4},
     "lzf": {"header": True},
     "szip": {"header": True},
-}
-"""What codecs of numcodecs and imagecodecs take for a setting that is not there."""
-_EXPLICIT = {"szip"}
-"""Codecs that decode nothing without all of their settings."""
-_PACKING = {"scale_factor": 1.0, "add_offset": 0.0}
-"""Attributes whose absence means a number."""
+}  # What codecs of numcodecs and imagecodecs take for a setting that is not there
+_EXPLICIT = {"szip"}  # Codecs that decode nothing without all of their settings
+_PACKING = {"scale_factor": 1.0, "add_offset": 0.0}  # Attributes whose absence means a number
 PACKING_FIELDS = (*_PACKING, "_FillValue", "missing_value", "_Unsigned", "units", "calendar")
 """Attributes that are compared."""
-_NO_NAME = "phony_dim_"
-"""What h5netcdf and kerchunk call a dimension that has no name."""
+_NO_NAME = "phony_dim_"  # What h5netcdf and kerchunk call a dimension that has no name
 
 
 def said(value: Any) -> str:

@@ -27,8 +27,7 @@ from refexplorer.checks.records import WHOLE, FileDifference, FileValue, Remade
 from refexplorer.formats.datafiles.data_file import FileArray, Unread
 from refexplorer.spec.references import prefix
 
-_CANDIDATES = 8
-"""Places of a coordinate that have the first value of a file's, which are looked at."""
+_CANDIDATES = 8  # Places of a coordinate that have the first value of a file's, which are looked at
 SetDimension = tuple[str, str, int]
 """A dimension of the set: the folder of its arrays, its name, its length."""
 

@@ -158,8 +158,7 @@ def _fetched(
     return found
 
 
-FETCHED_CHUNKS = 64
-"""Chunks that are fetched together."""
+FETCHED_CHUNKS = 64  # Chunks that are fetched together
 
 
 def compare_values(

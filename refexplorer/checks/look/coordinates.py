@@ -31,8 +31,7 @@ from refexplorer.spec.references import Base64, Inline
 if TYPE_CHECKING:
     from refexplorer.io.reading.selection import ArrayReading
 
-AXIS_CHUNKS = 100_000
-"""Chunks of all coordinates that are looked up: 25 microseconds each."""
+AXIS_CHUNKS = 100_000  # Chunks of all coordinates that are looked up: 25 microseconds each
 ReadArray = Callable[[str], "ArrayReading"]
 """Reads a whole array of a path, as far as its chunks can be read."""
 

@@ -61,8 +61,7 @@ FILE_COST = 10 * DECODING_COST
 """What reading the metadata of a file takes, in references: a part has about a hundred files."""
 VERIFY_SIZES = PlanSizes(
     asking_cost=FILE_COST, sorted_rows=2**17, batch_rows=2**10, interval_batches=2**6
-)
-"""Reading files takes far longer than sorting, so a seventh of what an audit holds is enough."""
+)  # Reading files takes far longer than sorting, so a seventh of what an audit holds is enough
 LENT_CHUNKS = 16
 """A coordinate of more chunks than this is not read from the file that the set refers to."""
 # another number here makes results of older versions start again, since they hold other columns
@@ -76,16 +75,14 @@ _OF_STATE = np.array(
         STATES.index(FAILED if state is LedgerState.UNDECODABLE else _COUNTED.get(term.rank, SAME))
         for state, term in CHUNK_TERMS.items()
     ]
-)
-"""How a reference in a state of the ledger is counted."""
+)  # How a reference in a state of the ledger is counted
 _FILE_STATES = {
     "damaged": FileState.DAMAGED,
     "format": FileState.FORMAT_UNKNOWN,
     "library": FileState.LIBRARY_MISSING,
     "cost": FileState.TOO_COSTLY,
     "expression": FileState.FORMAT_UNKNOWN,
-}
-"""By why a file is not read."""
+}  # By why a file is not read
 _CHUNK_STATES = {
     FileState.DAMAGED: LedgerState.DAMAGED_FILE,
     FileState.UNREACHABLE: LedgerState.UNREACHABLE,
@@ -93,8 +90,7 @@ _CHUNK_STATES = {
     FileState.FORMAT_UNKNOWN: LedgerState.UNREAD_FILE,
     FileState.LIBRARY_MISSING: LedgerState.UNREAD_FILE,
     FileState.TOO_COSTLY: LedgerState.UNREAD_FILE,
-}
-"""Of the chunks of a file that is in such a state."""
+}  # Of the chunks of a file that is in such a state
 _RECORD_STATES = {
     FileState.DAMAGED: FAILED,
     FileState.UNREACHABLE: FAILED,

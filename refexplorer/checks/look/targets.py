@@ -25,8 +25,7 @@ from refexplorer.io.fetch.background import wait_for
 from refexplorer.io.fetch.failures import cause
 from refexplorer.io.fetch.targets import Targets
 
-CONCURRENCY = 16
-"""Targets that are asked at a time."""
+CONCURRENCY = 16  # Targets that are asked at a time
 NO_SIZE = "The store does not report its size."
 NO_RANGES = "The server does not support byte ranges: every read begins at the start of the file."
 _NO_NAME = "The set does not name this target: pass it when you open the set."

@@ -29,10 +29,8 @@ from refexplorer.formats.columns.references import RANGE, URL, Columns, numbers_
 from refexplorer.formats.columns.table import Table
 from refexplorer.formats.columns.texts import Spans, spans_of
 
-LEAST_ROWS = 6
-"""Fewer references are written out in less text than a gen item takes."""
-_WINDOW = 64
-"""Positions of an axis that are looked at first."""
+LEAST_ROWS = 6  # Fewer references are written out in less text than a gen item takes
+_WINDOW = 64  # Positions of an axis that are looked at first
 
 
 def full_grids(fields: np.ndarray, keys: int, budget: int) -> Iterator[np.ndarray]:
@@ -257,8 +255,7 @@ def _changes(slabs: np.ndarray) -> np.ndarray:
     return np.any(steps != first, axis=tuple(range(1, steps.ndim)))
 
 
-_DIGITS = 18
-"""Digits of a number that surely fits into 64 bits."""
+_DIGITS = 18  # Digits of a number that surely fits into 64 bits
 _ZERO, _NINE = ord("0"), ord("9")
 
 
@@ -308,11 +305,9 @@ def _numbers(digit: np.ndarray, inside: np.ndarray) -> tuple[np.ndarray, np.ndar
     return first, np.flatnonzero(last) + 1 - first
 
 
-BLOCK = 2**16
-"""Rows whose texts are read together."""
+BLOCK = 2**16  # Rows whose texts are read together
 MOST_GROUPS = 1000  # groups, the largest first, that become gen items
-MOST_SHAPES = 2**20
-"""Later words that are like none of so many are not looked at."""
+MOST_SHAPES = 2**20  # Later words that are like none of so many are not looked at
 
 
 @dataclass(frozen=True)

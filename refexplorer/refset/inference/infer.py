@@ -140,8 +140,7 @@ def literal(text: str) -> str:
 
 
 MOST_ITEMS = 1000  # gen items of one document, those with the most keys first
-BUDGET = 500
-"""Parts of the rows of one group that are looked at."""
+BUDGET = 500  # Parts of the rows of one group that are looked at
 
 
 def find_items(table: Table, tell: Callable[[int], None]) -> list[FoundItem]:
@@ -227,11 +226,9 @@ def urls_read_back(texts: Iterable[str], urls: Iterable[str], templates: Mapping
 
 _TAKEN = {*NAMES, "self", "true", "false", "none", "loop", "do", "set", "call", "filter", "block"}
 _LETTERS = "u" + ascii_letters.replace("u", "")
-_DEFINITION = 6
-"""Characters around the name and text of a template in the document."""
+_DEFINITION = 6  # Characters around the name and text of a template in the document
 _BRACES = 4  # characters of `{{}}`
-LONGEST = 2_000
-"""Characters of the text of a template: one may begin at each slash of a URL."""
+LONGEST = 2_000  # Characters of the text of a template: one may begin at each slash of a URL
 MOST_RENDERED = 50_000
 """More distinct URLs keep their starts, since every reader would have to render each of them."""
 

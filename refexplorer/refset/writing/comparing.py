@@ -180,12 +180,9 @@ class Spool:
         )
 
 
-ArraysByPath = Mapping[str, ArrayMeta]
-"""By their paths."""
-_CHUNKS = 10**18
-"""Numbers of chunks are read up to 18 digits."""
-_AHEAD = 64
-"""How many times as many rows as the last array had are looked at for the next one."""
+ArraysByPath = Mapping[str, ArrayMeta]  # By their paths
+_CHUNKS = 10**18  # Numbers of chunks are read up to 18 digits
+_AHEAD = 64  # How many times as many rows as the last array had are looked at for the next one
 
 
 class InOrder(NamedTuple):

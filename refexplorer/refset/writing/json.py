@@ -153,8 +153,7 @@ def retargeted(table: Table, changes: Sequence[Callable[[str], str]]) -> Table:
     return replace(table, columns=replace(columns, urls=UrlColumn(more=found), targets=targets))
 
 
-Open = Callable[[bytes], OpenedSet]
-"""Opens a document."""
+Open = Callable[[bytes], OpenedSet]  # Opens a document
 WatchBlocks = Callable[[Iterable[Table]], Iterable[Table]]
 """Passes blocks on and shows how many of them there were."""
 _REFS = b',"refs":{\n'

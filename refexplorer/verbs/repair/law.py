@@ -37,8 +37,7 @@ _COMPARED = [LedgerState.HELD_EQUAL, LedgerState.WRONG_VALUES]
 """States of chunks that the set holds, and that were compared with a file."""
 DECODING = {"dtype", "byte-order", "chunk-shape", "order", "filters"}
 """Fields that change how bytes become a chunk."""
-_BESIDE = {"shape", "dimensions"}
-"""Fields that change the meaning of no stored value."""
+_BESIDE = {"shape", "dimensions"}  # Fields that change the meaning of no stored value
 _WITHOUT = [LedgerState.EMPTY, LedgerState.UNTOUCHED]
 """States of chunks without a reference that nothing says should have one."""
 

@@ -285,8 +285,7 @@ class _Planner:
 
 ATTRIBUTES = frozenset(
     {"scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned", "units", "calendar"}
-)
-"""Fields that are attributes; null removes one."""
+)  # Fields that are attributes; null removes one
 _V2_NAMES = {"byte-order": "dtype", "chunk-shape": "chunks"}
 
 

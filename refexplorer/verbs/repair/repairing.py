@@ -32,8 +32,7 @@ from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.verbs.repair.law import RepairLaw, find_fallen
 from refexplorer.verbs.repair.plan import apply_patch, plan
 
-ROUNDS = 4
-"""Metadata that is right shows which references are wrong, and those which shape."""
+ROUNDS = 4  # Metadata that is right shows which references are wrong, and those which shape
 _SHOWN = 50  # sentences in the text; the HTML has as many
 _CHARS = 500  # characters of a sentence: a file may hold any text
 

@@ -297,8 +297,7 @@ class OddPlaces(NamedTuple):
     """What is irregular in a coordinate, and where."""
 
     finding: Finding
-    places: tuple[float, ...]  # The first, counted in elements; a half lies between two
-    n_places: int  # How many there are
+    places: tuple[float, ...]  # The first, counted in elements; a half is between two
 
 
 @np.errstate(all="ignore")
@@ -313,7 +312,7 @@ def odd_places(values: AxisValues, base: str) -> Iterator[OddPlaces]:
         message = f"{array_text(meta.path)}: {sentence}"
         finding = Finding(code, CODES[code].severity, base + pointer(key), message, key=key,
                           array=meta.path, keys=(key,))  # fmt: skip
-        yield OddPlaces(finding, tuple(where[:PLACES].tolist()), len(where))
+        yield OddPlaces(finding, tuple(where[:PLACES].tolist()))
 
 
 def axis_findings(values: AxisValues, base: str) -> list[Finding]:

@@ -293,10 +293,8 @@ def check(
     diagnostics: tuple[Finding, ...],
     look: AxesLook,
 ) -> Report:
-    """Return what is known of a set on its own, without listing references.
-
-    `findings` are those from opening the set, `diagnostics` are all.
-    """
+    """Return what is known of a set on its own, without listing references."""
+    # `findings` are those from opening the set, `diagnostics` are all.
     metas = [meta for path in opened.arrays.paths if (meta := opened.arrays.get(path))]
     ledger = Ledger({meta.path: meta.grid for meta in metas})
     note_rejected(ledger, opened, findings, 0)

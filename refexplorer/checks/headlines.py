@@ -84,10 +84,8 @@ def headline(
     accepted: Sequence[Finding] = (),
     more_unknown: Sequence[str] = (),
 ) -> Headline:
-    """Return the first headline that applies; accepted findings are named and do not fail.
-
-    `more_unknown` lists further requested results that are unknown.
-    """
+    """Return the first headline that applies; accepted findings are named and do not fail."""
+    # `more_unknown` lists further requested results that are unknown.
     if faults := ledger.faults():
         return Headline(
             Claim.UNBALANCED, f"internal fault: the counts do not add up ({faults[0]})", 2

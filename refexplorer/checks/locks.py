@@ -156,10 +156,8 @@ class Lock:
             )  # fmt: skip
 
     def joined(self, earlier: Lock, urls: Collection[str | None]) -> Lock:
-        """Merge with an earlier lock's entries for the files that were not checked.
-
-        Entries for files that are no longer among the `urls` of the set are dropped.
-        """
+        """Merge with an earlier lock's entries for the files that were not checked."""
+        # Entries for files that are no longer among the `urls` of the set are dropped.
         others = {masked_url(url) for url in urls if url is not None}
         others -= set(self.targets["target"].to_pylist())
         is_other = [name in others for name in earlier.targets["target"].to_pylist()]

@@ -211,10 +211,8 @@ Doing = Callable[[Part, Callable[[], bool]], pa.Table]
 def do_parts(
     doing: Doing, threads: int, parts: Iterator[Part], keep_on: Callable[[], bool]
 ) -> Generator[tuple[Part, pa.Table | Exception]]:
-    """Process parts in threads; yield each as it ends, with its results or why there are none.
-
-    At the end, running threads are stopped and joined.
-    """
+    """Process parts in threads; yield each as it ends, with its results or why there are none."""
+    # At the end, running threads are stopped and joined.
     ended = threading.Event()
     waiting: dict[Future[pa.Table], Part] = {}
     with ThreadPoolExecutor(threads, "parts") as pool:

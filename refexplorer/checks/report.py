@@ -27,7 +27,7 @@ from refexplorer.checks.look.coordinates import AxesLook
 from refexplorer.checks.look.targets import RESULTS as REFERENCES
 from refexplorer.checks.look.targets import ROW_COLUMNS, target_table
 from refexplorer.checks.records import RESULTS, without_advice
-from refexplorer.checks.report_html import document, of_rows, of_targets, summary, write_report
+from refexplorer.checks.report_html import document, summary, write_report
 from refexplorer.checks.results import PARQUET as RANGES_PARQUET
 from refexplorer.checks.results import ResultStore, seen_table
 from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT
@@ -301,8 +301,7 @@ class Report:
             If it cannot be written.
         """
         targets = None if self.terms.asks(CheckLook.FILES) else self.files()
-        strip = of_rows(self.tables()) if targets is None else of_targets(targets)
-        write_report(path, document(self, self.tables(), targets, strip))
+        write_report(path, document(self, self.tables(), targets))
 
     def __repr__(self) -> str:
         return f"<Report on {self.source!r}: {self.headline.text}>"

@@ -104,10 +104,8 @@ class ResultStore:
     def has(
         self, part: Part, versions: Callable[[Sequence[str]], Mapping[str, TargetVersion | None]]
     ) -> bool:
-        """Return whether a part was finished with the same references and the same targets.
-
-        Outdated results are removed.
-        """
+        """Return whether a part was finished with the same references and the same targets."""
+        # Outdated results are removed.
         if not self.is_kept:
             return False
         path = self._path(part)

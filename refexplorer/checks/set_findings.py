@@ -88,10 +88,8 @@ def note_unreadable(ledger: Ledger, lost: LostFiles, known: Iterable[Finding]) -
 def set_findings(
     opened: OpenedSet, rejected: Iterable[Finding], base: str, is_full: bool
 ) -> Iterator[Finding]:
-    """Yield faults of the set itself, and arrays without any reference.
-
-    No file determines whether a reader opens the set, or which of two metadata copies it reads.
-    """
+    """Yield faults of the set itself, and arrays without any reference."""
+    # No file determines whether a reader opens the set, or which of two metadata copies it reads.
     found = Findings()
     lint_groups(opened, KeyFindings(base, found))
     lint_metadata(opened, KeyFindings(base, found))

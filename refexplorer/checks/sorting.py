@@ -134,11 +134,9 @@ class Batches:
 
 
 def ranges_of(rows: pa.Table) -> np.ndarray:
-    """Return the target, start and end of references, shape ``(3, n)`` int64.
-
-    References without bytes that others could share, such as whole files, start and end at -1, so
-    that they sort before the byte ranges of their target.
-    """
+    """Return the target, start and end of references, shape ``(3, n)`` int64."""
+    # References without bytes that others could share, such as whole files, start and end at -1, so
+    # that they sort before the byte ranges of their target.
     numbers, starts, lengths = (rows[name].to_numpy() for name in ("number", "offset", "length"))
     ranges = np.stack([numbers, starts, LARGEST - starts])
     np.minimum(lengths, ranges[2], out=ranges[2])

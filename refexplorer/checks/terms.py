@@ -62,10 +62,8 @@ class Share:
         return f"{self.number}/{self.of}{more}"
 
     def number_of(self, url: str | None) -> int:
-        """Return the share that a file belongs to: the same for the same URL on any machine.
-
-        References without a named file are in every share: 0.
-        """
+        """Return the share that a file belongs to: the same for the same URL on any machine."""
+        # References without a named file are in every share: 0.
         if url is None:
             return 0
         digest = blake2b(url.encode("utf-8", "surrogatepass"), digest_size=8).digest()

@@ -257,11 +257,9 @@ class ArrayIndex:
         return rows if len(positions) == len(rows) else rows[positions], indices
 
     def present(self, array: ArrayMeta) -> int | None:
-        """Count the chunks inside the grid that have a reference; record files are read.
-
-        None if that would require generating too many keys. References of large gen items are
-        counted whether or not their templates fail.
-        """
+        """Count the chunks inside the grid that have a reference; record files are read."""
+        # None if that would require generating too many keys. References of large gen items are
+        # counted whether or not their templates fail.
         if array.path not in self._present:
             below, above = self._segments(array)
             found = [_present_in(segment, array) for segment in below]

@@ -131,10 +131,8 @@ def crs_of(attributes: Attributes) -> Attributes:
 
 
 def level_scale(level: Attributes) -> list[float]:
-    """Return the ratio of cell sizes to those of the parent level; empty if unknown.
-
-    Translated cells are not supported.
-    """
+    """Return the ratio of cell sizes to those of the parent level; empty if unknown."""
+    # Translated cells are not supported.
     transform = level.get("transform")
     if not isinstance(transform, Mapping):
         return []

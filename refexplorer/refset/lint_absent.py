@@ -221,10 +221,8 @@ def _is_coordinate(array: ArrayMeta, name: str) -> bool:
 
 
 def _has_files(chunks: ChunkReferences, along: np.ndarray) -> bool:
-    """Return whether references along an axis point to different files, with several offsets each.
-
-    In a Zarr store, where each chunk is a separate file, a missing file was never written.
-    """
+    """Return whether references along an axis are to different files, at several offsets each."""
+    # In a Zarr store, where each chunk is a separate file, a missing file was never written.
     found: ChunkColumns = chunks.chunks
     if not len(found):
         return False

@@ -80,11 +80,11 @@ def with_manifests(opened: OpenedSet, store: ManifestStore) -> OpenedSet:
 
 
 class ManifestPart(SegmentPart):
-    """A manifest, or several whose chunks alternate in the order of the grid.
+    """A manifest, or several whose chunks alternate in the order of the grid."""
 
-    A lost manifest, or one that contradicts the snapshot, is reported once. Its chunks stay counted
-    and are `FAILED`, and so are other chunks that it may have had: none reads as the fill value.
-    """
+    # A lost manifest, or one that contradicts the snapshot, is reported once. Its chunks stay
+    # counted and are `FAILED`, and so are other chunks that it may have had: none reads as the fill
+    # value.
 
     def __init__(
         self, store: ManifestStore, owner: ManifestArray, files: tuple[ManifestFile, ...]

@@ -157,10 +157,8 @@ class SegmentPart(ABC):
 
     @abstractmethod
     def counted(self) -> TargetTally | None:
-        """Count references without keeping any; None if all must be read, as by `tallied`.
-
-        Nothing is reported, so any thread may call it.
-        """
+        """Count references without keeping any; None if all must be read, as by `tallied`."""
+        # Nothing is reported, so any thread may call it.
 
     def tallied(self, counts: TargetTally | None) -> TargetTally:
         """Return the totals of its references, and their targets; all are read if not counted."""

@@ -344,12 +344,11 @@ def _key_found_by_look_up(part: Segment, key: str) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """The columns of a set, its findings, its templates and what its columns have lost.
+    """The columns of a set, its findings, its templates and what its columns have lost."""
 
-    Dask sends a set with each task of some schedulers. The pickle therefore contains the contents
-    as bytes with a name, and a process that knows the name does not read the bytes: it already has
-    the tree and the index of the set.
-    """
+    # Dask sends a set with each task of some schedulers. The pickle therefore contains the contents
+    # as bytes with a name, and a process that knows the name does not read the bytes: it already
+    # has the tree and the index of the set.
 
     opened: OpenedSet
     findings: Findings

@@ -101,10 +101,8 @@ def _note(findings: Findings, code: str, file: str, odd: np.ndarray, what: str) 
 def _read_raw(
     values: pa.LargeBinaryArray, codes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Return the kinds, sizes in bytes and texts of inline data, by indices into `values`.
-
-    Rows with equal data share one text.
-    """
+    """Return the kinds, sizes in bytes and texts of inline data, by indices into `values`."""
+    # Rows with equal data share one text.
     used, positions = np.unique(codes, return_inverse=True)
     found = [read_inline(value) for value in values.take(number_column(used)).to_pylist()]
     kinds = np.array([INLINE if isinstance(one, Inline) else BASE64 for one in found], np.uint8)
@@ -117,11 +115,10 @@ _T = TypeVar("_T")
 
 
 class RecordPart(SegmentPart):
-    """One record file: its footer, which rows hold a reference, then the references.
+    """One record file: its footer, which rows hold a reference, then the references."""
 
-    An unreadable file is reported once. References counted until then stay counted and are
-    `FAILED`, so that the numbers of keys never change.
-    """
+    # An unreadable file is reported once. References counted until then stay counted and are
+    # `FAILED`, so that the numbers of keys never change.
 
     def __init__(self, store: ParquetStore, array: ArrayMeta, number: int) -> None:
         self.number = number
@@ -348,10 +345,8 @@ class ParquetRecords(Records):
         return found
 
     def equal_files(self, other: ParquetRecords) -> set[int]:
-        """Return the numbers of record files that both have with the same references.
-
-        Two are read at a time, and none is kept.
-        """
+        """Return the numbers of record files that both have with the same references."""
+        # Two are read at a time, and none is kept.
         if self.store.record_size != other.store.record_size or self._style != other._style:
             return set()
         theirs = {part.number: part for part in other.parts}
@@ -364,11 +359,9 @@ class ParquetRecords(Records):
         return self.array.path, self.array.prefix, self.array.separator, self.array.grid
 
     def missing_files(self) -> Iterator[tuple[int, int, bool]]:
-        """Yield the first and the last of consecutive missing record files.
-
-        And whether they were probably lost: the files before and after have references to each
-        chunk, and kerchunk omits only files without any reference.
-        """
+        """Yield the first and the last of consecutive missing record files."""
+        # And whether they were probably lost: the files before and after have references to each
+        # chunk, and kerchunk omits only files without any reference.
         end = self.store.record_count(self.array)
         before: RecordPart | None = None
         for part in self.parts:

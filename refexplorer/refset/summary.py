@@ -258,11 +258,9 @@ class _Totals:
 
 
 def outline(opened: OpenedSet, path: str) -> Summary:
-    """Return what is known about the keys below a path without reading references.
-
-    The key count is an upper bound. If record files or manifests need not be read to count keys,
-    it and the number of chunks without a reference are exact.
-    """
+    """Return what is known about the keys below a path without reading references."""
+    # The key count is an upper bound. If record files or manifests need not be read to count keys,
+    # it and the number of chunks without a reference are exact.
     folder = _folder(opened, path)
     segments = opened.tree.segments_below(folder)
     keys = len(opened.tree.rows_below(folder)) + sum(segment.bound for segment in segments)
@@ -328,10 +326,8 @@ def summarize(opened: OpenedSet, path: str, progress: Progress | None = None) ->
 
 
 def file_numbers(opened: OpenedSet, progress: Progress | None = None) -> dict[str | None, int]:
-    """Return a number for each target, in the order in which the parts of a set name them.
-
-    No byte range is read. Of gen items that make too many keys only the first ones are evaluated.
-    """
+    """Return a number for each target, in the order in which the parts of a set name them."""
+    # No byte range is read. Of gen items that make too many keys only the first ones are evaluated.
     numbers: dict[str | None, int] = {}
     left = EVALUATED_KEYS
     parts = sum(len(part.parts) for part in opened.parts if isinstance(part, Records))

@@ -49,11 +49,9 @@ NONE = np.datetime64("NaT", "s")
 
 
 def dates_of(urls: Sequence[str | None]) -> np.ndarray:
-    """Return the date in each name, datetime64[s]; NaT if there is none.
-
-    All names are parsed with one pattern: the most precise one that matches nine of ten. If all
-    have the same date, or there is only one name, dates mean nothing, and none are returned.
-    """
+    """Return the date in each name, datetime64[s]; NaT if there is none."""
+    # All names are parsed with one pattern: the most precise one that matches nine of ten. If all
+    # have the same date, or there is only one name, dates mean nothing, and none are returned.
     found = np.full(len(urls), NONE)
     pattern = _pattern([url for url in urls[:LOOKED_AT] if url is not None])
     if pattern is None:

@@ -92,12 +92,10 @@ def values_of(
 def check_values(
     refs: ReferenceSet, reshaping: Reshaping, divided: Collection[str], inline: Mapping[str, bytes]
 ) -> None:
-    """Read arrays in their new chunks with Zarr, and compare the values.
-
-    Inlined arrays are compared with the values read from targets. Divided chunks refer to the same
-    bytes as before; that these have the same meaning is tested with stand-ins for the first and
-    the last chunk, so that no target is read.
-    """
+    """Read arrays in their new chunks with Zarr, and compare the values."""
+    # Inlined arrays are compared with the values read from targets. Divided chunks refer to the
+    # same bytes as before; that these have the same meaning is tested with stand-ins for the first
+    # and the last chunk, so that no target is read.
     table = internals(refs).opened.table
     metadata = table.select(np.array(list(table.metadata.values()), np.int64))
     after = _opened(reshaping.apply(metadata), refs)

@@ -354,11 +354,9 @@ def _value_bytes(array: ArrayMeta, elements: int, places: int) -> tuple[int | No
 
 
 def _length_by_arithmetic(opened: OpenedSet, array: ArrayMeta) -> int | str:
-    """Return the length of every chunk of an array made by one gen item, or why it is unknown.
-
-    So many keys are not evaluated. If they fill the grid and all have the same length, the chunks
-    of a selection follow by multiplication.
-    """
+    """Return the length of every chunk of an array made by one gen item, or why it is unknown."""
+    # So many keys are not evaluated. If they fill the grid and all have the same length, the chunks
+    # of a selection follow by multiplication.
     segments = opened.arrays.segments(array)
     rows, _ = opened.arrays.chunk_rows(array)
     if len(segments) != 1 or len(rows) or not isinstance(segments[0], Generated):
@@ -417,11 +415,9 @@ def groups_of(opened: OpenedSet) -> dict[str, list[ArrayMeta]]:
 def opening_cost(
     opened: OpenedSet, group: str, arrays: Sequence[ArrayMeta], place: Connection
 ) -> tuple[AccessCost, tuple[str, ...]]:
-    """Return what `xarray.open_dataset` costs, and the coordinates that it reads from targets.
-
-    It reads all of each dimension coordinate to index it, and of each array whose units have
-    "since" the first and the last value, to see whether they can be decoded (xarray 2026.9).
-    """
+    """Return what `xarray.open_dataset` costs, and the coordinates that it reads from targets."""
+    # It reads all of each dimension coordinate to index it, and of each array whose units have
+    # "since" the first and the last value, to see whether they can be decoded (xarray 2026.9).
     costs: list[AccessCost] = []
     files: set[str | None] = set()
     coordinates: dict[str, None] = {}

@@ -143,10 +143,8 @@ class Reads:
         return self.whole if rules.gap is None else len(np.unique(self._whole))
 
     def requests(self, rules: MergeRules) -> tuple[np.ndarray, np.ndarray]:
-        """Return the starts and ends of a reader's requests for the given ranges.
-
-        A reader that merges ranges skips empty ones.
-        """
+        """Return the starts and ends of a reader's requests for the given ranges."""
+        # A reader that merges ranges skips empty ones.
         targets, starts, ends = self._targets, self._starts, self._ends
         if rules.gap is None:
             return starts, ends

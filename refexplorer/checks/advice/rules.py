@@ -338,11 +338,9 @@ def groups_apart(
 
 
 def records_read(arrays: Iterable[ArrayMeta], place: Connection) -> tuple[int, int]:
-    """Return the best record size and the rows that one access reads with it; 0 without any.
-
-    Access patterns are one index of the first dimension, and all of it at one point. Record files
-    are read as a whole.
-    """
+    """Return the best record size and the rows that one access reads with it; 0 without any."""
+    # Access patterns are one index of the first dimension, and all of it at one point. Record files
+    # are read as a whole.
     accesses = 0
     files = dict.fromkeys(RECORD_SIZES, 0)
     for array in arrays:

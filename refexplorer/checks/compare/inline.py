@@ -104,11 +104,9 @@ class InlineValues:
 
 
 def marked(ours: SetArray, native: FileArray) -> Any:
-    """Return the marker of missing values in an array of the set.
-
-    A fill value alone counts only if the file has missing values, too: writers copy the default of
-    the format, which is 0; that xarray then masks zeros is not a difference of values.
-    """
+    """Return the marker of missing values in an array of the set."""
+    # A fill value alone counts only if the file has missing values, too: writers copy the default
+    # of the format, which is 0; that xarray then masks zeros is not a difference of values.
     has = native.attributes.get("_FillValue") is not None
     return ours.missing if has else ours.attribute("_FillValue")
 

@@ -43,10 +43,8 @@ def said(value: Any) -> str:
 def metadata_differences(
     ours: SetArray, native: FileArray, lie: Alignment, cut: bool
 ) -> Iterator[FileDifference]:
-    """Yield the fields that differ.
-
-    Shapes along concatenated dimensions are compared by the caller, which knows all files.
-    """
+    """Yield the fields that differ."""
+    # Shapes along concatenated dimensions are compared by the caller, which knows all files.
     yield from _of_type(ours, native)
     if not cut and not ours.meta.varying and ours.meta.chunks != lie.chunks:
         yield FileDifference("chunk-shape", said(ours.meta.chunks), said(native.chunks))
@@ -151,10 +149,8 @@ def _names(filters: tuple[FileFilter, ...]) -> str:
 
 
 def is_filled_alike(ours: SetArray, native: FileArray, is_read: bool = False) -> bool:
-    """Return whether chunks that were never written read as the same value.
-
-    Null matches any value, unless there are such chunks (`is_read`): Zarr reads them as zeros.
-    """
+    """Return whether chunks that were never written read as the same value."""
+    # Null matches any value, unless there are such chunks (`is_read`): Zarr reads them as zeros.
     if native.fill_value is None or ours.is_text or native.dtype.kind in "OSUV":
         return True
     allowed = [native.fill_value, native.attributes.get("_FillValue")]
@@ -216,10 +212,8 @@ def _of_attributes(ours: SetArray, native: FileArray) -> Iterator[FileDifference
 
 
 def _of_missing(ours: SetArray, native: FileArray) -> Iterator[FileDifference]:
-    """Compare the markers of missing values.
-
-    In Zarr v2, xarray uses the fill value for this, so writers may omit ``_FillValue``.
-    """
+    """Compare the markers of missing values."""
+    # In Zarr v2, xarray uses the fill value for this, so writers may omit ``_FillValue``.
     one, other = ours.attribute("_FillValue"), native.attributes.get("_FillValue")
     kept = ours.missing if one is None and other is not None else one
     is_idle = {_is_nan(each) or each is None for each in (kept, other)} == {True}

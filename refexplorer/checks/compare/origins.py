@@ -64,11 +64,9 @@ class Origins:
         return found
 
     def _agreed(self, groups: Sequence[NativeReferences]) -> dict[SetDimension, int]:
-        """Return where the file starts along each dimension on which its arrays agree.
-
-        If they do not agree, the values of an inline coordinate decide, then the coordinate itself,
-        then the majority.
-        """
+        """Return where the file starts along each dimension on which its arrays agree."""
+        # If they do not agree, the values of an inline coordinate decide, then the coordinate
+        # itself, then the majority.
         votes: dict[SetDimension, Counter[int]] = {}
         own: dict[SetDimension, int] = {}
         for group in groups:
@@ -159,13 +157,12 @@ UNCERTAIN = "the position of the file along `{}` is not certain"
 
 
 class CertainOrigins:
-    """Where a file certainly starts along the dimensions of a set.
+    """Where a file certainly starts along the dimensions of a set."""
 
-    The values of an inline coordinate decide, if there is one. Otherwise there are two indications:
-    the majority of the references of an array that match a chunk exactly, and the positions of the
-    chunks that point to the file, if there are as many as the file has. Both have to agree, and all
-    arrays have to agree with each other or with the coordinate.
-    """
+    # The values of an inline coordinate decide, if there is one. Otherwise there are two
+    # indications: the majority of the references of an array that match a chunk exactly, and the
+    # positions of the chunks that point to the file, if there are as many as the file has. Both
+    # have to agree, and all arrays have to agree with each other or with the coordinate.
 
     def __init__(
         self,

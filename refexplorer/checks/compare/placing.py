@@ -78,11 +78,9 @@ def aligned(ours: SetArray, native: FileArray) -> Alignment | None:
 
 
 def is_cut(ours: SetArray, native: FileArray, lie: Alignment) -> bool:
-    """Return whether chunks of the set are pieces of the file's, as made by kerchunk's `subchunk`.
-
-    The pieces are contiguous in the file: uncompressed chunks in C order, cut along the first
-    dimensions only.
-    """
+    """Return whether chunks of the set are pieces of the file's, as kerchunk's `subchunk` makes."""
+    # The pieces are contiguous in the file: uncompressed chunks in C order, cut along the first
+    # dimensions only.
     pieces, whole = ours.meta.chunks, lie.chunks
     if (
         ours.meta.varying

@@ -118,10 +118,8 @@ def look_at_coordinates(
     expected: Expectations | None = None,
     facts: Callable[..., CheckedFacts] | None = None,
 ) -> AxesLook:
-    """Check all coordinates, and compare the set with its expectations.
-
-    `facts` returns the facts to compare them with.
-    """
+    """Check all coordinates, and compare the set with its expectations."""
+    # `facts` returns the facts to compare them with.
     axes: dict[str, CheckedAxis] = {}
     odd: list[OddPlaces] = []
     values: dict[str, AxisValues] = {}

@@ -124,11 +124,9 @@ def additive_grids(fields: np.ndarray, rows: np.ndarray, budget: int) -> Iterato
 def even_grids(
     fields: np.ndarray, rows: np.ndarray, keys: int, budget: int
 ) -> Iterator[np.ndarray]:
-    """Cut an additive grid into grids along whose axes every field grows by constant steps.
-
-    An axis of blocks, such as the hours of several files, becomes two: 96 hours in files of 24
-    whose offsets start again in each are a grid of 4 files by 24 hours.
-    """
+    """Cut an additive grid into grids along whose axes every field grows by constant steps."""
+    # An axis of blocks, such as the hours of several files, becomes two: 96 hours in files of 24
+    # whose offsets start again in each are a grid of 4 files by 24 hours.
     waiting = [rows]
     while waiting:
         rows = waiting.pop()

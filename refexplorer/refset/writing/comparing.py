@@ -238,10 +238,8 @@ class ChunkOrder:
 def _by_array(
     block: Table, rows: np.ndarray, arrays: ArraysByPath
 ) -> Iterator[tuple[ArrayMeta, np.ndarray, np.ndarray]]:
-    """Yield each array with chunks among some rows, these rows, and the chunk numbers.
-
-    For small arrays, the rows are not scanned to the end for each of them.
-    """
+    """Yield each array with chunks among some rows, these rows, and the chunk numbers."""
+    # For small arrays, the rows are not scanned to the end for each of them.
     ahead = len(rows)
     while len(rows):
         array = _array_of(arrays, block.key_at(int(rows[0])))

@@ -201,11 +201,9 @@ def _is_same(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 def find_fallen(before: Ledger, after: Ledger) -> Iterator[tuple[str, str]]:
-    """Yield each array with a chunk that fell in rank or depth, with the first of them.
-
-    Chunks are those of the original grid; one outside the new grid is bad, unless it had no
-    reference. For an array with too many chunks for a byte each, chunk counts are compared.
-    """
+    """Yield each array with a chunk that fell in rank or depth, with the first of them."""
+    # Chunks are those of the original grid; one outside the new grid is bad, unless it had no
+    # reference. For an array with too many chunks for a byte each, chunk counts are compared.
     for path in before.paths:
         if path not in after.paths:
             yield path, "the array would be removed"

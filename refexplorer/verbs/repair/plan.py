@@ -195,11 +195,9 @@ class _Planner:
                     yield key
 
     def _claimed(self, meta: ArrayMeta, facts: _OfArray) -> np.ndarray:
-        """Return the references that files claim and that may be written, ``(4, n)`` int64.
-
-        For a chunk claimed by several files, there is none; but for an array that all files contain
-        completely, such as a coordinate, the one that the set refers to, or the first.
-        """
+        """Return the references that files claim and that may be written, ``(4, n)`` int64."""
+        # For a chunk claimed by several files, there is none; but for an array that all files
+        # contain completely, such as a coordinate, the one that the set refers to, or the first.
         parts = [np.array([n, [file] * len(n), o, s], np.int64) for file, n, o, s in facts.claims]
         rows = np.unique(np.concatenate(parts, axis=1), axis=1) if parts else np.empty((4, 0))
         rows = rows.astype(np.int64)

@@ -118,10 +118,6 @@ def reaches(severity: Severity, threshold: Severity) -> bool:
     return _GRAVEST_FIRST.index(severity) <= _GRAVEST_FIRST.index(threshold)
 
 
-def _is_of_files(code: str) -> bool:
-    return code in CODES and bool(CODES[code].predicate)
-
-
 def _kind_and_text(
     ledger: Ledger,
     findings: Sequence[Finding],
@@ -135,7 +131,8 @@ def _kind_and_text(
     wrong -= {LedgerState.LACKING}
     if errors & UNOPENABLE_CODES:
         return Claim.UNOPENABLE, "xarray cannot open it"
-    differs = {code for code in errors if _is_of_files(code)} - LACKING_CODES - UNREAD_CODES
+    differs = {code for code in errors if code in CODES and CODES[code].predicate}
+    differs -= LACKING_CODES | UNREAD_CODES
     if (changed := _files(excused, FileState.CHANGED)) and errors <= STALE_CODES:
         return Claim.STALE, f"is stale: {changed} changed"
     if terms.asks(CheckLook.FILES) and (differs or wrong & DIFFERENT):
@@ -213,12 +210,8 @@ def _lacking_text(ledger: Ledger, counts: Counter[LedgerState], errors: set[str]
     return " and ".join(parts)
 
 
-def unknowns(ledger: Ledger, terms: CheckTerms) -> list[str]:
-    """Return the unknown requested results, in words that follow "not known:"."""
-    return list(_unknowns(ledger, terms))
-
-
-def _unknowns(ledger: Ledger, terms: CheckTerms) -> Iterator[str]:
+def unknowns(ledger: Ledger, terms: CheckTerms) -> Iterator[str]:
+    """Yield the unknown requested results, in words that follow "not known:"."""
     if not terms.asks(CheckLook.TARGETS):
         return
     words = {
@@ -231,9 +224,8 @@ def _unknowns(ledger: Ledger, terms: CheckTerms) -> Iterator[str]:
         FileState.UNTOUCHED: ("was not looked at", "were not looked at"),
     }  # fmt: skip
     explained = False
-    for state, found in words.items():
+    for state, (one, many) in words.items():
         if number := ledger.files.counts[state]:
-            one, many = (found, found) if isinstance(found, str) else found
             explained = True
             yield f"{counted(number, f'file {one}', f'files {many}')}"
     unread = ledger.objects.counts[ObjectState.UNREAD]
@@ -255,7 +247,7 @@ def _unknowns(ledger: Ledger, terms: CheckTerms) -> Iterator[str]:
     if terms.asks(CheckLook.FILES):
         asked |= {LedgerState.FILES_UNREAD, LedgerState.UNCOVERED}
         asked |= {LedgerState.HELD, LedgerState.INSIDE}  # not looked at closely enough
-    not_chosen = sum(map(ledger.unchosen, ledger.paths))
+    not_chosen = sum(ledger.unchosen.values())
     untouched = counts[LedgerState.UNTOUCHED] + counts[LedgerState.REFERENCED] - not_chosen
     left = sum(counts[state] for state in asked) - not_chosen
     if left and (untouched or not explained):
@@ -341,10 +333,7 @@ class Excused:
 
 def accepted_text(accepted: Iterable[Finding]) -> str:
     """Return accepted findings as text, each code with its arrays: ``"axis-gap of `time`"``."""
-    names: dict[Waiver, None] = {}
-    for each in accepted:
-        names[Waiver(each.code, array_of(each) or None)] = None
-    found = [str(each) for each in names]
+    found = [*dict.fromkeys(str(Waiver(each.code, array_of(each) or None)) for each in accepted)]
     return ", ".join(found[:3]) + (f" and {len(found) - 3:,} more" if len(found) > 3 else "")
 
 

@@ -74,10 +74,6 @@ class Remade:
     shape: list[int] | None = None
     reason: str | None = None  # Why references cannot be made
 
-    def as_row(self) -> dict[str, Any]:
-        """Return it as a row of `REMADE`."""
-        return vars(self) | {"said": [each._asdict() for each in self.said]}
-
 
 @masks_repr
 @dataclass
@@ -108,7 +104,8 @@ class Record:
     is_filled_alike: bool | None = None
     objects: str | None = None  # `FileObjects`, in the first row of the file
     unchecked: list[str] = field(default_factory=list)  # What of the metadata was not compared
-    axis: list[float] | None = None
+    axis: list[float] | None = None  # The values of a coordinate, and where its references put them
+    axis_start: int | None = None
     # values, largest, false_nan: Values that were compared, the largest difference, and how many
     # are NaN through the set only
     values: int = 0
@@ -185,7 +182,8 @@ def table(records: Sequence[Record]) -> pa.Table:
         if name == "findings":
             return [[vars(found) for found in each.findings] for each in records]
         if name == "remade":
-            return [each.remade and each.remade.as_row() for each in records]
+            made = [each.remade for each in records]
+            return [m and vars(m) | {"said": [v._asdict() for v in m.said]} for m in made]
         return [getattr(each, name) for each in records]
 
     arrays = []

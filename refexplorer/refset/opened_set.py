@@ -457,48 +457,22 @@ class SetLike(Protocol):
 
     @property
     def _internals(self) -> Internals: ...
-
     @property
-    def source(self) -> Source:
-        """The source of the set."""
-
+    def source(self) -> Source: ...
     @property
-    def limits(self) -> Limits:
-        """The limits for reading it."""
-
+    def limits(self) -> Limits: ...
     @property
-    def diagnostics(self) -> tuple[Finding, ...]:
-        """The diagnostics."""
-
-    def __getitem__(self, key: str, /) -> Reference:
-        """Return the reference of a key; KeyError if there is none."""
-
-    def get(self, key: str, /) -> Reference | None:
-        """Return the reference of a key; None if there is none, or if a template fails for it."""
-
-    def rejection(self, key: str) -> Finding | None:
-        """Return the error for which a key of the source was rejected, or None."""
-
-    def __iter__(self) -> Iterator[str]:
-        """Yield the keys."""
-
-    def __contains__(self, key: object, /) -> bool:
-        """Whether a key exists."""
-
-    def children(self, path: str = "", start: int = 0, stop: int | None = None) -> Page:
-        """Return a page of one level of the tree; KeyError if there is no such path."""
-
-    def summary(self, path: str = "") -> Summary:
-        """Count what is below a path."""
-
-    def arrays(self) -> tuple[str, ...]:
-        """Return the paths of all arrays."""
-
-    def array_of(self, key: str) -> tuple[str, tuple[int, ...]] | None:
-        """Return the array and the chunk index of a key."""
-
-    def array(self, path: str) -> ArrayMeta:
-        """Return the metadata of an array; KeyError if there is no such array."""
+    def diagnostics(self) -> tuple[Finding, ...]: ...
+    def __getitem__(self, key: str, /) -> Reference: ...
+    def get(self, key: str, /) -> Reference | None: ...
+    def rejection(self, key: str) -> Finding | None: ...
+    def __iter__(self) -> Iterator[str]: ...
+    def __contains__(self, key: object, /) -> bool: ...
+    def children(self, path: str = "", start: int = 0, stop: int | None = None) -> Page: ...
+    def summary(self, path: str = "") -> Summary: ...
+    def arrays(self) -> tuple[str, ...]: ...
+    def array_of(self, key: str) -> tuple[str, tuple[int, ...]] | None: ...
+    def array(self, path: str) -> ArrayMeta: ...
 
 
 internals: Callable[[SetLike], Internals] = attrgetter("_internals")

@@ -189,6 +189,7 @@ class FileComparison:
         record.findings += self._of_others(path)
         if groups and self._is_of_another(path, groups[0].native.name):
             states[:] = MOVED
+        own = groups[0].origin if groups else None
         for group in groups:
             record.findings += group.findings
             if group.is_placed:
@@ -199,6 +200,8 @@ class FileComparison:
         if groups and groups[0].is_placed:
             _span(groups, record)
             self._note_axis(groups[0], record)
+            if record.axis is not None and own is not None:
+                record.axis_start = int(own[0])  # where the set has it, if other arrays disagree
         return record
 
     def _of_others(self, path: str) -> Iterator[FileDifference]:

@@ -65,7 +65,7 @@ VERIFY_SIZES = PlanSizes(
 LENT_CHUNKS = 16
 """A coordinate of more chunks than this is not read from the file that the set refers to."""
 # another number here makes results of older versions start again, since they hold other columns
-_FORM = 6
+_FORM = 7
 
 
 RAW = "The file is one chunk of plain values, and has no metadata to compare."

@@ -114,7 +114,7 @@ class AxisValues:
         """Return several axes concatenated, in the units of the first."""
         found = copy(parts[0])  # nothing is known of it yet
         found.__dict__ = {n: v for n, v in vars(found).items() if n not in _DERIVED}
-        found.values = np.concatenate([each.values + each.offset_to(found) for each in parts])
+        found.values = np.concatenate([each.values + each.since - found.since for each in parts])
         found.is_there = np.concatenate([each.is_there for each in parts])
         return found
 
@@ -122,10 +122,6 @@ class AxisValues:
     def since(self) -> float:
         """Seconds from 1970 to the epoch; 0 without dates or in other calendars."""
         return float(self._epoch) if np.isfinite(self._epoch) else 0.0
-
-    def offset_to(self, other: AxisValues) -> float:
-        """Return the offset that converts these times to those of an axis with another epoch."""
-        return self.since - other.since
 
     @cached_property
     def kept(self) -> np.ndarray:
@@ -365,8 +361,8 @@ def _turned(values: AxisValues) -> _OddPlace:
         return None
     if not values.is_time and n_turned > (1 - REGULAR) * len(steps):
         return None
-    times = "" if n_turned == 1 else f", and {n_turned - 1:,} more times"
-    return _after(values, turned), f"values go back {values.between(int(turned[0]))}{times}"
+    more = "" if n_turned == 1 else f", and {counted(n_turned - 1, 'more time')}"
+    return _after(values, turned), f"values go back {values.between(int(turned[0]))}{more}"
 
 
 def _gaps(values: AxisValues) -> _OddPlace:
@@ -383,7 +379,8 @@ def _gaps(values: AxisValues) -> _OddPlace:
         gaps = gaps[alike[gaps - 1] & alike[gaps + 1]]
     if not len(gaps) or _is_pattern(gaps, steps[gaps]):
         return None
-    named = "; ".join(_gap_text(values, n, steps[n] / step) for n in gaps[:_NAMED].tolist())
+    counts = [(n, round(steps[n] / step) - 1) for n in gaps[:_NAMED].tolist()]
+    named = "; ".join(values.between(n) + f", {k:,} missing" * (k > 0) for n, k in counts)
     n_more = len(gaps) - _NAMED
     more = f"; and {n_more:,} more" if n_more > 0 else ""
     of = f"steps of {values.step_text(step)}"
@@ -394,12 +391,6 @@ def _after(values: AxisValues, steps: np.ndarray) -> np.ndarray:
     """Return the indices after the given steps."""
     places: np.ndarray = values.index[steps] + 0.5
     return places
-
-
-def _gap_text(values: AxisValues, number: int, length: float) -> str:
-    n_missing = round(length) - 1
-    missing = f", {n_missing:,} missing" if n_missing else ""
-    return f"{values.between(number)}{missing}"
 
 
 def _is_pattern(gaps: np.ndarray, lengths: np.ndarray) -> bool:
@@ -414,7 +405,8 @@ def _changes(values: AxisValues) -> _OddPlace:
         return None
     if not values.is_time:
         return None
-    starts = np.append(0, 1 + np.flatnonzero(~_alike_pairs(steps)))
+    has_changed = np.abs(np.diff(steps)) > _SAME_STEP * np.abs(steps[:-1])
+    starts = np.append(0, 1 + np.flatnonzero(has_changed))
     lengths = np.diff(np.append(starts, len(steps)))
     if not 1 < len(starts) <= _RUNS or lengths.min() < 3 or (steps == 0).any():
         return None
@@ -424,11 +416,6 @@ def _changes(values: AxisValues) -> _OddPlace:
         for n in starts[1:].tolist()
     )
     return values.index[starts[1:]], f"the step changes {named}"
-
-
-def _alike_pairs(steps: np.ndarray) -> np.ndarray:
-    alike: np.ndarray = np.abs(np.diff(steps)) <= _SAME_STEP * np.abs(steps[:-1])
-    return alike
 
 
 _RULES: dict[str, Callable[[AxisValues], _OddPlace]] = {

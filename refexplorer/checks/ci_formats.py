@@ -122,14 +122,8 @@ def _path(source: str) -> str:
     return escape((path.relative_to(here) if path.is_relative_to(here) else path).as_posix())
 
 
-def junit_text(results: Sequence[SetResult]) -> str:
-    """Return JUnit XML: a suite for each set, a case for each array and one for the set."""
-    suites = [_suite(each) for each in results]
-    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', "<testsuites>", *suites,
-                      "</testsuites>"])  # fmt: skip
-
-
 def _suite(result: SetResult) -> str:
+    """Return a suite of JUnit XML: a case for each array, and one for the set."""
     counts = dict.fromkeys(("tests", "failures", "errors", "skipped"), 0)
     cases = []
     for name, kind, message, lines in _cases(result):
@@ -284,6 +278,7 @@ def report_text(results: Sequence[SetResult], form: str) -> str:
     if form == "github":
         return "\n".join(github_lines(results)) + "\n"
     if form == "junit":
-        return junit_text(results) + "\n"
+        head, suites = '<?xml version="1.0" encoding="UTF-8"?>', map(_suite, results)
+        return "\n".join([head, "<testsuites>", *suites, "</testsuites>", ""])
     document = sarif_document(results) if form == "sarif" else json_document(results)
     return json.dumps(document, indent=1) + "\n"

@@ -283,7 +283,7 @@ def _since(
             files[FileState(state)] -= 1
             files[FileState.CHANGED] += 1
     counts.since, counts.unknown = since.text(), (*counts.unknown, *since.unknown())
-    counts.changed = {url: each.change for url, each in since.changed.items()} | counts.changed
+    counts.changed = {url: said for url, (_, said) in since.changed.items()} | counts.changed
     return found
 
 

@@ -233,13 +233,6 @@ class _FilesAlike:
             self.files.append(url)
 
 
-class ChangedFile(NamedTuple):
-    """The state that a run gave to a changed file, and what changed."""
-
-    state: str
-    change: str
-
-
 class SinceLock:
     """Changes since a lock was written, collected from the results of a run."""
 
@@ -252,7 +245,8 @@ class SinceLock:
         self._seen: set[str] = set()
         self._groups: dict[str, _FilesAlike] = {}
         self._checksums: dict[str, dict[tuple[str, int], str]] = {}
-        self.changed: dict[str, ChangedFile] = {}
+        # The state that a run gave to each changed file, and what changed
+        self.changed: dict[str, tuple[str, str]] = {}
 
     def take(self, store: ResultStore) -> None:
         """Add the responses of stores and the checksums of chunks."""
@@ -288,7 +282,7 @@ class SinceLock:
 
     def _change(self, url: str, state: str, said: str) -> None:
         if url not in self.changed:
-            self.changed[url] = ChangedFile(state, f"Since {self._lock.title}: {said}.")
+            self.changed[url] = state, f"Since {self._lock.title}: {said}."
             self._add("changed", url, said)
 
     def _take_checksums(self, results: pa.Table) -> None:
@@ -405,8 +399,3 @@ def _array_change(then: LockedArray | None, now: LockedArray | None) -> tuple[st
     if ends and ends[1] != ends[3]:
         return "dropped", f"ended at {ends[1]}, and ends at {ends[3]}"
     return ("added", listed) if now.listed > then.listed else None
-
-
-def lock_from(given: Lock | str | os.PathLike[str] | None) -> Lock | None:
-    """Return the lock to compare a run with."""
-    return given if given is None or isinstance(given, Lock) else Lock.read(given)

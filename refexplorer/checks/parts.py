@@ -204,8 +204,7 @@ def _named(column: pa.ChunkedArray, names: Sequence[str | None]) -> pa.Dictionar
 
 _WAITING_PARTS = 2  # Parts that are handed out for each thread, so that none waits for the next one
 
-Doing = Callable[[Part, Callable[[], bool]], pa.Table]
-"""Does a part: takes it, and what says whether to go on."""
+Doing = Callable[[Part, Callable[[], bool]], pa.Table]  # Does a part, while the callable is true
 
 
 def do_parts(
@@ -226,14 +225,10 @@ def do_parts(
                     raise Stopped
                 done, _ = wait(waiting, timeout=POLL, return_when=FIRST_COMPLETED)
                 for future in done:
-                    yield waiting.pop(future), _outcome(future)
+                    error = future.exception()
+                    if error is not None and not isinstance(error, Exception):
+                        raise error
+                    yield waiting.pop(future), error or future.result()
         finally:
             ended.set()
             pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _outcome(future: Future[pa.Table]) -> pa.Table | Exception:
-    try:
-        return future.result()
-    except Exception as error:
-        return error

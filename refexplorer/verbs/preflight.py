@@ -351,9 +351,7 @@ def _order(group: Sequence[_JoinTerms], dimension: str | None) -> Callable[[_Joi
     axes = {id(each): each.axis(dimension) for each in group}
     if any(axis is None or not len(axis.kept) for axis in axes.values()):
         return lambda file: 0
-    first = axes[id(group[0])]
-    assert first is not None
-    starts = {at: float(a.kept[0]) + a.offset_to(first) for at, a in axes.items() if a is not None}
+    starts = {at: float(a.kept[0]) + a.since for at, a in axes.items() if a is not None}
     return lambda file: starts[id(file)]
 
 

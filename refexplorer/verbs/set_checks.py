@@ -403,10 +403,11 @@ class SetChecks(SetEntries):
         *manner: Any,
     ) -> Report:
         from refexplorer.checks.engine import Manner, run
-        from refexplorer.checks.locks import lock_from
+        from refexplorer.checks.locks import Lock
 
         opened, found, reading = self._opened, self._internals.findings, self._reading
-        how = replace(Manner(*manner), against=lock_from(against))
+        lock = against if against is None or isinstance(against, Lock) else Lock.read(against)
+        how = replace(Manner(*manner), against=lock)
         return run(self.source.name, opened, found, reading, terms, look, how)
 
     def estimate(self, path: str, selection: Sequence[int | slice] = ()) -> Estimate:

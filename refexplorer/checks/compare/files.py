@@ -88,7 +88,9 @@ class FileComparison:
         for path in matched.arrays:
             held = matched.held.arrays.get(path)
             others = [] if held is None else [self._of_held(path)]
-            if not self._has_inside(path) and (held is None or not held.known.all()):
+            found = self._references.get(path)
+            is_referenced = found is not None and bool((found.numbers >= 0).any())
+            if not is_referenced and (held is None or not held.known.all()):
                 other = self._of_unreferenced(path)
                 filled = self._of_filled(path) if path in self._bare else None
                 if other is not None and filled is not None:
@@ -147,10 +149,6 @@ class FileComparison:
             for start, size, length in zip(starts, sizes, native.shape, strict=True)
         )
         return (native, found) if all(0 <= s.start < s.stop for s in found) else None
-
-    def _has_inside(self, path: str) -> bool:
-        """Return whether references of chunks inside an array's grid point to the file."""
-        return path in self._references and bool((self._references[path].numbers >= 0).any())
 
     def _remake(self, path: str, record: Record) -> None:
         """Record what references and metadata should be where they are wrong."""

@@ -136,11 +136,8 @@ def compared(
         kind = mine.dtype.newbyteorder("=")
         one, other = mine.astype(kind), filed.astype(kind)
         return ComparedValues(one != other, one, other)
-    if is_time(ours.attribute("units")) and is_time(theirs("units")):
-        is_other = not same_times(ours.attribute, theirs)
-    else:
-        is_other = False
-    if is_other:
+    are_times = is_time(ours.attribute("units")) and is_time(theirs("units"))
+    if are_times and not same_times(ours.attribute, theirs):
         one = times(mine, ours.attribute, missing)
         other = times(filed, theirs, filed_missing)
         return ComparedValues(_unlike(one, other, _TIME_NEAR, 0), one, other)
@@ -165,12 +162,6 @@ def _texts(values: np.ndarray) -> np.ndarray:
 
     found = np.array([text(value) for value in values.ravel().tolist()], object)
     return found.reshape(values.shape)
-
-
-def first_difference(found: ComparedValues) -> tuple[tuple[int, ...], tuple[object, object]]:
-    """Return the first index that differs, and both values there."""
-    at = tuple(int(each) for each in np.argwhere(found.differs)[0])
-    return at, (found.ours[at], found.theirs[at])
 
 
 class MatchedFile:
@@ -274,7 +265,8 @@ def _values_difference(
 ) -> FileDifference:
     """Return a difference of values, with the first one."""
     units = ours.attribute("units"), native.attributes.get("units")
-    at, both = first_difference(found)
+    at = tuple(int(each) for each in np.argwhere(found.differs)[0])
+    both = found.ours[at], found.theirs[at]
     where = origin.copy()
     where[list(lie.axes)] += np.array(at, np.int64)
     index = ours.meta.chunk_at(where.tolist())

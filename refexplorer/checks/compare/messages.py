@@ -326,9 +326,10 @@ class MessageComparison:
                 self._compare_grid(path, name, native)
                 continue
             place = tuple(int(index[each]) for each in dimensions)
-            both = _both(mine, held, place, native, name)
-            if both is None:
-                continue
+            theirs, values = native.attributes.get(name), told(mine, held, name)
+            if theirs is None or values is None:
+                continue  # they are of different kinds
+            both = float(values[place]), float(theirs)
             differs = not is_same(*both)
             is_alone = place in self._places[path]  # other messages of the place agree with the set
             if differs and (dimensions == (mine.name,) or is_alone):
@@ -389,11 +390,3 @@ class MessageComparison:
         for name, length in zip(ours.meta.dimensions or (), ours.meta.grid, strict=False):
             if length > 1 and name not in known:
                 yield f"places along `{name}`"
-
-
-def _both(
-    mine: SetArray, held: InlineArray, place: tuple[int, ...], native: FileArray, name: str
-) -> tuple[float, float] | None:
-    """Return an inline value and the message's value; None if they are of different kinds."""
-    theirs, values = native.attributes.get(name), told(mine, held, name)
-    return None if theirs is None or values is None else (float(values[place]), float(theirs))

@@ -102,7 +102,11 @@ def _fields(dtype: np.dtype[Any]) -> str:
 
 def _same_filters(ours: tuple[FileFilter, ...], theirs: tuple[FileFilter, ...]) -> bool:
     """Compare filter pipelines; a shuffle of single bytes changes nothing."""
-    one, other = ([f for f in each if not _is_idle(f)] for each in (ours, theirs))
+    idle = "shuffle", 1
+    one, other = (
+        [f for f in each if (f.name, f.settings.get("elementsize")) != idle]
+        for each in (ours, theirs)
+    )
     if len(one) != len(other):
         return False
     for mine, filed in zip(one, other, strict=True):
@@ -131,10 +135,6 @@ def _same_settings(codec: str, ours: Mapping[str, Any], theirs: Mapping[str, Any
 def _is_of_tiff(names: tuple[str, ...]) -> bool:
     """Return whether names are the letters that tifffile gives to axes: the file has no names."""
     return all(name[:1].isupper() and not name[1:].strip("0123456789") for name in names)
-
-
-def _is_idle(found: FileFilter) -> bool:
-    return found.name == "shuffle" and found.settings.get("elementsize") == 1
 
 
 def _names(filters: tuple[FileFilter, ...]) -> str:
@@ -216,7 +216,8 @@ def _of_missing(ours: SetArray, native: FileArray) -> Iterator[FileDifference]:
     # In Zarr v2, xarray uses the fill value for this, so writers may omit ``_FillValue``.
     one, other = ours.attribute("_FillValue"), native.attributes.get("_FillValue")
     kept = ours.missing if one is None and other is not None else one
-    is_idle = {_is_nan(each) or each is None for each in (kept, other)} == {True}
+    # NaN is missing in any case
+    is_idle = all(each is None or each != each for each in (kept, other))
     if not is_idle and not same_value(kept, other, ours.dtype):
         yield FileDifference("_FillValue", said(kept), said(other))
     one, other = ours.attribute("missing_value"), native.attributes.get("missing_value")
@@ -232,11 +233,6 @@ def _plain(value: Any) -> Any:
         except ValueError:
             return value
     return value
-
-
-def _is_nan(value: Any) -> bool:
-    """Return whether a marker is NaN, which is missing in any case."""
-    return isinstance(value, float | np.floating) and math.isnan(value)
 
 
 def _close(one: Any, other: Any) -> bool:

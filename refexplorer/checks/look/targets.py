@@ -202,9 +202,9 @@ class _Answered:
         self._rows = rows
         self._codes = codes
         self._answers = answers
-        self._facts = [None if answer is None else answer.facts for answer in answers]
-        sizes = [None if fact is None else fact.size for fact in self._facts]
-        known = [-1 if size is None else min(size, LARGEST) for size in sizes]
+        facts = [None if answer is None else answer.facts for answer in answers]
+        self._exact = [None if fact is None else fact.size for fact in facts]
+        known = [-1 if size is None else min(size, LARGEST) for size in self._exact]
         self._sizes = np.array(known, np.int64)[codes]
         self._kinds = rows["kind"].to_numpy()
         held = LedgerState.HELD
@@ -244,7 +244,12 @@ class _Answered:
     def _messages(self, places: np.ndarray, outcomes: Sequence[DecodedChunk]) -> pa.DictionaryArray:
         """Return the message of each chunk: its own, else that of its target."""
         said = [answer and answer.message for answer in self._answers]
-        past = [_past(fact) for fact in self._facts]
+        past = [
+            None
+            if size is None
+            else f"The range reaches past the end of the file, which has {size:,} bytes."
+            for size in self._exact
+        ]
         codes = np.where(self.states == LedgerState.PAST_END, len(said) + self._codes, self._codes)
         codes = np.where(places < 0, codes, len(said) + len(past) + places)
         return _words([*said, *past, *(outcome.message for outcome in outcomes)], codes)
@@ -253,12 +258,6 @@ class _Answered:
 def _fact(answer: Answer | None, name: str) -> str | None:
     found = None if answer is None or answer.facts is None else getattr(answer.facts, name)
     return None if found is None else str(found)
-
-
-def _past(facts: Facts | None) -> str | None:
-    if facts is None or facts.size is None:
-        return None
-    return f"The range reaches past the end of the file, which has {facts.size:,} bytes."
 
 
 def _words(words: Sequence[str | None], codes: np.ndarray) -> pa.DictionaryArray:

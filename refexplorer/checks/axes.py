@@ -41,28 +41,14 @@ _UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
 @dataclass(frozen=True)
 class CheckedAxis:
-    """A coordinate that was checked.
-
-    Attributes
-    ----------
-    path
-        The path of the array.
-    size
-        The number of values.
-    first, last
-        The first and last value, dates in ISO 8601; None if unknown.
-    step
-        ``"1 day"``, ``"3 months"``, ``"0.25"``; None if it is not regular.
-    why
-        Why its values were not read; empty if they were.
-    """
+    """A coordinate that was checked."""
 
     path: str
-    size: int
-    first: str | None = None
+    size: int  # The number of values
+    first: str | None = None  # The first and last value, dates in ISO 8601; None if unknown
     last: str | None = None
-    step: str | None = None
-    why: str = ""
+    step: str | None = None  # ``"1 day"``, ``"3 months"``, ``"0.25"``; None if it is not regular
+    why: str = ""  # Why its values were not read; empty if they were
 
     @property
     def sentence(self) -> str:

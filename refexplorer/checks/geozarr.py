@@ -17,6 +17,7 @@ from refexplorer.refset.conventions import (
     AffineGrid,
     Attributes,
     affine_grid,
+    attributes_at,
     conventions_of,
     crs_of,
     has_conventions,
@@ -27,7 +28,7 @@ from refexplorer.refset.conventions import (
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.findings import Findings, pointer
 from refexplorer.spec.references import prefix
-from refexplorer.spec.zarr_metadata import ArrayMeta, parse_metadata
+from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _NEAR = 0.01  # The tolerance of positions, in cells: coordinates are rounded to single precision
 _ELEMENTS = 100_000  # of a coordinate that is compared
@@ -75,7 +76,7 @@ def lint_geozarr(opened: OpenedSet, limits: Limits, base: str, findings: Finding
     for key in list(opened.table.metadata):
         path, _, name = key.rpartition("/")
         if name in (".zattrs", "zarr.json"):
-            attributes = _attributes(opened.table.text(key), name)
+            attributes = attributes_at(opened.table, key) or {}
             note(key, _malformed(key, attributes))
             note(key, _levels(opened, path, attributes))
     for array in opened.arrays.below(opened.tree.root):
@@ -86,13 +87,6 @@ def lint_geozarr(opened: OpenedSet, limits: Limits, base: str, findings: Finding
             problem = problems.setdefault(repr(crs), crs_problem(crs) if crs else "")
             if problem:
                 note(array.metadata_key, iter([("crs-unusable", problem)]), array.path)
-
-
-def _attributes(text: str | None, name: str) -> Attributes:
-    found: Any = None if text is None else parse_metadata(text)
-    if isinstance(found, Mapping) and name == "zarr.json":
-        found = found.get("attributes")
-    return found if isinstance(found, Mapping) else {}
 
 
 def _malformed(key: str, attributes: Attributes) -> Iterator[_Remark]:

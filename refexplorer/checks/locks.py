@@ -101,15 +101,7 @@ class Lock:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Lock:
-        """Read a lock.
-
-        Raises
-        ------
-        SourceError
-            If there is no such file, or it is not a lock.
-        LimitError
-            If it is larger than a document may be.
-        """
+        """Read a lock."""
         shown = repr(os.fspath(path))
         try:
             with Path(path).open("rb") as opened, pq.ParquetFile(opened) as file:
@@ -139,13 +131,7 @@ class Lock:
             ) from None
 
     def write(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
-        """Write the lock to a file, which appears when complete.
-
-        Raises
-        ------
-        SourceError
-            If the file exists and `overwrite` is False, or it cannot be written.
-        """
+        """Write the lock to a file, which appears when complete."""
         said = {"schema": _SCHEMA, "made": self.made.isoformat(), "arrays": self.arrays}
         metadata = {_KEY: json.dumps(said).encode()}
         with writing(Path(path), as_it_is=True, overwrite=overwrite) as file:

@@ -90,13 +90,7 @@ class Waiver(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Waiver:
-        """Parse ``"axis-gap"`` or ``"axis-gap:time"``.
-
-        Raises
-        ------
-        RefexplorerError
-            If there is no such code.
-        """
+        """Parse ``"axis-gap"`` or ``"axis-gap:time"``."""
         code, colon, array = text.partition(":")
         if code not in CODES:
             near = suggest(code, CODES, len(CODES))

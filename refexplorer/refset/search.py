@@ -44,7 +44,9 @@ class Matcher:
             )
         pattern = text if mode == "regex" else re.escape(text)
         if mode == "glob":
-            pattern = _regex_of_glob(text)
+            # for RE2, unlike `fnmatch.translate`
+            parts = GLOB_MARKS.split(text)
+            pattern = f"^{''.join(_GLOB_MARKS.get(part) or _glob_part(part) for part in parts)}$"
         self._pattern = "(?s)" + pattern if mode == "glob" else pattern
         self.start = _start(text, mode)
         self._literal = text if mode == "substring" else None
@@ -101,12 +103,6 @@ def _why_not(text: str, message: str) -> str:
     )
 
 
-def _regex_of_glob(text: str) -> str:
-    """Translate a glob to a regular expression for RE2, unlike `fnmatch.translate`."""
-    parts = GLOB_MARKS.split(text)
-    return "^" + "".join(_GLOB_MARKS.get(part) or _glob_part(part) for part in parts) + "$"
-
-
 def _glob_part(part: str) -> str:
     if len(part) > 2 and part[0] == "[" and part[-1] == "]":
         inside = part[1:-1].replace("\\", "\\\\")
@@ -143,7 +139,8 @@ def _steps(
     unfinished = []
     for part in opened.parts:
         if isinstance(part, Generated):
-            if not matcher.may_be_in(part.folder) or not _may_be_of(part, codes):
+            kind = KINDS.index(Kind.URL if part.item.offset is None else Kind.RANGE)
+            if not matcher.may_be_in(part.folder) or (codes and kind not in codes):
                 continue
             for table in generated_tables(part, 0, SEARCHED_KEYS):
                 found = np.flatnonzero(matcher.matches(table.keys))
@@ -213,8 +210,3 @@ def _search(
                 keys = part.keys_at(rows[at : at + _AT_ONCE])
                 yield SearchStep(keys.to_pylist(), work)
                 work = 0
-
-
-def _may_be_of(part: Generated, codes: list[int]) -> bool:
-    made = Kind.URL if part.item.offset is None else Kind.RANGE
-    return not codes or KINDS.index(made) in codes

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from math import prod
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -305,8 +306,9 @@ class ManifestRecords(Records):
     @cached_property
     def parts(self) -> tuple[ManifestPart, ...]:  # type: ignore[override]
         """Its manifests, in the order of their chunks."""
-        groups = (tuple(file for file, _ in group) for _, group in groupby(self._runs(), _run))
-        return tuple(ManifestPart(self.store, self.owner, files) for files in groups)
+        groups = groupby(self._runs(), itemgetter(1))
+        of_runs = (tuple(file for file, _ in group) for _, group in groups)
+        return tuple(ManifestPart(self.store, self.owner, files) for files in of_runs)
 
     def _runs(self) -> Iterator[tuple[ManifestFile, int]]:
         """Yield the manifests in order, with the number of the run of overlapping ones."""
@@ -316,7 +318,3 @@ class ManifestRecords(Records):
             run += start >= end or run < 0
             end = max(end, stop)
             yield file, run
-
-
-def _run(numbered: tuple[ManifestFile, int]) -> int:
-    return numbered[1]

@@ -206,14 +206,6 @@ class SegmentPart(ABC):
         return np.empty(0, np.int64)
 
 
-def _counted(part: SegmentPart) -> TargetTally | None:
-    return part.counted()
-
-
-def _tallied(part: SegmentPart, counts: TargetTally | None) -> TargetTally:
-    return part.tallied(counts)
-
-
 class Loaded(NamedTuple):
     """The n references of an array."""
 
@@ -279,7 +271,8 @@ class Records(PickledByFields):
         if len(self.parts) == 1:
             yield self.parts[0].tallied(self.parts[0].counted())
             return
-        yield from map(_tallied, self.parts, made_ahead(_counted, self.parts))
+        counts = made_ahead(lambda part: part.counted(), self.parts)
+        yield from (part.tallied(each) for part, each in zip(self.parts, counts, strict=True))
 
     @property
     def present(self) -> int:

@@ -126,7 +126,10 @@ class RecordPart(SegmentPart):
         self.start = number * store.record_size
         self._rows = array.chunk_count - self.start
         self.room = store.record_size
-        self._overridden = self._rows_in_metadata(store, array)
+        # Rows for chunks stored in ``.zmetadata``, ascending
+        numbers = store.metadata_chunks(array)
+        low, high = (bisect_left(numbers, self.start + n) for n in (0, store.record_size))
+        self._overridden = np.array(numbers[low:high], np.int64) - self.start
         self._array = array
         self._file = store.open_records(self.name)
         self._findings = store.findings
@@ -174,13 +177,6 @@ class RecordPart(SegmentPart):
         except BadRecords as bad:
             return self._note(bad, FilledRows(self._known_count or 0))
 
-    def _rows_in_metadata(self, store: ParquetStore, array: ArrayMeta) -> np.ndarray:
-        """Return the rows for chunks stored in ``.zmetadata``, ascending."""
-        numbers = store.metadata_chunks(array)
-        low = bisect_left(numbers, self.start)
-        high = bisect_left(numbers, self.start + store.record_size)
-        return np.array(numbers[low:high], np.int64) - self.start
-
     def _without_overridden(self, flags: np.ndarray) -> np.ndarray:
         """Drop the rows that no reader uses, and report them."""
         overridden = self._overridden[self._overridden < len(flags)]
@@ -188,13 +184,10 @@ class RecordPart(SegmentPart):
         if not len(twice):
             return flags
         key = self._array.key_at(self.start + int(twice[0]))
-        self._findings.add(
-            "duplicate-key",
-            self.name,
-            f"Row {twice[0]:,} of `{self.name}` is overridden: `{ZMETADATA}` also has `{key}`.",
-            key=key,
-            count=len(twice),
+        message = (
+            f"Row {twice[0]:,} of `{self.name}` is overridden: `{ZMETADATA}` also has `{key}`."
         )
+        self._findings.add("duplicate-key", self.name, message, key=key, count=len(twice))
         shown = flags.copy()
         shown[twice] = False
         return shown
@@ -204,13 +197,12 @@ class RecordPart(SegmentPart):
         rows = np.flatnonzero(flags).astype(np.int32)
         inside = int(np.searchsorted(rows, min(self._rows, len(flags))))
         if inside < len(rows):
-            self._findings.add(
-                "parquet-rows-outside-grid",
-                self.name,
+            message = (
                 f"{len(rows) - inside:,} rows beyond the {self._array.chunk_count:,} chunks of "
-                f"`{self._array.path}` have references, which are ignored.",
-                "Check the shape in the metadata of the array.",
+                f"`{self._array.path}` have references, which are ignored."
             )
+            hint = "Check the shape in the metadata of the array."
+            self._findings.add("parquet-rows-outside-grid", self.name, message, hint)
         if self._known_count not in (None, inside):
             raise self._bad(
                 f"it has {inside:,} references, but {self._known_count:,} by its statistics"

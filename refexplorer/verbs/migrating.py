@@ -102,7 +102,10 @@ def _document(array: ArrayMeta) -> dict[str, Any]:
     attributes.pop(_DIMENSIONS, None)
     fill = array.metadata.get("fill_value")
     if fill is not None:  # xarray takes it for missing values in v2, and in v3 only this attribute
-        attributes["_FillValue"] = _for_xarray(array, fill, dtype)
+        value = _fill(array, fill, dtype)
+        if dtype.kind in "fc":
+            value = [*map(_encoded, value)] if dtype.kind == "c" else _encoded(value)
+        attributes["_FillValue"] = value
     document: dict[str, Any] = {
         "zarr_format": 3,
         "node_type": "array",
@@ -138,15 +141,8 @@ def _fill(array: ArrayMeta, fill: object, dtype: np.dtype[Any]) -> Any:
     raise _refused(array, f"the fill value {escape(json.dumps(fill), 50)}")
 
 
-def _for_xarray(array: ArrayMeta, fill: object, dtype: np.dtype[Any]) -> Any:
-    """Return the fill value as xarray writes it into an attribute."""
-    value = _fill(array, fill, dtype)
-    if dtype.kind == "c":
-        return [_encoded(part) for part in value]
-    return _encoded(value) if dtype.kind == "f" else value
-
-
 def _encoded(number: str | float) -> str:
+    """Return a fill value as xarray writes it into an attribute."""
     value = float(number.replace("Infinity", "inf")) if isinstance(number, str) else float(number)
     return base64.standard_b64encode(struct.pack("<d", value)).decode()
 

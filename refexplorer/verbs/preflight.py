@@ -24,7 +24,7 @@ from refexplorer.refset.opened_set import internals
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding
 from refexplorer.spec.zarr_metadata import ArrayMeta
-from refexplorer.verbs.joining import chunk_lengths, joined_terms
+from refexplorer.verbs.joining import chunk_lengths, joined_terms, without
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 
@@ -213,7 +213,8 @@ def preflight(
         If no file matches the pattern.
     """
     sources = [os.fspath(each) for each in sources_of(source)[0]]
-    names = _short_names(sources)
+    names = [each.rstrip("/").rpartition("/")[2] for each in sources]
+    names = names if len({*names}) == len(names) else sources
     files: list[_JoinTerms] = []
     unread: dict[str, str] = {}
     for number, (path, name) in enumerate(zip(sources, names, strict=True)):
@@ -278,8 +279,8 @@ class _JoinTerms:
                     yield (path, "values"), _digest(self.axes[path])
             elif is_joined:
                 at = names.index(dimension) if dimension in names else None
-                yield (path, "shape"), _text(_without(meta.shape, at))
-                yield (path, "chunks"), _text(_without(chunk_lengths(meta), at))
+                yield (path, "shape"), _text(without(meta.shape, at))
+                yield (path, "chunks"), _text(without(chunk_lengths(meta), at))
                 yield from (((path, what), _text(value)) for what, value in joined_terms(meta))
 
     def ends_inside_a_chunk(self, dimension: str | None) -> bool:
@@ -381,10 +382,6 @@ def _digest(axis: AxisValues) -> str:
     return f"{len(axis.values):,} from {ends[0]} to {ends[1]} ({digest})"
 
 
-def _without(values: Sequence[Any], at: int | None) -> list[Any]:
-    return [value for place, value in enumerate(values) if place != at]
-
-
 def _text(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # -999 and -999.0 are the same when files are joined
@@ -395,9 +392,3 @@ def _files_text(names: Sequence[str]) -> str:
     if len(names) <= _NAMED:
         return ", ".join(escape(name, _CHARS) for name in names)
     return f"{len(names):,} files, {escape(names[0], _CHARS)} to {escape(names[-1], _CHARS)}"
-
-
-def _short_names(sources: Sequence[str]) -> list[str]:
-    """Return the last components of paths and URLs, or whole ones if these are ambiguous."""
-    short = [each.rstrip("/").rpartition("/")[2] for each in sources]
-    return short if len({*short}) == len(short) else list(sources)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,25 +34,25 @@ class SetChecks(SetEntries):
 
     allowed: tuple[str, ...]
     storage_options: dict[str, Any]
-    _results: LastResults
+    _results: dict[str, Report | None]  # Shared with the sets made by `ReferenceSet.allowing`
 
     @property
     def audited(self) -> Report | None:
         """The last audit of the set."""
-        return self._results.audited
+        return self._results.get("audited")
 
     @audited.setter
     def audited(self, audit: Report | None) -> None:
-        self._results.audited = audit
+        self._results["audited"] = audit
 
     @property
     def verified(self) -> Report | None:
         """The last comparison of the set with its files."""
-        return self._results.verified
+        return self._results.get("verified")
 
     @verified.setter
     def verified(self, report: Report | None) -> None:
-        self._results.verified = report
+        self._results["verified"] = report
 
     def check(
         self, *, read_coordinates: bool = False, expect: str | os.PathLike[str] | None = None
@@ -457,11 +457,3 @@ class SetChecks(SetEntries):
 
         accesses = tuple(access.items() if isinstance(access, Mapping) else access)
         return advise(self.source, self._opened, accesses, place)
-
-
-@dataclass(slots=True)
-class LastResults:
-    """Results shared by a set and those made from it with `ReferenceSet.allowing`."""
-
-    audited: Report | None = None
-    verified: Report | None = None

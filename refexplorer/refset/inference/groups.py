@@ -114,7 +114,8 @@ def additive_grids(fields: np.ndarray, rows: np.ndarray, budget: int) -> Iterato
         rows, budget = waiting.pop(), budget - 1
         if rows.size < LEAST_ROWS:
             continue
-        if rows.ndim == 1 or _is_additive(fields, rows):
+        shares = zip(*profiles(fields, rows), strict=True)
+        if rows.ndim == 1 or all(map(_is_sum, (field[rows] for field in fields), shares)):
             yield rows
         else:
             axis, cuts = _cuts(fields, rows)
@@ -212,11 +213,6 @@ def profiles(fields: np.ndarray, rows: np.ndarray) -> list[np.ndarray]:
         along = fields[:, line]
         found.append(along - along[:, :1])
     return found
-
-
-def _is_additive(fields: np.ndarray, rows: np.ndarray) -> bool:
-    shares = zip(*profiles(fields, rows), strict=True)
-    return all(_is_sum(field[rows], own) for field, own in zip(fields, shares, strict=True))
 
 
 def _is_sum(numbers: np.ndarray, shares: Sequence[np.ndarray]) -> bool:

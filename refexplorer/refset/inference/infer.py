@@ -143,25 +143,16 @@ MOST_ITEMS = 1000  # gen items of one document, those with the most keys first
 BUDGET = 500  # Parts of the rows of one group that are looked at
 
 
-def find_items(table: Table, tell: Callable[[int], None]) -> list[FoundItem]:
-    """Return gen items that are likely to be shorter than the references they replace."""
-    found = [item for group in groups_of(table, tell) for item in islice(_items(group), MOST_ITEMS)]
-    return sorted(found, key=lambda item: -len(item.rows))[:MOST_ITEMS]
-
-
 def _items(group: Group) -> Iterator[FoundItem]:
     """Yield the items of full grids that are shorter than their references; others are kept."""
     for grid in full_grids(group.fields, group.keys, BUDGET):
         for additive in additive_grids(group.fields, grid, BUDGET):
             for even in even_grids(group.fields, additive, group.keys, BUDGET):
-                item = write_item(group, even)
-                if item is not None and _saved(group, item) > 0:
-                    yield item
-
-
-def _saved(group: Group, item: FoundItem) -> int:
-    """Return how much shorter a gen item is than its references, with short templates."""
-    return len(item.rows) * (len(group.key) + 10 + 14 * group.ranges) - len(json_text(item.source))
+                if (item := write_item(group, even)) is not None:
+                    # of its references, with short templates
+                    size = len(item.rows) * (len(group.key) + 10 + 14 * group.ranges)
+                    if size > len(json_text(item.source)):
+                        yield item
 
 
 def proved(
@@ -360,7 +351,9 @@ def infer_table(table: Table, least: int = 0, progress: Progress | None = None) 
     """Find the shortest document for the references of a table, based on their numbers."""
     total = 3 * table.count
     tell = progress or (lambda done, of: None)
-    items = find_items(table, lambda rows: tell(rows, total))
+    groups = groups_of(table, lambda rows: tell(rows, total))
+    items = [item for group in groups for item in islice(_items(group), MOST_ITEMS)]
+    items = sorted(items, key=lambda item: -len(item.rows))[:MOST_ITEMS]
     if means_v1(table):
         least = 1
     while True:

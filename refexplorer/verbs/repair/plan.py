@@ -305,8 +305,11 @@ def changed_metadata(
             _put(new_attributes, name, value)
         elif name == "dimensions":
             new_attributes[DIMENSIONS] = value
+        elif name == "filters":
+            filters = [{"id": _known_codec(codec, 2), **settings} for codec, settings in value]
+            array |= {"filters": filters or None, "compressor": None}
         else:
-            _change_v2(array, name, value)
+            array[_V2_NAMES.get(name, name)] = value
     changes = {}
     if array != meta.metadata:
         changes[meta.metadata_key] = array
@@ -320,14 +323,6 @@ def _put(attributes: dict[str, Any], name: str, value: Any) -> None:
         attributes.pop(name, None)
     else:
         attributes[name] = value
-
-
-def _change_v2(array: dict[str, Any], name: str, value: Any) -> None:
-    if name == "filters":
-        filters = [{"id": _known_codec(codec, 2), **settings} for codec, settings in value]
-        array |= {"filters": filters or None, "compressor": None}
-    else:
-        array[_V2_NAMES.get(name, name)] = value
 
 
 def _change_v3(array: dict[str, Any], fields: Mapping[str, Any]) -> None:
@@ -477,7 +472,8 @@ def _references(meta: ArrayMeta, each: ArrayPatch, urls: tuple[str, ...]) -> Tab
 
 def _combined(table: Table, new: Table, dropped: list[int]) -> Table:
     """Return a table with some references replaced, further keys appended, others removed."""
-    at = np.array([-1 if (row := table.find(key)) is None else row for key in _keys(new)], np.int64)
+    found = map(table.find, new.keys.to_pylist())
+    at = np.array([-1 if row is None else row for row in found], np.int64)
     rows = np.arange(table.count)
     replaced = np.flatnonzero(at >= 0)
     rows[at[replaced]] = table.count + replaced
@@ -485,7 +481,3 @@ def _combined(table: Table, new: Table, dropped: list[int]) -> Table:
     is_kept[np.array(dropped, np.int64)] = False
     rows = np.concatenate([rows[is_kept], table.count + np.flatnonzero(at < 0)])
     return concatenated([table, new]).select(rows) if new.count or dropped else table
-
-
-def _keys(table: Table) -> Iterator[str]:
-    return iter(table.keys.to_pylist())

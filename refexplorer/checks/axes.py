@@ -280,6 +280,7 @@ class OddPlaces(NamedTuple):
 
     finding: Finding
     places: tuple[float, ...]  # The first, counted in elements; a half is between two
+    n_places: int  # How many there are
 
 
 @np.errstate(all="ignore")
@@ -294,7 +295,7 @@ def odd_places(values: AxisValues, base: str) -> Iterator[OddPlaces]:
         message = f"{array_text(meta.path)}: {sentence}"
         finding = Finding(code, CODES[code].severity, base + pointer(key), message, key=key,
                           array=meta.path, keys=(key,))  # fmt: skip
-        yield OddPlaces(finding, tuple(where[:PLACES].tolist()))
+        yield OddPlaces(finding, tuple(where[:PLACES].tolist()), len(where))
 
 
 def axis_findings(values: AxisValues, base: str) -> list[Finding]:

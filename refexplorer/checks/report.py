@@ -371,7 +371,7 @@ class Report:
         yield from self._failure_sentences()
         yield from counts.unfinished[:_SHOWN]
         if counts.stopped:
-            yield "It was stopped before all files were looked at."
+            yield "It was stopped before all files were checked."
         if counts.grants:
             names = ", ".join(f'"{escape(name, _CHARS)}"' for name in joint(counts.grants))
             verb = "verify" if self.terms.asks(CheckLook.FILES) else "check"

@@ -355,9 +355,8 @@ class Differences:
         """Return the change of each chunk of an array, int8 in the shape of its grid."""
         if array.chunk_count > GRID_CHUNKS:
             raise LimitError(
-                f"{array.path_text(True)} has {array.chunk_count:,} chunks, and a grid of "
-                "changes is "
-                f"made of at most {GRID_CHUNKS:,}."
+                f"{array.path_text(True)} has {array.chunk_count:,} chunks; a grid of changes can "
+                f"have at most {GRID_CHUNKS:,}."
             )
         grid = np.full(array.grid, ABSENT, np.int8)
         matched = self.matched

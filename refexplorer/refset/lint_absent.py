@@ -123,7 +123,7 @@ def _lint_array(array: ArrayMeta, missing: int | None, notes: KeyFindings) -> No
             f"{array.path_text(True)} has {counted(prod(array.shape), 'value')} and no "
             f"reference to {them}; {reads}."
         )
-        hint = "If its files have values, make the references to them again."
+        hint = "If its files have values, create the references to them again."
         notes.add("array-without-references", key, message, hint)
         return
     notes.add(
@@ -281,7 +281,7 @@ def _note_place(
     along = coordinate if lacks and coordinate is not None else data[0]
     message += f" All values there, such as those of `{along.key_at(start)}`, read as fill values; "
     message += "a whole file may be missing."
-    hint = "Add the references to the file again, or make the set without that place."
+    hint = "Add the references to the file again, or create the set without this position."
     at, key = notes.base + pointer(along.array.metadata_key), along.key_at(start)
     notes.findings.add("no-references-at", at, message, hint, key=key, is_error=lacks)
 

@@ -48,7 +48,7 @@ class CodeExplanation:
         parts = {
             "": f"{self.severity} {self.code}: {self.meaning}",
             "What readers do": "\n".join(self.readers),
-            "How it comes about": self.cause,
+            "Cause": self.cause,
             "What to do": self.mend,
             "The smallest example": self.example,
         }

@@ -77,7 +77,7 @@ def values_of(
     for path in paths:
         array = refs.array(path)
         if not can_hold(array):
-            message = f"{path} stays as it is: values of data type {array.dtype} vary in size."
+            message = f"{path} is not changed: values of data type {array.dtype} vary in size."
             warn(message)
             continue
         size = math.prod(array.shape) * (array.itemsize or 0)
@@ -402,8 +402,8 @@ class _Converter:
         if self._form != "Icechunk":
             for prefix, url in self._refs.source.endpoints.items():
                 message = (
-                    f"{self._form} cannot say that {prefix} is at {url}: its readers need "
-                    f"`endpoint_url`, or they ask the bucket of AWS."
+                    f"{self._form} cannot store that {prefix} is at {url}: readers need "
+                    f"`endpoint_url`, or they request it from AWS."
                 )
                 warn(message, LeftOutWarning)
         if self._form == "parquet":

@@ -255,7 +255,7 @@ def share(result: Difference) -> float:
 def sentences(result: Difference) -> Iterator[str]:
     """Yield sentences that explain the changes."""
     for old, new, keys in result.arrays_moved:
-        yield f"What was the array {old!r} is now {new!r}, in {counted(keys, 'key')}."
+        yield f"The array {old!r} is now named {new!r} ({counted(keys, 'key')})."
     for rename in result.renames:
         yield f"{rename.old!r} became {rename.new!r} in {counted(rename.keys, 'key')}."
     for shift in result.shifts:

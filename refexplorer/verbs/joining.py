@@ -284,7 +284,7 @@ class _Joining:
             try:
                 parts.append(_JoinedPart(set_as_v3(refs)))
             except RefexplorerError as error:
-                why = f"their chunks have different lengths, which takes Zarr v3, and {error}"
+                why = f"their chunks have different lengths, which needs Zarr v3, and {error}"
                 raise self.unjoined(why.rstrip(".")) from None
         return _Joining(parts, self._dimension)
 

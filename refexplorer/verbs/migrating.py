@@ -191,7 +191,7 @@ def _try(array: ArrayMeta, document: dict[str, Any], tried: set[str]) -> None:
     except Exception as error:  # codecs raise what they like
         raise _refused(array, f"codecs that fail in v3 ({escape(str(error), 100)})") from None
     if not same:
-        raise _refused(array, "codecs that read other values in v3")
+        raise _refused(array, "codecs that give other values in v3")
     tried.add(kind)
 
 
@@ -226,8 +226,7 @@ def _reads_alike(array: ArrayMeta, document: dict[str, Any], shape: list[int]) -
 
 def _refused(array: ArrayMeta, what: str) -> RefexplorerError:
     return RefexplorerError(
-        f"{array.path_text(True)} is an array of Zarr v2 with {what}, and Icechunk holds Zarr "
-        "v3 alone; "
-        "VirtualiZarr may be able to translate it (`virtualizarr.open_virtual_dataset`, then "
-        "`vz.to_icechunk`)."
+        f"{array.path_text(True)} is an array of Zarr v2 with {what}, and Icechunk stores only "
+        "Zarr v3; VirtualiZarr may be able to translate it (`virtualizarr.open_virtual_dataset`, "
+        "then `vz.to_icechunk`)."
     )

@@ -104,7 +104,7 @@ CASES = {
         objects=[("sst", O.IN_SET), ("odd", O.UNREAD)],
     ),
     "no files": Case(
-        "all values are its own: it refers to no file", chunks={S.OWN: 4}, files={}, objects=[]
+        "all values are inline: it refers to no file", chunks={S.OWN: 4}, files={}, objects=[]
     ),
     "warnings alone": Case(
         "the same as its files", findings=[fault("axis-gap", Severity.WARNING)]

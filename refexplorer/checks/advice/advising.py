@@ -142,7 +142,7 @@ def _cost_lines(cost: AccessCost) -> Iterator[str]:
     chunks = _UNKNOWN if cost.chunks is None else counted(cost.chunks, "chunk")
     parts = [f"{chunks} from {_count_text(cost.files, 'file')}"]
     if cost.held:
-        parts.append(f"{cost.held:,} held in the set")
+        parts.append(f"{cost.held:,} inline")
     if cost.absent:
         parts.append(f"{cost.absent:,} without a reference")
     if cost.rejected:
@@ -266,16 +266,16 @@ def _notes(
         )
     if elsewhere := metadata_elsewhere(opened):
         yield (
-            f"{counted(elsewhere, 'key')} of metadata lie in targets; each is a further "
-            "request at opening, and what it describes is not known here."
+            f"{counted(elsewhere, 'key')} of metadata are in targets; each needs another "
+            "request when the set is opened, and its contents are not known here."
         )
     elif any(
         arrays[0].zarr_format == 2 and not has_consolidated(opened, group)
         for group, arrays in groups.items()
     ):
         yield (
-            "There is no consolidated metadata. The set holds the metadata itself, so that "
-            "costs no request."
+            "There are no consolidated metadata. The metadata are in the set itself, so this "
+            "needs no request."
         )
     yield "Times are of transport only, from a model; decoding is not included."
 

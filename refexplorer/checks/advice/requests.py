@@ -40,7 +40,7 @@ ZARR = MergeRules(
 OURS = MergeRules(
     "refexplorer",
     "`cat` of `refs.filesystem()`, with all keys at once; `refs.to_xarray()` merges only what Zarr "
-    "asks for together, and lies between this and zarr",
+    "requests together, so its cost is between those of this and zarr",
     MERGE_GAP,
     MERGE_BYTES,
     CONCURRENCY,

@@ -152,8 +152,8 @@ def inline_coordinates(
     where = f" of group {cost.path}" if cost.path else ""
     names = ", ".join(coordinates[:5]) + (", …" if len(coordinates) > 5 else "")
     said = (
-        f"Opening{where} with xarray reads {names} in {counted(now.requests, 'request')}; held "
-        f"in the set they take none, and it grows by {grows}."
+        f"Opening{where} with xarray reads {names} in {counted(now.requests, 'request')}; stored "
+        f"inline they need none, and the set grows by {grows}."
     )
     remedy = f"refexplorer convert {name} out.json --inline-coordinates; "
     remedy += _inlining_text(arrays, coordinates)
@@ -203,7 +203,7 @@ def asked_apart(cost: AccessCost) -> Iterator[AdviceFinding]:
     if merged.requests >= now.requests or now.seconds < merged.seconds * _LEAST_GAIN:
         return
     said = (
-        f"Zarr asks for {counted(now.requests, 'range')} one by one; merged, neighbouring ranges "
+        f"Zarr requests {counted(now.requests, 'range')} one by one; merged, neighbouring ranges "
         f"take {counted(merged.requests, 'request')}."
     )
     remedy = (

@@ -298,7 +298,7 @@ class FilesLook:
             found.append(record)
         if found:
             found[0].objects = comparison.objects(found).text()
-        text = "These keys are chunks of no array."
+        text = "These keys belong to no array."
         others = _uncompared(rows, UNCOMPARED, text, LedgerState.UNTOUCHED)
         found += (each for each in others if each.array is None)
         return found

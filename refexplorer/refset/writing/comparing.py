@@ -32,7 +32,7 @@ from refexplorer.spec.zarr_metadata import ArrayMeta
 def differs(what: str) -> RefexplorerError:
     """Return the error for a difference."""
     return RefexplorerError(
-        f"What was written does not read back as the same references ({what}), so it was not kept."
+        f"The written set does not read back as the same references ({what}), so it was not kept."
     )
 
 
@@ -281,6 +281,6 @@ def _numbers(block: Table, rows: np.ndarray, array: ArrayMeta) -> tuple[np.ndarr
 
 def _no_place(key: str) -> RefexplorerError:
     return RefexplorerError(
-        f"`{key}` is neither metadata nor a chunk of an array, and the form that is written can "
-        "hold nothing else."
+        f"`{key}` is neither metadata nor a chunk of an array, and this format can store nothing "
+        "else."
     )

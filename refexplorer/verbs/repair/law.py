@@ -78,7 +78,7 @@ class RepairLaw:
         for path, each in patch.arrays.items():
             states = after.ledger.at(path, each.dropped)
             if (states != LedgerState.EMPTY).any():
-                text = "a reference would be dropped where the file does not fill with one value"
+                text = "a reference would be dropped, and the chunk would not read as in the file"
                 reasons.setdefault(path, text)
             elif not self._is_better(path, after):
                 reasons.setdefault(path, "the change would repair none of the findings")
@@ -109,7 +109,7 @@ class RepairLaw:
                 continue
             removed = np.moveaxis(states, axis, 0)[new.axes[axis].count :]
             if (kept := int(np.count_nonzero(removed != LedgerState.HOLE))) > 0:
-                yield f"{cut}, where {counted(kept, 'chunk is', 'chunks are')} not known to be none"
+                yield f"{cut}, where {counted(kept, 'chunk')} may have data"
 
     def _of_fields(
         self, meta: ArrayMeta, new: ArrayMeta, after: OpenedSet, each: ArrayPatch
@@ -125,7 +125,7 @@ class RepairLaw:
         if not each.fields.keys() & DECODING:
             states = self._before.ledger.at(meta.path, inline)
             if odd := int(np.count_nonzero(~np.isin(states, _COMPARED))):
-                verb = "chunk that the set holds would read", "chunks that the set holds would read"
+                verb = "inline chunk would read", "inline chunks would read"
                 yield f"{counted(odd, *verb)} differently, and no file says that it is wrong"
             return
         numbers, count = np.concatenate([inline, of_files]), 0
@@ -140,7 +140,7 @@ class RepairLaw:
         if len(keys) and not count:
             yield (
                 f"none of {counted(len(keys), 'chunk')} can be decoded with the new metadata, so "
-                "that nothing shows that they are right"
+                "nothing confirms them"
             )
 
     def _sorted(self, meta: ArrayMeta, chunks: ChunkReferences) -> tuple[np.ndarray, np.ndarray]:

@@ -49,7 +49,7 @@ _ODD = np.array(
     ]
 )
 _SINCE = "It changed since the earlier run."
-_MEANWHILE = "It changed while it was looked at."
+_MEANWHILE = "It changed during this run."
 
 
 class TargetsLook:

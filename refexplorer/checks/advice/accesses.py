@@ -24,7 +24,7 @@ from refexplorer.io.decode.sizes import place_count
 from refexplorer.io.reading.selection import places_along
 from refexplorer.refset.chunk_grid import ChunkColumns, ChunkReferences, chunk_counts
 from refexplorer.refset.generated import Generated
-from refexplorer.refset.numbered_segment import Records, SegmentPart
+from refexplorer.refset.numbered_segment import Records
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.chunk_axes import ChunkAxis
 from refexplorer.spec.references import prefix
@@ -226,7 +226,13 @@ class ArrayCosts:
             length = _length_by_arithmetic(opened, array)
             self.costs = [_by_arithmetic(name, part, length, place) for name, part in parts]
         else:
-            fresh = [part for part in _record_parts(opened, array) if not part.is_read]
+            fresh = [
+                part
+                for segment in opened.arrays.segments(array)
+                if isinstance(segment, Records) and segment.array.path == array.path
+                for part in segment.parts
+                if not part.is_read
+            ]
             try:
                 self.costs = self._counted(grid.blocks(), parts)
             except OutOfOrderError:
@@ -264,13 +270,6 @@ class ArrayCosts:
     def decoded_size(self) -> int | None:
         """Bytes of all values; None if element sizes vary."""
         return _value_bytes(self.array, 0, math.prod(self.array.shape))[1]
-
-
-def _record_parts(opened: OpenedSet, array: ArrayMeta) -> Iterator[SegmentPart]:
-    """Yield the record files or manifests of an array."""
-    for segment in opened.arrays.segments(array):
-        if isinstance(segment, Records) and segment.array.path == array.path:
-            yield from segment.parts
 
 
 class _RunningAccess:
@@ -320,20 +319,11 @@ def _read_cost(
 ) -> AccessCost:
     """Return the cost of reading, without the values; `found` chunks have a reference."""
     whole = "whole files are read, and the set does not have their sizes"
-    return AccessCost(
-        name,
-        path,
-        part.text,
-        reads.count,
-        found - reads.count,
-        part.chunk_count - found,
-        0,
-        reads.files,
-        reads.files,
-        None if reads.whole else reads.least_bytes,
-        readers=reads.costs(),
-        unknown=(whole,) * bool(reads.whole),
-    )
+    chunks = reads.count, found - reads.count, part.chunk_count - found, 0
+    least = reads.files, reads.files, None if reads.whole else reads.least_bytes
+    unknown = (whole,) * bool(reads.whole)
+    costs = reads.costs()
+    return AccessCost(name, path, part.text, *chunks, *least, readers=costs, unknown=unknown)
 
 
 def _with_rejected(cost: AccessCost, part: PartOfArray, grid: ChunkReferences) -> AccessCost:
@@ -473,11 +463,8 @@ def is_time_dimension(opened: OpenedSet, array: ArrayMeta, axis: int) -> bool:
     if not name:
         return False
     coordinate = opened.arrays.get(prefix(array.path.rpartition("/")[0]) + name)
-    return name.lower() in _TIMES or (coordinate is not None and _says_time(coordinate))
-
-
-def _says_time(coordinate: ArrayMeta) -> bool:
-    """Whether a coordinate is a time coordinate that xarray need not decode as such."""
+    if coordinate is None or name.lower() in _TIMES:
+        return name.lower() in _TIMES
     says = coordinate.attributes.get
     is_named = says("axis") == "T" or says("standard_name") in _STANDARD_NAMES
     return is_named or _is_time(coordinate) or coordinate.dtype[1:].startswith("M8")

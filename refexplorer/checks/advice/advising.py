@@ -234,15 +234,11 @@ def advise(
                 findings += divided or large_chunks(cost, full, where)
                 bounds += layout_bound(cost, full, of_array.decoded_size, where)
     findings += _document_findings(source, opened, len(groups), where)
-    return Advice(
-        source.name,
-        where,
-        tuple(opening),
-        tuple(costs),
-        tuple(sorted(findings, key=_gain_order)),
-        tuple(sorted(bounds, key=lambda bound: -bound.requests)),
-        tuple(_notes(source, opened, groups)),
-    )
+    # the largest gain first, unknown gains last
+    findings.sort(key=lambda each: -(-math.inf if (s := each.seconds_gained) is None else s))
+    bounds.sort(key=lambda bound: -bound.requests)
+    lists = (opening, costs, findings, bounds, _notes(source, opened, groups))
+    return Advice(source.name, where, *map(tuple, lists))  # type: ignore[arg-type]
 
 
 def _document_findings(
@@ -286,8 +282,3 @@ def _document_size(source: Source) -> int | None:
         return None
     with source.content() as stream:
         return sum(map(len, iter(lambda: stream.read(_BLOCK), b"")))
-
-
-def _gain_order(finding: AdviceFinding) -> float:
-    """Return the sort key of a finding: largest gain first, unknown gains last."""
-    return math.inf if finding.seconds_gained is None else -finding.seconds_gained

@@ -122,8 +122,10 @@ class Reads:
 
     def __init__(self, targets: np.ndarray, offsets: np.ndarray, lengths: np.ndarray) -> None:
         is_range = offsets >= 0
-        self._whole = targets[~is_range]
-        if len(self._whole):
+        whole = targets[~is_range]
+        # References to whole files of unknown size, and how many files these are
+        self.whole, self.whole_files = len(whole), len(np.unique(whole))
+        if self.whole:
             self.files = len(np.unique(targets))
             columns = targets[is_range], offsets[is_range], lengths[is_range]
             self._targets, self._starts, self._ends = _ordered(*columns)
@@ -132,15 +134,6 @@ class Reads:
             self.files = int(_begins(self._targets).sum())
         starts, ends = self.requests(_COVER)
         self.least_bytes = exact_sum(ends - starts)
-
-    @property
-    def whole(self) -> int:
-        """Number of whole files of unknown size that are read."""
-        return len(self._whole)
-
-    def whole_requests(self, rules: MergeRules) -> int:
-        """Return the number of requests for whole files."""
-        return self.whole if rules.gap is None else len(np.unique(self._whole))
 
     def requests(self, rules: MergeRules) -> tuple[np.ndarray, np.ndarray]:
         """Return the starts and ends of a reader's requests for the given ranges."""
@@ -324,7 +317,7 @@ class _RequestTally:
 
     def add(self, reads: Reads) -> None:
         """Count the requests for a block."""
-        self._whole += reads.whole_requests(self._rules)
+        self._whole += reads.whole if self._rules.gap is None else reads.whole_files
         starts, ends = reads.requests(self._rules)
         sizes = ends - starts
         if len(sizes):

@@ -321,20 +321,15 @@ def groups_apart(
     if groups < 2:
         return
     document = "the document" if size is None else f"a document of {size_text(size)}"
-    repeated = groups - 1
-    yield AdviceFinding(
-        "groups-apart",
-        None,
-        "open",
-        f"The set has arrays in {groups:,} groups; a program that opens each one reads "
-        f"{document} {groups:,} times.",
-        f"refs = rx.open_references({name!r}) reads it once; refs.to_datatree() opens all groups.",
-        groups,
-        1,
-        None if size is None else size * groups,
-        size,
-        None if size is None else repeated * (place.latency + size / place.stream),
+    message = f"The set has arrays in {groups:,} groups; a program that opens each one reads "
+    message += f"{document} {groups:,} times."
+    remedy = (
+        f"refs = rx.open_references({name!r}) reads it once; refs.to_datatree() opens all groups."
     )
+    read = None if size is None else size * groups
+    gained = None if size is None else (groups - 1) * (place.latency + size / place.stream)
+    costs = groups, 1, read, size, gained
+    yield AdviceFinding("groups-apart", None, "open", message, remedy, *costs)
 
 
 def records_read(arrays: Iterable[ArrayMeta], place: Connection) -> tuple[int, int]:
@@ -368,14 +363,11 @@ def json_to_parquet(
     if count < MANY_KEYS or not rows:
         return
     document = "a document" if size is None else f"{size_text(size)} of JSON"
-    yield AdviceFinding(
-        "json-to-parquet",
-        None,
-        "open",
-        f"Opening reads all {count:,} references, {document}. Of a parquet store with a "
-        f"record size of {best:,}, one index of the first dimension, or all of it at one point, "
-        f"reads record files of {min(rows, count):,} rows on average. What that gains is not known "
-        "before both are opened.",
-        f"refexplorer convert {name} out.parq --record-size auto.",
-        bytes=size,
+    message = (
+        f"Opening reads all {count:,} references, {document}. From a parquet store with a record "
+        f"size of {best:,}, reading one index of the first dimension, or all of it at one point, "
+        f"takes record files of {min(rows, count):,} rows on average. How much faster this is can "
+        "only be measured."
     )
+    remedy = f"refexplorer convert {name} out.parq --record-size auto."
+    yield AdviceFinding("json-to-parquet", None, "open", message, remedy, bytes=size)

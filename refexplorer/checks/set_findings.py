@@ -118,7 +118,7 @@ def set_findings(
 
 
 def _key_of(found: Finding, base: str) -> str:
-    """Return the key that a finding is about; for a missing key, from the pointer."""
+    """Return the key that a finding is about, or would be about if it were there."""
     return found.key or "/".join(parts_of(found.pointer.removeprefix(base)))
 
 

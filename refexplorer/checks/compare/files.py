@@ -298,9 +298,8 @@ class FileComparison:
         record = self._new(path, native)
         record.start, record.shape = origin.tolist(), list(lie.shape)
         if (origin + np.array(lie.shape) > np.array(ours.meta.shape)).any():
-            record.findings.append(
-                FileDifference("shape", said(ours.meta.shape), said(native.shape))
-            )
+            both = said(ours.meta.shape), said(native.shape)
+            record.findings.append(FileDifference("shape", *both))
         record.lacking = numbers_bytes(np.unique(expected(filed, lie, origin, ours, cut).numbers))
         record.is_filled_alike = is_filled_alike(ours, native, True)
         return record
@@ -311,12 +310,8 @@ class FileComparison:
         lie = None if native is None or native.is_dimension else aligned(ours, native)
         if native is None or lie is None:
             return None
-        record = self._new(path, native)
-        record.findings += [
-            each
-            for each in metadata_differences(ours, native, lie, True)
-            if each.cause not in _OF_CHUNKS
-        ]
+        record, found = self._new(path, native), metadata_differences(ours, native, lie, True)
+        record.findings += [each for each in found if each.cause not in _OF_CHUNKS]
         return record if record.findings else None
 
     def _of_held(self, path: str) -> Record | None:
@@ -325,9 +320,8 @@ class FileComparison:
         if native is None:
             return None
         record = self._new(path, native)
-        return (
-            record if compare_inline(self._matched, self._origins, path, native, record) else None
-        )
+        is_made = compare_inline(self._matched, self._origins, path, native, record)
+        return record if is_made else None
 
     def _note_axis(self, group: NativeReferences, record: Record) -> None:
         """Record the values of a coordinate if the files are concatenated along it."""

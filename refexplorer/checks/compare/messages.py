@@ -50,10 +50,7 @@ _KINDS = ("typeOfLevel", "stepType", "dataType", "gridType")
 
 def codec_of(ours: SetArray) -> Mapping[str, Any]:
     """Return the settings of the codec that decodes messages."""
-    for each in ours.filters or ():
-        if each.name == "grib":
-            return each.settings
-    return {}
+    return next((each.settings for each in ours.filters or () if each.name == "grib"), {})
 
 
 def names_of(native: FileArray) -> set[Any]:
@@ -184,10 +181,8 @@ class MessageComparison:
         shape = self._arrays[path].meta.chunks[-len(native.shape) :]
         if prod(shape) != prod(native.shape) or shape != native.shape:
             return None
-        found = FileArray(
-            name, native.shape, native.chunks, native.dtype, (), None, None, {}, native.unread
-        )
-        return found, tuple(slice(0, n) for n in native.shape)
+        rest = native.shape, native.chunks, native.dtype, (), None, None, {}, native.unread
+        return FileArray(name, *rest), tuple(slice(0, n) for n in native.shape)
 
     def _of_array(self, path: str) -> tuple[Record, np.ndarray]:
         ours, found, at = self._arrays[path], self._references[path], self._found[path]
@@ -281,9 +276,8 @@ class MessageComparison:
             return
         given, length = int(found.lengths[row]), int(chunks.lengths[0])
         if given >= 0 and given != length:
-            yield FileDifference(
-                "length", message=f"{key} has {given:,} bytes, the message {length:,}"
-            )
+            where = f"{key} has {given:,} bytes, the message {length:,}"
+            yield FileDifference("length", message=where)
         yield from self._of_message(ours, native, key)
         yield from self._of_place(ours, native, int(found.numbers[row]), key)
 
@@ -299,10 +293,8 @@ class MessageComparison:
             return
         mine = name_of(ours)
         if mine is not None and mine not in names_of(native):
-            other = theirs.get("shortName")
-            yield FileDifference(
-                "other-array", message=f"{key} is a message of `{other}`, not of `{mine}`"
-            )
+            where = f"{key} is a message of `{theirs.get('shortName')}`, not of `{mine}`"
+            yield FileDifference("other-array", message=where)
             return
         names = (ours.meta.dimensions or ())[-len(native.shape) :]
         filed = native.dimensions or ()

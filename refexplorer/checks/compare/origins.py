@@ -349,14 +349,8 @@ def _references(
     if len(found.lengths) and (found.lengths < 0).all() and (offsets == 0).all():
         lengths = np.full(len(lengths), WHOLE)  # each chunk is a file, and stays one
     left = np.setdiff1d(np.arange(len(numbers)), held[right])
-    return Remade(
-        [],
-        numbers[left].tolist(),
-        offsets[left].tolist(),
-        lengths[left].tolist(),
-        origin.tolist(),
-        list(lie.shape),
-    )
+    columns = (each[left].tolist() for each in (numbers, offsets, lengths))
+    return Remade([], *columns, origin.tolist(), list(lie.shape))
 
 
 def _said(ours: SetArray, native: FileArray, causes: set[str]) -> Iterable[FileValue]:
@@ -377,11 +371,8 @@ def _value(cause: str, ours: SetArray, native: FileArray) -> Any:
         return native.dtype.str
     if cause == "order" and ours.meta.zarr_format == 2:
         return native.order
-    if (
-        cause == "chunk-shape"
-        and not ours.meta.varying
-        and (lie := aligned(ours, native)) is not None
-    ):
+    lie = aligned(ours, native) if cause == "chunk-shape" and not ours.meta.varying else None
+    if lie is not None:
         return lie.chunks
     if cause == "filters" and native.filters is not None:
         return [[each.name, dict(each.settings)] for each in native.filters]

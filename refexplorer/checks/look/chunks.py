@@ -263,26 +263,20 @@ class _ValueTally:
     def finish(self) -> None:
         """Enter the results into the record."""
         record = self._record
-        if self._bad:
-            parts = []
-            if record.largest:
-                parts.append(f"differ by up to {text_of(record.largest)} ({record.largest_at})")
-            if record.false_nan:
-                parts.append(f"{counted(record.false_nan, 'value')} of the file read as missing")
-            if self._missing:
-                parts.append(f"{counted(self._missing, 'missing value')} of the file read as data")
-            message = " and ".join(parts) or "differ"
-            found = FileDifference(
-                "values", None, None, message, len(self._bad), self._bad[:NAMED_KEYS]
+        parts = []
+        if record.largest:
+            parts.append(f"differ by up to {text_of(record.largest)} ({record.largest_at})")
+        if record.false_nan:
+            parts.append(f"{counted(record.false_nan, 'value')} of the file read as missing")
+        if self._missing:
+            parts.append(f"{counted(self._missing, 'missing value')} of the file read as data")
+        masked = f"{counted(self._masked, 'value')} equal to {text_of(self._ours.missing)}"
+        record.findings += [
+            FileDifference(cause, None, None, message, len(keys), keys[:NAMED_KEYS])
+            for cause, message, keys in (
+                ("values", " and ".join(parts) or "differ", self._bad),
+                ("masked", masked, self._masked_keys),
+                ("unreadable", self._reason, self._failed),
             )
-            record.findings.append(found)
-        if self._masked:
-            said = f"{counted(self._masked, 'value')} equal to {text_of(self._ours.missing)}"
-            keys = self._masked_keys
-            found = FileDifference("masked", None, None, said, len(keys), keys[:NAMED_KEYS])
-            record.findings.append(found)
-        if self._failed:
-            keys = self._failed[:NAMED_KEYS]
-            record.findings.append(
-                FileDifference("unreadable", None, None, self._reason, len(self._failed), keys)
-            )
+            if keys
+        ]

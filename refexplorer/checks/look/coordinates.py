@@ -107,7 +107,7 @@ class AxesLook(NamedTuple):
     findings: tuple[Finding, ...]
     unknown: tuple[str, ...]  # In words that follow "not known:"
     has_read: bool  # Whether coordinates in files were to be read
-    odd: tuple[OddPlaces, ...]  # What of the findings is about coordinates, with its places
+    odd: tuple[OddPlaces, ...]  # The findings about coordinates, with their positions
 
 
 def look_at_coordinates(

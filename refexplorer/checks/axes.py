@@ -32,7 +32,7 @@ _RUNS = 4  # Stretches with a step each: forecasts are hourly at first, then eve
 _CALENDAR_VALUES = 50_000  # Dates of other calendars that are made, a microsecond each
 _NAMED = 3
 PLACES = 100  # Places of one code that are kept: a screen has no room to mark more
-IN_FILES = "it is in files."  # Why a coordinate is not read unless that is asked for
+IN_FILES = "it is in files."  # Why a coordinate is not read unless this is requested
 NO_VALUES = "it has no values."
 _SHORTEST_MONTH = 27 * 86_400
 _LAST_DATE = 1e14  # Seconds that are shown as a date: three million years
@@ -425,7 +425,7 @@ _JOINED = 2**21  # Values of a coordinate in files that are put together
 _RUNS_IN_FILES = 100
 """Stretches without a missing value that are judged; between them are files that were not read."""
 _OF_FILES = ("axis-duplicate", "axis-order", "axis-gap")
-"""What is said of these: that there are none may mean that a file was not read."""
+"""Only these are reported: the absence of others may mean that a file was not read."""
 
 
 class FileAxis:

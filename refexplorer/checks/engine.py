@@ -69,10 +69,10 @@ class Manner:
     """How a set is checked."""
 
     workers: int | None = None  # How many threads
-    # A folder for the results; None takes one that goes away with the report
+    # A folder for the results; None: a temporary one, deleted with the report
     results: str | os.PathLike[str] | None = None
     resume: bool = False  # Go on with the results in the folder
-    watch: AuditWatch = lambda progress: True  # Is told how far it is
+    watch: AuditWatch = lambda progress: True  # Called with the progress
     sizes: PlanSizes | None = None  # How much is done at once; None: as is best for the look
     against: Lock | None = None  # What the answers of stores are compared with
 

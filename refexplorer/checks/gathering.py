@@ -53,7 +53,7 @@ _OBJECTS_BY_WORTH = [
     ObjectState.IN_SET, ObjectState.EQUAL, ObjectState.STRUCTURE, ObjectState.UNREAD,
     ObjectState.LACKING, ObjectState.LEFT_OUT, ObjectState.NOT_TAKEN,
 ]  # fmt: skip
-"""Of one object in several parts the first of these holds: a part knows its own references."""
+"""If parts disagree about an object, the first of these: a part knows only its references."""
 
 
 @dataclass
@@ -190,7 +190,7 @@ class ReportBuilder:
             difference = FileDifference(**found)
             is_apart = difference.cause == "range-past-end"
             self._groups.note(path, row["number"], row["target"], difference, is_apart)
-        if row["form"] == ZARR:  # each chunk is a file of its own, and nobody lists the store
+        if row["form"] == ZARR:  # each chunk is a separate file, and the store is not listed
             self._unlisted.add(path)
         if row["lacking"]:
             self._lacking.append((path, row["number"], numbers_of(row["lacking"])))

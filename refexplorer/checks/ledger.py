@@ -432,4 +432,4 @@ class Counts:
     since: str = ""  # What was compared with a lock
     # The shares whose results are of earlier runs, and when the oldest of each were written
     shares: dict[int, str] = field(default_factory=dict)
-    unknown: tuple[str, ...] = ()  # What else was asked for and is not known
+    unknown: tuple[str, ...] = ()  # Other requested results that are unknown

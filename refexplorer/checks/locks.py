@@ -63,7 +63,7 @@ class LockedArray(NamedTuple):
     """An array when the lock was written."""
 
     shape: tuple[int, ...]
-    listed: int  # Chunks with a reference, or that the set holds
+    listed: int  # Chunks with a reference or inline data
     ends: tuple[str, str] | None = None  # Of a coordinate whose values were known
 
 
@@ -210,7 +210,7 @@ class _FilesAlike:
 
     count: int = 0
     files: list[str] = field(default_factory=list)
-    first: str = ""  # What is said of the first
+    first: str = ""  # What changed in the first
 
     def add(self, url: str, said: str = "") -> None:
         self.count += 1

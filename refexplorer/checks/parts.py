@@ -76,7 +76,7 @@ class Meetings:
 
 
 def _summed_up(ranges: np.ndarray) -> np.ndarray:
-    """Return two ranges that stand for these in later comparisons: the last, and all others."""
+    """Return two ranges that replace these in later comparisons: the last, and all others."""
     target, start, _ = last = ranges[:, -1]
     mine = ranges[:, ranges[0] == target]
     others = mine[2, (mine != last[:, None]).any(axis=0)]

@@ -20,7 +20,7 @@ from refexplorer.spec.zarr_metadata import ArrayMeta
 
 SAME, DIFFERS, UNCOMPARED, FAILED = "same", "differs", "not compared", "failed"
 FORBIDDEN = "not allowed"
-HELD = "held"  # Of what the set itself holds, which is compared with each file that has it
+HELD = "held"  # For inline values, which are compared with each file that has them
 STATES = (SAME, DIFFERS, UNCOMPARED, FAILED)  # The states of the references to a file
 
 WHOLE = -1  # The length of a reference to a whole file
@@ -113,7 +113,7 @@ class Record:
     largest_at: str | None = None
     false_nan: int = 0
     grant: str | None = None
-    remade: Remade | None = None  # What a repair takes from the file, if that was asked for
+    remade: Remade | None = None  # What a repair uses from the file, if requested
 
 
 _NUMBERS, _TEXTS = pa.list_(pa.int64()), pa.list_(pa.string())
@@ -220,7 +220,7 @@ class CauseKey(NamedTuple):
     # ours, theirs: What the set and the file say
     ours: str | None
     theirs: str | None
-    number: int | None  # The file, where each has a finding of its own
+    number: int | None  # The file, if each has a separate finding
 
 
 @dataclass

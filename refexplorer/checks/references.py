@@ -171,7 +171,7 @@ class AuditedBlock:
     arrays: np.ndarray
     # The number of the chunk in its grid, C order; -1 for none, or one outside, ``(n,)`` int64
     chunks: np.ndarray
-    rejected: int = 0  # Keys besides these whose template or record fails
+    rejected: int = 0  # Further keys whose template or record fails
 
     def __len__(self) -> int:
         return self.table.count
@@ -266,7 +266,7 @@ def _of_records(
     lost.note_missing(store, part.array)
     for number in store.record_numbers(part.array):
         record = RecordPart(store, part.array, number)
-        record.columns  # noqa: B018  reading tells whether it can be used
+        record.columns  # noqa: B018  reading shows whether it can be used
         if record.bad is not None:
             lost.note_unreadable(store, part.array, number, record.bad)
             continue

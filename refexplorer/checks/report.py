@@ -37,7 +37,7 @@ from refexplorer.core.text import ADVICE, KEYS, array_text, counted, escape, fil
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, grouped, in_order
 
-SCHEMA = 1  # Of the JSON document; a change that a reader must know of takes the next number
+SCHEMA = 1  # Of the JSON document; increased with each incompatible change
 PARQUET: dict[str, Any] = {"compression": "zstd"}
 _CHARS = 200  # characters of a name: a file may hold any text
 _SHOWN = 50  # parts that were given up, of which the text has a sentence
@@ -51,7 +51,7 @@ _FILE_COLUMNS = [
 
 
 _FOLDERS, _DEEP = 4, 3
-"""Folders of which the one that holds them is named, and how deep that is at least."""
+"""From so many folders on their parent is named, if it is at least so deep."""
 
 
 def joint(grants: Sequence[str]) -> Sequence[str]:

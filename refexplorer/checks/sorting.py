@@ -28,7 +28,7 @@ from refexplorer.formats.columns.references import (
 from refexplorer.refset.segments import code_targets
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
-SAMPLE = 10  # Chunks of each array that are decoded if nothing else is said
+SAMPLE = 10  # Chunks of each array that are decoded by default
 
 Decode = int | Literal["all", "none", "sample"]  # How many chunks of each array are decoded
 
@@ -86,10 +86,10 @@ class PlanSizes:
 
     # How much a part has to do: each reference counts one, what is asked or decoded more
     part_cost: int = 100_000
-    asking_cost: int = 100  # What a target takes beside its references, in references
+    asking_cost: int = 100  # The cost of a target in addition to its references, in references
     sorted_rows: int = 1_000_000  # References that are sorted together
     kept_bytes: int = 2**27  # Bytes of sorted references that stay in memory; others are written
-    # References that are read back at once; of each sorted million one batch may be held
+    # References that are read back at once; one batch of each sorted million may be in memory
     batch_rows: int = 2048
     interval_batches: int = 200  # Batches that are read together
 

@@ -181,7 +181,7 @@ class ReadTerms:
     """What may be read, and how; and what is known of the set without reading it."""
 
     location: str | None  # The folder that relative targets are resolved against
-    allow: Collection[str]  # What may be read besides it
+    allow: Collection[str]  # Other locations that may be read
     limits: Limits  # What reading and decoding may cost
     storage_options: Mapping[str, Any] = field(repr=False)  # For fsspec; never shown or written
     base: str = ""  # What pointers of keys start with

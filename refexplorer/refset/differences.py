@@ -405,7 +405,7 @@ def _mark(
 
 
 SHOWN = 200  # Removed keys that are named, each with its number in the later set
-RUN = 10  # Of keys that stood one behind the other, so many are named
+RUN = 10  # Named keys of each run of consecutive ones
 SCANNED = 2_000  # Keys of one segment that are looked up one by one
 _INTERSECTED = 100_000  # values of a dimension that are compared one by one: see `_shared`
 

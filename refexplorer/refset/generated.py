@@ -185,7 +185,9 @@ class OverrideLimits:
     # So many keys of a folder are looked up one by one rather than written out
     few_looks: int = 1_000
     listed_keys: int = 2**21  # More keys of the gen items in one folder are not written out
-    looks: int = 200_000  # Keys of a document that are looked up one by one; it takes some seconds
+    looks: int = (
+        200_000  # Keys of a document that are looked up one by one; this takes some seconds
+    )
 
 
 def apply_overrides(

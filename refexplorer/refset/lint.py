@@ -317,7 +317,7 @@ def _lint_column(
     part: Segment, columns: Columns, version: int | None, notes: KeyFindings
 ) -> list[str | None]:
     """Report odd distinct URLs, at their first key; return how the URLs start."""
-    used = np.flatnonzero(np.bincount(columns.targets + 1)[1:])  # -1 stands for no URL
+    used = np.flatnonzero(np.bincount(columns.targets + 1)[1:])  # -1 is no URL
     odd = np.intersect1d(used, columns.urls.matching(ODD_URL), assume_unique=True)
     rows = np.flatnonzero(np.isin(columns.targets, odd))
     _, first, counts = np.unique(columns.targets[rows], return_index=True, return_counts=True)

@@ -268,7 +268,7 @@ class StoredChunks(NamedTuple):
     """The references of one array that are not generated."""
 
     array: ArrayMeta  # Whose chunks they are
-    part: Segment  # The segment that holds them
+    part: Segment  # The segment that contains them
     columns: Columns  # All references of that segment
     # Which of them, shape ``(n,)``, in no order: all that are below the array and no metadata, so
     # that some keys may be no chunk
@@ -396,7 +396,7 @@ def _lint_order(
         rows = rows[np.argsort(numbers, kind="stable")]
     found = _exchanged(ranks[columns.targets[rows]], columns, rows)
     if found is None and len(np.unique(columns.targets[rows])) > 1:
-        # the names of files may say nothing of order, so each file is looked at by itself
+        # file names may have no order, so each file is checked separately
         rows = rows[np.argsort(columns.targets[rows], kind="stable")]
         found = _exchanged(columns.targets[rows], columns, rows)
     if found is None:
@@ -417,7 +417,7 @@ def _exchanged(files: np.ndarray, columns: Columns, rows: np.ndarray) -> tuple[i
     first, second = int(falls[0]), int(falls[-1]) + 1
     counts = np.unique(files, return_counts=True)[1]
     if files[first] != files[second] and counts.min() < counts.max():
-        return None  # one chunk with a file of its own: a lost file rather than an exchange
+        return None  # one chunk in a separate file: a lost file rather than an exchange
     near = {place + step for place in (first, second) for step in (-1, 0, 1)}
     places = [place for place in sorted(near) if 0 <= place < len(rows)]
     taken = {place: place for place in places} | {first: second, second: first}

@@ -293,7 +293,7 @@ class ManifestRecords(Records):
 
     @property
     def meaning(self) -> object:
-        """Everything besides a manifest that determines its references."""
+        """Everything except a manifest that determines its references."""
         array = self.array
         style = array.prefix, array.separator, len(array.grid)
         return self.store.place, self.owner.node, array.path, style

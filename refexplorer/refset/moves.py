@@ -83,7 +83,7 @@ def _text_change(sides: tuple[Columns, Columns], row: int, key: str) -> int:
 
 
 MOST_ARRAYS = 100
-"""Arrays of each side that are held against each other; of more, the first in the tree."""
+"""Arrays of each side that are compared with each other; if there are more, the first ones."""
 
 
 class ArrayMove(NamedTuple):

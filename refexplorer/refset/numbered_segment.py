@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Given = TypeVar("Given")
 Made = TypeVar("Made")
-_AHEAD = 2  # Results for each thread that are made before they are asked for
+_AHEAD = 2  # Results for each thread that are made before they are needed
 
 
 def made_ahead(work: Callable[[Given], Made], given: Iterable[Given]) -> Iterator[Made]:
@@ -120,7 +120,7 @@ TargetTally = tuple[Tally, UrlColumn]  # What references come to, and their targ
 class SegmentPart(ABC):
     """Some chunks of an array whose references are read together."""
 
-    name: str  # The file that holds them
+    name: str  # The file that contains them
     start: int  # Number of the first chunk that it has room for
     room: int  # How many chunks it has room for
     _tally: Tally | None = None
@@ -323,7 +323,7 @@ class Records(PickledByFields):
         numbers, columns, count = list[np.ndarray](), list[Columns](), 0
         for part in self.parts:
             is_fresh = not part.is_read
-            # the references first: reading them tells which rows hold some
+            # the references first: reading them shows which rows have some
             found = part.columns
             good = part.usable(np.arange(part.count))
             numbers.append(part.start + part.held.rows_at(good))

@@ -91,7 +91,7 @@ def _start(text: str, mode: str) -> str:
 
 
 def _why_not(text: str, message: str) -> str:
-    # RE2 does not say which of its limits was met; Python tells a typing error from the rest
+    # RE2 does not say which of its limits was met; Python distinguishes a typing error
     try:
         re.compile(text)
     except re.error as error:

@@ -170,7 +170,7 @@ def _urls_of_further_targets(item: GenItem, grid: DimensionProduct, count: int) 
         scopes = item.scopes(block.values(grid))
         try:
             urls = flat(scopes.texts(item.url), block.shape)
-        except TooMuchText:  # such URLs lead nowhere
+        except TooMuchText:  # such URLs cannot exist
             continue
         yield from urls[np.flatnonzero(scopes.good(block.shape))].tolist()
 
@@ -287,7 +287,7 @@ class _Sums:
 class DateSpan(NamedTuple):
     """The range of dates in the names of an array's targets."""
 
-    # first, last: NaT where no name holds one
+    # first, last: NaT if no name has one
     first: np.datetime64
     last: np.datetime64
     # dated, targets: How many names hold one, and how many targets there are

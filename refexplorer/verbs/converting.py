@@ -290,7 +290,7 @@ def relative_to(url: str, folder: str) -> str:
 
 TableChange = Callable[[Table], Table]
 WrittenCheck = Callable[[object], object]
-"""Looks at what was written, as `open_references` takes it; raises what is wrong."""
+"""Checks the written set, given as to `open_references`; raises an error if it is wrong."""
 
 
 def convert(source: object, output: str | os.PathLike[str], how: Conversion | None = None) -> int:

@@ -163,7 +163,7 @@ def _share(values: np.ndarray, low: float, high: float) -> np.ndarray:
 
 
 _NAMES: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
-"""No other kernel has these, so that none takes the button of another for its own."""
+"""Unique to this kernel, so a button of another kernel is not mistaken for one of this."""
 
 
 def name_of(references: object) -> str | None:

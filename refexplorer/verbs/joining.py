@@ -52,7 +52,7 @@ def join_metadata(
 
 
 def moved_key(first: ArrayMeta, index: Sequence[int], axis: int | None, start: int) -> str:
-    """Return the key of a chunk in the concatenated array, given the start of its own array."""
+    """Return the key of a chunk in the concatenated array, given the first chunk of its array."""
     if axis is not None:
         return first.chunk_key([*index[:axis], index[axis] + start, *index[axis + 1 :]])
     parts = [str(number) for number in (start, *index)]

@@ -1,4 +1,4 @@
-"""Which login the targets need: each location is asked for one file, first anonymously."""
+"""Which login the targets need: one file of each location is requested, first anonymously."""
 
 from __future__ import annotations
 

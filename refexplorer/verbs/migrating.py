@@ -30,7 +30,7 @@ _DIMENSIONS = "_ARRAY_DIMENSIONS"
 _OF_ARRAYS = {"delta", "fixedscaleoffset", "bitround", "quantize", "astype"}
 _OF_BYTES = {"shuffle", "zlib", "bz2", "lz4", "lzma", "blosc", "fletcher32", "crc32", "adler32"}
 _OWN_NAMES = {"gzip": ("level",), "zstd": ("level", "checksum")}
-"""Codecs that v3 knows by a name of its own, with what it asks of them."""
+"""Codecs that have their own name in v3, with their settings."""
 _TRIED = 6  # Most elements along a dimension of the chunk that is tried
 
 
@@ -101,7 +101,7 @@ def _document(array: ArrayMeta) -> dict[str, Any]:
     attributes = dict(array.attributes)
     attributes.pop(_DIMENSIONS, None)
     fill = array.metadata.get("fill_value")
-    if fill is not None:  # xarray takes it for missing values in v2, and in v3 only this attribute
+    if fill is not None:  # in v2 xarray reads it as missing, in v3 only this attribute
         value = _fill(array, fill, dtype)
         if dtype.kind in "fc":
             value = [*map(_encoded, value)] if dtype.kind == "c" else _encoded(value)

@@ -69,7 +69,7 @@ class PartOfArray:
             if extent == self.array.shape[axis]:
                 weights = weights * _all_of_chunks(along, column)
                 continue
-            if extent == 1:  # the usual case, told without arithmetic
+            if extent == 1:  # the usual case needs no arithmetic
                 counts = (column == along.number_at(places[0])).astype(np.int8)
             else:
                 counts = _places_of_chunks(places, along, column)
@@ -87,7 +87,7 @@ class PartOfArray:
 
 
 def _all_of_chunks(axis: ChunkAxis, numbers: np.ndarray) -> np.ndarray | int:
-    """Return how many array elements each chunk along a dimension holds."""
+    """Return how many array elements each chunk along a dimension has."""
     if axis.is_regular and not axis.extent % axis.longest:
         return axis.longest
     starts = axis.starts_of(numbers)
@@ -240,7 +240,7 @@ class ArrayCosts:
             if any(cost.absent for cost in self.costs) and chunk_counts(opened, array).rejected:
                 pairs = zip(self.costs, parts, strict=True)
                 self.costs = [_with_rejected(cost, part, grid) for cost, (_, part) in pairs]
-            for each in fresh:  # of a large store those of one array at a time are held
+            for each in fresh:  # of a large store only one array is kept in memory at a time
                 each.release()
 
     def _counted(

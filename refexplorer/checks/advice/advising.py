@@ -174,7 +174,7 @@ Accesses = Sequence["tuple[str, Access]"]
 _BLOCK = 2**20  # bytes that are read at a time to measure a written copy
 MAP, SERIES, WHOLE, GIVEN = "one map", "one time series", "all of it", "as given"
 SLICE, ALONG = "one slice", "along the first dimension"
-"""Of an array whose first dimension is not one of time; `MAP` takes two more besides."""
+"""For an array whose first dimension is not time; `MAP` needs two more dimensions."""
 
 
 def standard_accesses(opened: OpenedSet, array: ArrayMeta) -> dict[str, PartOfArray]:
@@ -224,7 +224,9 @@ def advise(
         of_array = ArrayCosts(opened, array, where, parts)
         costs += of_array.costs
         full = next(cost for cost in of_array.costs if cost.name == WHOLE)
-        if array.dimensions != (array.path.rpartition("/")[2],):  # of coordinates opening tells
+        if array.dimensions != (
+            array.path.rpartition("/")[2],
+        ):  # coordinates are in the cost of opening
             findings += small_chunks(full, where)
         for cost, (_, part) in zip(of_array.costs, parts, strict=True):
             findings += asked_apart(cost)

@@ -21,7 +21,7 @@ class MergeRules:
     # name, description: What it is called, and whose reads are like that
     name: str
     description: str
-    # Bytes between two ranges that it reads and throws away to save a request; None if it asks for
+    # Bytes between two ranges that it reads and throws away to save a request; None if it requests
     # each range alone
     gap: int | None
     limit: int | None  # A request does not grow beyond this by merging; None if nothing bounds it

@@ -108,8 +108,8 @@ class LayoutBound:
         )
 
 
-MORE_AT_ONCE = 64  # Requests at a time that far stores bear; zarr asks for ten
-GOOD_CHUNK = 2**23  # Bytes of a chunk that takes about as long to come as to be waited for
+MORE_AT_ONCE = 64  # Concurrent requests that remote stores accept; zarr sends ten
+GOOD_CHUNK = 2**23  # Bytes of a chunk whose transfer takes about as long as the latency
 _SMALL_CHUNK = 2**20  # bytes of a chunk that is called small, if there are many requests, too
 _MANY_REQUESTS = 100  # requests from which small chunks are worth a finding
 _LITTLE = 0.05  # Part of what is decoded that is too small to be worth fetching all
@@ -311,7 +311,7 @@ def layout_bound(
 MANY_KEYS = 100_000  # References from which on a document takes long to open
 RECORD_SIZES = (1_000, 10_000, 100_000)
 _ROW_BYTES = 20
-"""About what a reference takes in a compressed record file; what kerchunk writes takes 10 to 30."""
+"""About the size of a reference in a compressed record file; kerchunk's have 10 to 30 bytes."""
 
 
 def groups_apart(

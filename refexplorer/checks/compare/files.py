@@ -47,7 +47,7 @@ from refexplorer.spec.codes import CODES
 _NONE = np.empty(0, np.uint8)
 ZARR = "Zarr"
 _OF_CHUNKS = frozenset({"byte-order", "filters", "order"})
-"""Metadata that says nothing where no chunk is."""
+"""Metadata without meaning for an array that has no chunk."""
 
 
 class FileComparison:

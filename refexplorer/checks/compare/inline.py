@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from refexplorer.checks.compare.origins import Origins
 
 INLINE_ELEMENTS = 2**21
-"""Elements of one array that are held; of all twice as many, since they go along with each part."""
+"""Elements of one array that are kept; twice as many in all, since each part gets them."""
 _RELATIVE, _NEAR_ZERO = 1e-6, 1e-12
 """How much values may differ that were decoded and encoded again: a single has 24 bits."""
 _TIME_NEAR = 1e3  # Microseconds that times may differ: a double of days since 1900 has some tens

@@ -45,7 +45,7 @@ GRID = ("latitude", "longitude")
 _HOURS = {"hours": 1.0, "hour": 1.0, "h": 1.0, "minutes": 1 / 60, "seconds": 1 / 3600, "days": 24.0}
 _SECOND = 1e6  # Microseconds, in which times are compared
 _KINDS = ("typeOfLevel", "stepType", "dataType", "gridType")
-"""What tells messages of one name apart, besides coordinates."""
+"""Attributes that distinguish messages of one name, in addition to coordinates."""
 
 
 def codec_of(ours: SetArray) -> Mapping[str, Any]:

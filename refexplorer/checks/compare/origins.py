@@ -57,7 +57,7 @@ class Origins:
         return self._starts.get(dimension, alike.pop() if len(alike) == 1 else None)
 
     def agreed(self, group: NativeReferences) -> np.ndarray:
-        """Return where the array of a group should start: as other arrays imply, else by itself."""
+        """Return where the array of a group should start: as others imply, else its own origin."""
         found = group.origin.copy()
         for axis, dimension in dimensions_of(group.ours):
             found[axis] = self._starts.get(dimension, found[axis])

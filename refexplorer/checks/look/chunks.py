@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from refexplorer.checks.compare.messages import MessageComparison
 
 BATCH_BYTES = 2**26
-"""Encoded bytes that are held at a time; a whole file, of unknown size, comes by itself."""
+"""Encoded bytes in memory at a time; a whole file, of unknown size, is read alone."""
 BATCH_CHUNKS = 256  # so that small chunks are reported and stopped in time, too
 _STEPS = 256  # arrays, or chunks of varying lengths, whose steps are kept
 # 128 bits, so that no two of millions of chunks meet by chance

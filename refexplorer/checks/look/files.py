@@ -58,10 +58,10 @@ from refexplorer.spec.findings import Finding
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 FILE_COST = 10 * DECODING_COST
-"""What reading the metadata of a file takes, in references: a part has about a hundred files."""
+"""The cost of reading the metadata of a file, in references: a part has about a hundred files."""
 VERIFY_SIZES = PlanSizes(
     asking_cost=FILE_COST, sorted_rows=2**17, batch_rows=2**10, interval_batches=2**6
-)  # Reading files takes far longer than sorting, so a seventh of what an audit holds is enough
+)  # Reading files takes far longer than sorting, so a seventh of the rows of an audit is enough
 LENT_CHUNKS = 16
 """A coordinate of more chunks than this is not read from the file that the set refers to."""
 # another number here makes results of older versions start again, since they hold other columns
@@ -188,7 +188,7 @@ class FilesLook:
                 each.unchecked.append("the versions that Icechunk recorded")
             elif said is not None and each.references and each.array is not None:
                 what = f"{url.rpartition('/')[2]}: {said.partition(': ')[2].rstrip('.')}"
-                # of several versions of one file it is not known which references have which
+                # if a file has several versions, it is unknown which references have which
                 count = each.references if len(versions) == 1 else 0
                 each.findings.append(FileDifference("changed", message=what, count=count))
                 each.state = DIFFERS
@@ -275,7 +275,7 @@ class FilesLook:
             assert record.array is not None
             places = of_array.get(record.array)
             if record.native is None or not len(states):
-                places = None  # the second row of an array that the set also holds
+                places = None  # the second row of an array that is also inline
             if places is not None and chosen[places].any():
                 compare_values(
                     comparison, file, targets, self._arrays[record.array], self._reading.limits,
@@ -447,7 +447,7 @@ class SharedCoordinates:
             urls = {getattr(each[1], "url", None) for each in found if each is not None}
             if len(urls) != 1:
                 continue  # each file has its part of it
-            with suppress(RefexplorerError):  # what cannot be read is said of its file
+            with suppress(RefexplorerError):  # its file is reported if it cannot be read
                 data = [targets.fetch(key, each[1]) for key, each in zip(keys, found, strict=True)
                         if each is not None]  # fmt: skip
                 for number, chunk in enumerate(data):
@@ -480,7 +480,7 @@ class _FilesOfArrays:
 def _fingerprint(
     arrays: list[SetArray], held: InlineValues, how: Iterable[object], recorded: Recorded
 ) -> str:
-    """Return what results depend on besides their part."""
+    """Return a digest of everything that results depend on, except their part."""
     described = [[a.meta.path, dict(a.meta.metadata), dict(a.meta.attributes)] for a in arrays]
     text = json.dumps([*how, described, installed_packages()], default=str)
     digest = blake2b(text.encode(), digest_size=16)

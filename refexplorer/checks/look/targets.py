@@ -95,7 +95,7 @@ async def ask(targets: Targets, url: str | None) -> Answer:
             return Answer(await targets.facts(place))
         except AccessError:
             raise
-        except Exception as error:  # each protocol has errors of its own
+        except Exception as error:  # each protocol has its own errors
             words = cause(error, place, url)
             said = f"{words[:1].upper()}{words[1:]}."
             return Answer(None, said)
@@ -161,7 +161,7 @@ it; these are at most 2^63 - 1; ``grant`` is what `allow` needs."""
 
 @dataclass(frozen=True)
 class Auditor:
-    """Everything that processing needs besides the part."""
+    """Everything that processing needs except the part."""
 
     reading: ReadTerms  # What may be read, and how
     keeps_versions: bool = False  # Whether results have them, for a run that goes on with these
@@ -316,7 +316,7 @@ def target_table(parts: Iterable[pa.Table], changed: Mapping[str, str]) -> pa.Ta
     sums = found.group_by("number", use_threads=False).aggregate(
         [(name, "sum") for name in _SUMMED] + [("end", "max"), ("worst", "max")]
     )
-    # of a target in several parts, what is said in the one with the worst state
+    # of a target in several parts, the message of the worst state is kept
     order = [("number", "ascending"), ("worst", "descending")]
     firsts = found.take(pc.sort_indices(found, order))
     numbers = firsts["number"].to_numpy()
@@ -355,7 +355,7 @@ def _of_part(results: pa.Table) -> pa.Table:
     is_cut = (offsets == LARGEST) | (sizes > LARGEST - np.maximum(offsets, 0))
     ends = np.where(is_cut, LARGEST, np.where(offsets >= 0, offsets + sizes, -1))
     ends = np.maximum.reduceat(ends, starts)
-    # of generated keys that were not listed nobody knows how many there are
+    # the number of generated keys that were not listed is unknown
     has_key = np.array([key != "" for key in said["key"].to_pylist()], np.bool_)
     is_listed = has_key | (said["chunk"].to_numpy() >= 0)
 

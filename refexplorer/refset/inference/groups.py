@@ -29,7 +29,7 @@ from refexplorer.formats.columns.references import RANGE, URL, Columns, numbers_
 from refexplorer.formats.columns.table import Table
 from refexplorer.formats.columns.texts import Spans, spans_of
 
-LEAST_ROWS = 6  # Fewer references are written out in less text than a gen item takes
+LEAST_ROWS = 6  # Fewer references are shorter when written out than as a gen item
 _WINDOW = 64  # Positions of an axis that are looked at first
 
 

@@ -230,7 +230,7 @@ class Templates:
 
     # The templates section: names and jinja-strs
     texts: dict[str, str] = field(default_factory=dict)
-    # The name of the template that stands for a URL or for the start of one
+    # The name of the template for a URL or for the start of one
     names: dict[str, str] = field(default_factory=dict)
 
     def write(self, url: str) -> str:

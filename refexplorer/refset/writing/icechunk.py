@@ -29,7 +29,7 @@ from refexplorer.spec.references import Base64, Inline, Range
 from refexplorer.spec.zarr_metadata import written_grid
 
 _OPTIONAL = {"consolidated_metadata"}
-"""What Icechunk leaves out of the metadata of a group: it lists nodes by itself."""
+"""Fields that Icechunk omits from the metadata of a group: it lists nodes itself."""
 
 
 def write_icechunk(

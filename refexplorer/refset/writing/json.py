@@ -126,7 +126,7 @@ class Renames:
     """Rules for URL prefixes; the first match is applied."""
 
     rules: Sequence[tuple[str, str]]  # Start before and start after
-    unused: set[tuple[str, str]] = field(init=False)  # The rules that no URL asked for yet
+    unused: set[tuple[str, str]] = field(init=False)  # The rules that have matched no URL yet
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "unused", set(self.rules))

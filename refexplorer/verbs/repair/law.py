@@ -1,4 +1,4 @@
-"""The law of a repair: no existing chunk falls in rank or depth, otherwise nothing is written.
+"""The rule of a repair: if an existing chunk falls in rank or depth, nothing is written.
 
 The two ledgers are compared completely, one byte per chunk. If metadata change, chunks are decoded
 before and after: inline ones, and some of each file.
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 FILE_CHUNKS, FEW_CHUNKS = 10, 1_000
 """Chunks of one array that are decoded before and after: of each file, and in all where that is
 more than one of each file."""
-_TOGETHER = 32  # chunks whose encoded bytes are held at a time
+_TOGETHER = 32  # chunks whose encoded bytes are in memory at a time
 _COMPARED = [LedgerState.HELD_EQUAL, LedgerState.WRONG_VALUES]
-"""States of chunks that the set holds, and that were compared with a file."""
+"""States of inline chunks that were compared with a file."""
 DECODING = {"dtype", "byte-order", "chunk-shape", "order", "filters"}
 """Fields that change how bytes become a chunk."""
 _BESIDE = {"shape", "dimensions"}  # Fields that change the meaning of no stored value
@@ -47,7 +47,7 @@ def is_replaceable(
 ) -> np.ndarray:
     """Return which chunks may get another reference: good ones keep their own."""
     states = ledger.at(path, numbers)
-    # values that the set holds, and that differ from the file's, are the set's own choice
+    # inline values that differ from the file's are a choice of the set
     is_bad = BAD_STATES[states] & (states != LedgerState.WRONG_VALUES)
     return np.asarray(is_bad | is_moved | (is_free & ~np.isin(states, _WITHOUT)))
 

@@ -71,7 +71,7 @@ class Patch:
     # whose metadata are known to be those of their files: copies of others stay as they are
     copies: tuple[str, ...]
     compared: frozenset[str]
-    idle: tuple[str, ...]  # Keys that no reader asks for, and whose bytes a new reference leads to
+    idle: tuple[str, ...]  # Keys that no reader requests, and whose bytes a new reference points to
     reasons: tuple[tuple[str, str], ...]  # By array, why something of it cannot be repaired
 
     def without(self, paths: Collection[str]) -> Patch:
@@ -249,7 +249,7 @@ class _Planner:
         if facts.has_unread:
             return
         for cause, values in facts.values.items():
-            # what stands for chunks that were never written only files say that have such
+            # only files with chunks that were never written have a fill value
             is_open = cause == "fill_value" and meta.fill_value is None
             if len(values) == 1 and (is_open or values.total() >= len(facts.files)):
                 yield cause, json.loads(next(iter(values)))

@@ -43,7 +43,7 @@ class RepairContext:
 
     original: ReferenceSet
     reading: ReadTerms  # What may be read of it, and of all that is made of it
-    values: str  # As `repair` takes it
+    values: str  # As for `repair`
 
     def reads(self, refs: ReferenceSet) -> ReadTerms:
         """Return what may be read for one of them."""

@@ -186,12 +186,7 @@ def sarif_document(results: Sequence[SetResult]) -> dict[str, Any]:
     codes = list(dict.fromkeys(found.code for _, found, _ in pairs))
     numbers = {code: number for number, code in enumerate(codes)}
     errors = [(each, each.error) for each in results if each.report is None]
-    errors += [
-        (each, sentence)
-        for each in results
-        if each.report is not None
-        for sentence in each.report.unknowns
-    ]
+    errors += [(each, why) for each in results if each.report for why in each.report.unknowns]
     invocation = {
         "executionSuccessful": not any(each.status == 2 for each in results),
         "exitCode": joint_status(results),
@@ -201,19 +196,12 @@ def sarif_document(results: Sequence[SetResult]) -> dict[str, Any]:
             for each, sentence in errors
         ],
     }  # fmt: skip
-    driver = {
-        "name": "refexplorer",
-        "version": version("refexplorer"),
-        "rules": [_rule(code) for code in codes],
-    }
+    driver = {"name": "refexplorer", "version": version("refexplorer")}
     run = {
-        "tool": {"driver": driver},
+        "tool": {"driver": driver | {"rules": [*map(_rule, codes)]}},
         "invocations": [invocation],
         "columnKind": "unicodeCodePoints",
-        "results": [
-            _sarif_result(each, found, numbers[found.code], is_accepted)
-            for each, found, is_accepted in pairs
-        ],
+        "results": [_sarif_result(each, f, numbers[f.code], is_ok) for each, f, is_ok in pairs],
     }
     document: dict[str, Any] = masked({"version": "2.1.0", "runs": [run]}, KEYS)
     return document

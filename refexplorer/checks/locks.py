@@ -185,23 +185,18 @@ def _arrays(
 
 def _checksums(tables: Iterator[pa.Table]) -> pa.Table:
     """Return the checksums of chunks by file, in three parallel lists."""
-    names = ["target", "array", "chunk", "checksum"]
-    kinds = dict(zip(names, [pa.string(), pa.string(), pa.int64(), pa.string()], strict=True))
-    schema = pa.schema(kinds)
+    kinds = {"target": "string", "array": "string", "chunk": "int64", "checksum": "string"}
+    schema = pa.schema([(name, pa.type_for_alias(kind)) for name, kind in kinds.items()])
     found = [schema.empty_table()]
     for part in tables:
-        if {*names} <= {*part.column_names}:
-            rows = part.select(names).filter(pc.is_valid(part["checksum"]))
+        if kinds.keys() <= {*part.column_names}:
+            rows = part.select(list(kinds)).filter(pc.is_valid(part["checksum"]))
             found.append(rows.replace_schema_metadata(None).cast(schema))
     rows = pa.concat_tables(found)
-    rows = rows.filter(pc.is_valid(rows["target"]))
-    lists = rows.group_by("target", use_threads=False).aggregate(
-        [("array", "list"), ("chunk", "list"), ("checksum", "list")]
-    )
-    return lists.rename_columns(
-        [{"target": "target", "array_list": "arrays", "chunk_list": "chunks"}.get(n, "checksums")
-         for n in lists.column_names]
-    )  # fmt: skip
+    rows = rows.filter(pc.is_valid(rows["target"])).group_by("target", use_threads=False)
+    lists = rows.aggregate([(name, "list") for name in ("array", "chunk", "checksum")])
+    names = [name.replace("_list", "s") for name in lists.column_names]
+    return lists.rename_columns(names)
 
 
 @dataclass

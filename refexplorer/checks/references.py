@@ -126,12 +126,9 @@ class LostFiles:
     def sentences(self) -> Iterator[str]:
         """Yield the counts as a sentence, if there are any."""
         if self.count:
-            files = counted(self.count, "record file")
-            chunks = counted(self.chunks, "chunk")
-            yield (
-                f"{files} without references, {self.missing:,} missing and {self.unreadable:,} "
-                f"unreadable: {chunks} read as the fill value."
-            )
+            files = f"{counted(self.count, 'record file')} without references"
+            files += f", {self.missing:,} missing and {self.unreadable:,} unreadable"
+            yield f"{files}: {counted(self.chunks, 'chunk')} read as the fill value."
         if self.manifests:
             chunks = counted(self.manifest_chunks, "chunk")
             yield f"{counted(self.manifests, 'manifest')} unreadable: {chunks} cannot be read."

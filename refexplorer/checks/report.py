@@ -265,12 +265,7 @@ class Report:
             "coverage": self.coverage,
             "summary": list(self.summary),
             "arrays": [
-                {
-                    "path": each.path,
-                    "chunks": each.chunks,
-                    "files": each.files,
-                    "states": {CHUNK_TERMS[state].name: n for state, n in each.states.items()},
-                }
+                asdict(each) | {"states": {CHUNK_TERMS[s].name: n for s, n in each.states.items()}}
                 for each in self.arrays
             ],
             "findings": [found.to_dict() for found in self.findings],

@@ -10,7 +10,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
@@ -131,19 +131,10 @@ class Preflight:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON values."""
-        names = ("variable", "what", "usual", "other", "files")
-        document = {
-            "schema": SCHEMA,
-            "headline": self.headline,
-            "status": self.status,
-            "dimension": self.dimension,
-            "files": self.files,
-            "barriers": [{name: getattr(b, name) for name in names} for b in self.barriers],
-            "eras": [{"files": e.files, "first": e.first, "last": e.last} for e in self.eras],
-            "findings": [each.to_dict() for each in self.findings],
-            "unread": dict(self.unread),
-        }
-        found: dict[str, Any] = masked(document, KEYS)
+        facts = asdict(replace(self, findings=()))
+        facts["findings"] = [each.to_dict() for each in self.findings]
+        head = {"schema": SCHEMA, "headline": self.headline, "status": self.status}
+        found: dict[str, Any] = masked(head | facts, KEYS)
         return found
 
     def __str__(self) -> str:

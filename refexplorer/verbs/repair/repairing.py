@@ -269,9 +269,9 @@ class Repair:
         yield from self.after.summary[-1:] if len(self.after.summary) > 1 else ()
 
 
-def _more(sentences: Sequence[str]) -> Iterator[str]:
-    if (more := len(sentences) - _SHOWN) > 0:
-        yield f"  … {counted(more, 'more finding')}"
+def _more(sentences: Sequence[str]) -> list[str]:
+    more = len(sentences) - _SHOWN
+    return [f"  … {counted(more, 'more finding')}"] if more > 0 else []
 
 
 def _errors(report: Report) -> Iterator[Finding]:

@@ -23,11 +23,10 @@ CHANGES = (
     "same", "removed", "added", "moved", "shifted", "resized", "inlined", "embedded", "content",
     "metadata", "rejected",
 )  # fmt: skip
-"""The changes of a key. A byte range that *moved* is in another target, one that is *shifted*
-begins elsewhere, one that is *resized* is of another length; of several, the first counts.
-*inlined* is text on one side and as many bytes of a target on the other, *embedded* if they were
-read and are equal; *content* is other bytes; of *metadata* a field changed. A key that is
-*rejected* is in both, and an error keeps it out of one of them."""
+"""The changes of a key. A *moved* byte range is in another target, a *shifted* one has another
+offset, a *resized* one another length; the first that applies is used. An *inlined* key is text on
+one side and as many bytes of a target on the other, *embedded* if they were read and are equal;
+*content* has other bytes; of *metadata* a field changed; *rejected* has an error on one side."""
 SAME, REMOVED, ADDED, MOVED, SHIFTED, RESIZED, INLINED, EMBEDDED, CONTENT, METADATA, REJECTED = (
     range(11)
 )

@@ -311,17 +311,9 @@ def summarize(opened: OpenedSet, path: str, progress: Progress | None = None) ->
     arrays = opened.arrays.below(folder)
     opened.arrays.count(arrays)
     counts = summed([chunk_counts(opened, array) for array in arrays])
-    return Summary(
-        path,
-        sum(tally.kinds.values()),
-        len(arrays),
-        _groups(opened, folder),
-        tally.kinds,
-        tally.bytes,
-        len(tally.urls) + tally.more_urls,
-        counts.absent,
-        counts.rejected,
-    )
+    keys, n_targets = sum(tally.kinds.values()), len(tally.urls) + tally.more_urls
+    of_tree = keys, len(arrays), _groups(opened, folder), tally.kinds
+    return Summary(path, *of_tree, tally.bytes, n_targets, counts.absent, counts.rejected)
 
 
 def file_numbers(opened: OpenedSet, progress: Progress | None = None) -> dict[str | None, int]:

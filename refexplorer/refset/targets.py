@@ -452,14 +452,8 @@ class TargetIndex:
     def summary(self, code: int) -> TargetSummary:
         """Return the table row of a target, given by its index."""
         found = self.columns
-        return TargetSummary(
-            self._urls[code],
-            int(found.ranges[code]),
-            int(found.whole[code]),
-            int(found.bytes[code]),
-            int(found.end[code]),
-            self.arrays_of(code),
-        )
+        numbers = (int(c[code]) for c in (found.ranges, found.whole, found.bytes, found.end))
+        return TargetSummary(self._urls[code], *numbers, self.arrays_of(code))
 
     def codes_of(self, array: str) -> np.ndarray:
         """Return the indices of the targets of an array, ascending."""
@@ -550,12 +544,6 @@ class TargetIndex:
         self, piece: _ReadTogether, rows: np.ndarray, columns: Columns, arrays: np.ndarray
     ) -> Rows:
         used = np.flatnonzero((columns.kinds == RANGE) | (columns.kinds == URL))
-        return Rows(
-            code_targets(columns, self._codes)[used],
-            columns.kinds[used],
-            columns.offsets[used],
-            columns.lengths[used],
-            arrays[used].astype(np.int64),
-            np.full(len(used), piece.number, np.int64),
-            rows[used],
-        )
+        codes, parts = code_targets(columns, self._codes), np.full(len(rows), piece.number)
+        found = Rows(codes, columns.kinds, columns.offsets, columns.lengths, arrays, parts, rows)
+        return found.at(used)._replace(arrays=arrays[used].astype(np.int64))

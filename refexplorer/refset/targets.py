@@ -452,8 +452,9 @@ class TargetIndex:
     def summary(self, code: int) -> TargetSummary:
         """Return the table row of a target, given by its index."""
         found = self.columns
-        numbers = (int(c[code]) for c in (found.ranges, found.whole, found.bytes, found.end))
-        return TargetSummary(self._urls[code], *numbers, self.arrays_of(code))
+        columns = found.ranges, found.whole, found.bytes, found.end
+        ranges, whole, size, end = (int(column[code]) for column in columns)
+        return TargetSummary(self._urls[code], ranges, whole, size, end, self.arrays_of(code))
 
     def codes_of(self, array: str) -> np.ndarray:
         """Return the indices of the targets of an array, ascending."""

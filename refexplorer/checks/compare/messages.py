@@ -181,8 +181,9 @@ class MessageComparison:
         shape = self._arrays[path].meta.chunks[-len(native.shape) :]
         if prod(shape) != prod(native.shape) or shape != native.shape:
             return None
-        rest = native.shape, native.chunks, native.dtype, (), None, None, {}, native.unread
-        return FileArray(name, *rest), tuple(slice(0, n) for n in native.shape)
+        side = native.shape, native.chunks, native.dtype
+        found = FileArray(name, *side, (), None, None, {}, native.unread)
+        return found, tuple(slice(0, n) for n in native.shape)
 
     def _of_array(self, path: str) -> tuple[Record, np.ndarray]:
         ours, found, at = self._arrays[path], self._references[path], self._found[path]

@@ -349,8 +349,8 @@ def _references(
     if len(found.lengths) and (found.lengths < 0).all() and (offsets == 0).all():
         lengths = np.full(len(lengths), WHOLE)  # each chunk is a file, and stays one
     left = np.setdiff1d(np.arange(len(numbers)), held[right])
-    columns = (each[left].tolist() for each in (numbers, offsets, lengths))
-    return Remade([], *columns, origin.tolist(), list(lie.shape))
+    numbers, offsets, lengths = (each[left].tolist() for each in (numbers, offsets, lengths))
+    return Remade([], numbers, offsets, lengths, origin.tolist(), list(lie.shape))
 
 
 def _said(ours: SetArray, native: FileArray, causes: set[str]) -> Iterable[FileValue]:

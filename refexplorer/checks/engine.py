@@ -86,11 +86,14 @@ class PartsLook(Protocol):
     has_unlisted: bool  # Whether generated keys that are too many may stay unlisted
     encoding: Mapping[str, Any]  # How its results are written
 
-    # Process references as they are listed; return what processes parts after that; bring the
-    # results into the ledger, and return the findings and the counts
-    def see(self, block: AuditedBlock) -> None: ...
-    def begin(self, opened: OpenedSet, store: ResultStore) -> Doing: ...
-    def gather(self, run: CheckRun) -> tuple[Sequence[Finding], Counts]: ...
+    def see(self, block: AuditedBlock) -> None:
+        """Process references as they are listed."""
+
+    def begin(self, opened: OpenedSet, store: ResultStore) -> Doing:
+        """Return the function that processes parts, after all references have been listed."""
+
+    def gather(self, run: CheckRun) -> tuple[Sequence[Finding], Counts]:
+        """Bring the results into the ledger; return the findings and the counts."""
 
 
 class CheckRun:

@@ -23,7 +23,7 @@ def lessons(name: str) -> str:
     texts = (
         "".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown"
     )
-    return "\n\n".join(texts)
+    return " ".join(" ".join(texts).split())  # words may be on two lines
 
 
 def test_every_rule_is_covered_in_the_order_of_the_rules() -> None:

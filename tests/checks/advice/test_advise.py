@@ -114,7 +114,7 @@ def test_the_layout_bounds_what_merging_can_do() -> None:
     bounds = rx.open_references(costly.refs).advise().bounds
     (bound,) = [each for each in bounds if each.access == "one time series"]
     assert (bound.least_requests, bound.copy_requests) == (7, 1)
-    assert "the files allow 7 requests" in str(bound)
+    assert "the files need at least 7 requests" in str(bound)
 
 
 def test_bytes_of_whole_files_are_not_known_and_requests_are() -> None:

@@ -219,7 +219,8 @@ def jinja_page() -> str:
     lines += [
         "## Not supported",
         "",
-        "A template that uses anything else has a diagnostic, and its references are not used.",
+        "If a template uses anything else, refexplorer reports an error and does not use its "
+        "references.",
         "",
     ]
     refused = [(case.template, case.says, case.instead) for case in REFUSED]

@@ -46,8 +46,7 @@ def _error_again(
     return error
 
 
-_CHAIN = 100_000
-"""Characters of errors that are looked through."""
+_CHAIN = 100_000  # Characters of errors that are looked through
 
 
 def cause_of(raised: BaseException, cause: BaseException) -> BaseException | None:

@@ -28,10 +28,8 @@ OWN_MEMORY = 2**30
 """Bytes that Python with numpy, pyarrow and a codec takes, or reserves, for itself."""
 STARTING = 60
 """Seconds that a child has to start: on a busy machine its imports take longer than its work."""
-POLL = 0.2
-"""Seconds between two looks at a child that works."""
-_NO_MEMORY = 90
-"""Exit status of a child whose memory was not enough."""
+POLL = 0.2  # Seconds between two looks at a child that works
+_NO_MEMORY = 90  # Exit status of a child whose memory was not enough
 _START = (
     "import json, runpy, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
     "runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"

@@ -232,15 +232,13 @@ _UNSEEN = re.compile(
 )
 _UNITS = ("kB", "MB", "GB", "TB", "PB", "EB")
 _SIZE = 10**30  # larger than any size of data; a file may claim any number
-_LAST_MOMENT = 8.64e15
-"""Milliseconds to the last date of JavaScript."""
+_LAST_MOMENT = 8.64e15  # Milliseconds to the last date of JavaScript
 _WHOLE = 1e15  # larger numbers are shown with six digits, smaller whole ones with all of theirs
 # from here on six digits leave no fraction, so all digits before the point are shown
 _MILLION = 1e6
 _SIX_DIGITS = Context(prec=6, rounding=ROUND_HALF_UP)
 _NAME_CHARS = 200  # of a name: a file may hold any text
-_LONGEST_USER = 10_000
-"""Characters beyond the limit of a text in which a password is looked for."""
+_LONGEST_USER = 10_000  # Characters beyond the limit of a text in which a password is looked for
 _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
@@ -371,8 +369,7 @@ PACKAGES = {
     "hf": "huggingface_hub",
 }
 """What fsspec reads a protocol with."""
-EXTRAS = {"s3": "s3", "gs": "gcs"}
-"""The extra that installs it."""
+EXTRAS = {"s3": "s3", "gs": "gcs"}  # The extra that installs it
 
 
 def missing_package(protocol: str | None) -> str | None:

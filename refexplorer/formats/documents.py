@@ -22,8 +22,7 @@ from refexplorer.spec.findings import Findings, Locator, pointer
 if TYPE_CHECKING:
     from refexplorer.formats.columns.table import Entries
 
-_NAME_LENGTH = 4096
-"""Characters that the path of a file has at most."""
+_NAME_LENGTH = 4096  # Characters that the path of a file has at most
 _OTHERS = (b"\0", b'"stac_version"', b'"nbformat"', b'"cells"', b'"zarr_format"')
 """What a file that begins like a document has if it is something else."""
 
@@ -201,8 +200,7 @@ def _too_deep(limits: Limits) -> SpecError:
     )
 
 
-LOCATED = 10
-"""Positions of a large document that are looked up: each costs a look at all of it."""
+LOCATED = 10  # Positions of a large document that are looked up: each costs a look at all of it
 
 _LIST_PLACES = re.compile(r"(/[0-9]+)+$")
 
@@ -234,8 +232,7 @@ def locator_of(source: Source) -> Locator | None:
     return place
 
 
-_AROUND = 3
-"""Levels of a document that can stand around a value of its references, and one more."""
+_AROUND = 3  # Levels of a document that can stand around a value of its references, and one more
 
 
 def read_whole(
@@ -334,8 +331,7 @@ def placed(error: SpecError, source: Source) -> SpecError:
     return SpecError(f"{source.name}: {message}", **known)
 
 
-_HEAD = 4
-"""Bytes that tell the encoding."""
+_HEAD = 4  # Bytes that tell the encoding
 
 
 def note_encoding(source: Source, findings: Findings) -> None:

@@ -60,8 +60,7 @@ from refexplorer.formats.source import (
     cause,
 )
 
-MOST_NAMES = 10_000
-"""Names of a folder that are compared with one that is not there."""
+MOST_NAMES = 10_000  # Names of a folder that are compared with one that is not there
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -196,10 +195,8 @@ def locating(url: str, terms: OpeningTerms) -> Locate:
 
 
 _PART = re.compile(r"(.+)#([0-9]{1,6})")
-_MARK = "\ufeff"
-"""Tells the order of bytes at the start of a text, and is not a part of it."""
-_NAME_LENGTH = 4096
-"""Characters that the path of a file has at most."""
+_MARK = "\ufeff"  # Tells the order of bytes at the start of a text, and is not a part of it
+_NAME_LENGTH = 4096  # Characters that the path of a file has at most
 _TEXT_STARTS = ("{", "[", '"', "<", "'")
 
 

@@ -20,8 +20,7 @@ from refexplorer.core.text import escape
 Sources = Sequence["str | os.PathLike[str]"]
 _FILES = 10_000
 """Files that are opened together."""
-NAME_SHOWN = 200
-"""Characters of a name in a message."""
+NAME_SHOWN = 200  # Characters of a name in a message
 
 
 def whole_pattern(pattern: str) -> Path:
@@ -161,8 +160,7 @@ _STORED = "references are stored as JSON, parquet or Icechunk"
 _RECORDS = "if it is a record file of a reference store, open the folder with `.zmetadata`"
 _IMAGE = "an image has no references"
 
-FileKind = tuple[str, str]
-"""The kind of a file, and what to do with it."""
+FileKind = tuple[str, str]  # The kind of a file, and what to do with it
 
 _STARTS: dict[bytes, FileKind] = {
     b"CDF\x01": ("a NetCDF3 file", _NETCDF3),

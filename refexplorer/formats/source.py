@@ -44,8 +44,7 @@ DOCUMENTS = ("V0", "V1")
 _HEAVY = 2**20
 _TRAVELLING = 10_000
 """Entries of a parsed document that is sent to other processes beside its columns."""
-_CHAR_BYTES = 4
-"""Most bytes of a character, or of a mark before them all."""
+_CHAR_BYTES = 4  # Most bytes of a character, or of a mark before them all
 
 
 def decode_text(data: bytes) -> str:
@@ -212,8 +211,7 @@ def cause(error: BaseException) -> str:
 
 Locate = Callable[[str], "tuple[AbstractFileSystem, str]"]
 """Finds the filesystem of a URL and the path in it."""
-HEAD = LARGE = 2**20
-"""Bytes of a file by which its format is recognized."""
+HEAD = LARGE = 2**20  # Bytes of a file by which its format is recognized
 LONG = 2**16  # bytes from which a document is read in blocks
 
 

@@ -252,8 +252,7 @@ _CREDENTIALS: dict[str, frozenset[str]] = {
 _CREDENTIALS["abfs"] = _CREDENTIALS["az"]
 _PERSONAL = frozenset({"auth", "cookie_jar", "cookies", "headers", "params"})
 """What an HTTP request may say about the person; of the options of a session, too."""
-_NO_PROTOCOL = ""
-"""Stands for that of a set that came from no server."""
+_NO_PROTOCOL = ""  # Stands for that of a set that came from no server
 _IMPERSONAL = frozenset(
     {
         "block_size",

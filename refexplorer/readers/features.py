@@ -60,11 +60,9 @@ class Feature(NamedTuple):
     """When `check` has a note on it."""
 
 
-EXACT = 2**53
-"""Up to here each whole number is a 64-bit float."""
+EXACT = 2**53  # Up to here each whole number is a 64-bit float
 _MAP_ENTRIES = 2**24  # entries of a JavaScript Map in V8
-_MANY_KEYS = 24_000
-"""Those that fsspec renders in a minute."""
+_MANY_KEYS = 24_000  # Those that fsspec renders in a minute
 _LONGEST_UINT32 = 2**32 - 1  # the parquet columns of some readers have 32 bits
 FEATURES = {
     name: Feature(

@@ -44,8 +44,7 @@ RUN = {
     "Icechunk": (ICECHUNK,),
 }
 """Readers that can be run, by the form of the source."""
-KEYS = 20_000
-"""Explicit references of a sample; fsspec and VirtualiZarr read them in half a second."""
+KEYS = 20_000  # Explicit references of a sample; fsspec and VirtualiZarr read them in half a second
 MADE_KEYS = 400
 """Generated keys of a sample: fsspec makes a jinja2 environment for each field of each key."""
 SECONDS = 20  # time for one reader; then its child is stopped

@@ -13,8 +13,7 @@ from itertools import chain
 
 import numpy as np
 
-_LONGEST = 2**53
-"""Elements along a dimension of varying chunks, which are counted in 64 bits."""
+_LONGEST = 2**53  # Elements along a dimension of varying chunks, which are counted in 64 bits
 
 
 @dataclass(frozen=True)

@@ -13,19 +13,15 @@ from refexplorer.core.errors import PickledError
 from refexplorer.core.text import masked_text, shorten
 from refexplorer.spec.codes import CODES, Severity
 
-SHOWN_PER_CODE = 1_000
-"""Diagnostics of one code and one array that are kept one by one."""
-HINTS_PER_CODE = 20
-"""Hints of one code that are found out: each compares a name with all others."""
+SHOWN_PER_CODE = 1_000  # Diagnostics of one code and one array that are kept one by one
+HINTS_PER_CODE = 20  # Hints of one code that are found out: each compares a name with all others
 _KEPT_PER_CODE = 50_000
 """The same of all arrays: beyond it, those of further arrays are counted together."""
-TOGETHER = 4
-"""Diagnostics of one code that people are shown as one group, from this number on."""
+TOGETHER = 4  # Diagnostics of one code that people are shown as one group, from this number on
 _READABLE_COLUMN = 200
 """Beyond it a column of the first line does not help: kerchunk writes a whole set as one line."""
 
-Hint = str | Callable[[], str]
-"""What to do, or what finds it out when it is to be shown."""
+Hint = str | Callable[[], str]  # What to do, or what finds it out when it is to be shown
 Locator = Callable[[str], tuple[int, int] | None]
 """From a JSON pointer to line and column, or None where the text is not known."""
 
@@ -267,8 +263,7 @@ def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda found: order.index(found.severity)))
 
 
-_OTHERS = "\n"
-"""Stands for the folders beyond those that are kept apart."""
+_OTHERS = "\n"  # Stands for the folders beyond those that are kept apart
 
 
 def _folder_of(pointer: str, key: str | None) -> str:
@@ -293,8 +288,7 @@ def parts_of(pointer: str) -> list[str]:
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
 
-COMPARED = 100
-"""Names that are compared at most: a file may hold any number of them."""
+COMPARED = 100  # Names that are compared at most: a file may hold any number of them
 _LONGEST = 40  # characters; a longer name is not a slip of the pen, and costs too much to compare
 
 

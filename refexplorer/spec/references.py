@@ -20,8 +20,7 @@ from refexplorer.core.limits import MOST_BYTES, Limits
 from refexplorer.core.text import masks_repr
 from refexplorer.spec.findings import Problem
 
-RESERVED = frozenset({"self"})
-"""Names that jinja2 cannot be given, written in an expression or not."""
+RESERVED = frozenset({"self"})  # Names that jinja2 cannot be given, written in an expression or not
 _KEYWORDS = frozenset(
     {
         "true", "false", "none", "True", "False", "None", "not", "and", "or", "if", "else", "in",
@@ -44,8 +43,7 @@ def is_speakable(name: str) -> bool:
     return name.isidentifier() and name not in _KEYWORDS
 
 
-MAX_DEPTH = 64
-"""Folders above a key; below the last one its slashes are part of the name."""
+MAX_DEPTH = 64  # Folders above a key; below the last one its slashes are part of the name
 
 
 def prefix(path: str) -> str:
@@ -65,10 +63,8 @@ def folders_above(path: str) -> Iterator[str]:
         yield ""
 
 
-LONGEST_SEGMENT = 255
-"""Bytes of a name that Linux, macOS and Windows take."""
-_LONGEST_KEY = 1024
-"""Bytes of a name in S3."""
+LONGEST_SEGMENT = 255  # Bytes of a name that Linux, macOS and Windows take
+_LONGEST_KEY = 1024  # Bytes of a name in S3
 ODD_IN_URL = re.compile(
     r"[ \\\\%#@<>|^`\"]|/\.\.?(?:/|$)|^[A-Za-z]:|^[a-z0-9+.\-]*[A-Z][A-Za-z0-9+.\-]*:"
     r"|^(?:[^h]|h[^t]).*\?|^file:(?:[^/]|/[^/]|//[^/])|^//|^https?:(?:[^/]|/[^/]|///)|:[0-9]{5}"
@@ -298,11 +294,9 @@ Reference = Inline | Base64 | Url | Range
 V0Value = str | list[str | int | None]
 
 
-_BYTES = 4
-"""Bytes that a character has at most."""
+_BYTES = 4  # Bytes that a character has at most
 
-TakeNote = Callable[[str, str, str], None]
-"""Takes a diagnostic code, a sentence and a hint."""
+TakeNote = Callable[[str, str, str], None]  # Takes a diagnostic code, a sentence and a hint
 
 
 class BadReference(Problem):

@@ -174,8 +174,7 @@ _ADDED = {
     "adler32": 4,
 }
 """Codecs that add that many bytes to what they are given, whatever it is."""
-_RANK = 64
-"""Dimensions that NumPy's arrays have at most."""
+_RANK = 64  # Dimensions that NumPy's arrays have at most
 
 
 class BadMetadata(Exception):

@@ -181,8 +181,7 @@ def gaps(parts: Iterable[tuple[int, int]], size: int) -> Iterator[FileObject]:
 class DataFile(Protocol):
     """An open file, read through the access policy of the set."""
 
-    form: str
-    """``"HDF5"``, ``"NetCDF3"``, ``"TIFF"``, ``"GRIB"``, ``"FITS"`` or ``"Zarr"``."""
+    form: str  # ``"HDF5"``, ``"NetCDF3"``, ``"TIFF"``, ``"GRIB"``, ``"FITS"`` or ``"Zarr"``
     declared: int | None = None
     """How many objects the file has by the counts in its headers, which `objects` does not use.
 

@@ -38,10 +38,8 @@ from refexplorer.formats.datafiles.hdf5_metadata import (
     plain,
 )
 
-OBJECTS = 100_000
-"""Links of a file that are followed."""
-ATTRIBUTES = 10_000
-"""Attributes of a dataset that are read."""
+OBJECTS = 100_000  # Links of a file that are followed
+ATTRIBUTES = 10_000  # Attributes of a dataset that are read
 _STRUCTURE = frozenset(
     {
         "CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Dimid",

@@ -19,8 +19,7 @@ from refexplorer.formats.datafiles.data_file import NO_PLAIN_FORM, FileChunks, F
 _WITHOUT_USERBLOCK = h5py.version.hdf5_version_tuple < (1, 14, 4)
 """Whether HDF5 counts the places of chunks from behind what a file begins with (HDFGroup/hdf5#3003)
 and those of contiguous data from the start of the file."""
-_TRIED = 64
-"""Chunks that are read to find out whether HDF5 gives their correct grid indices."""
+_TRIED = 64  # Chunks that are read to find out whether HDF5 gives their correct grid indices
 
 
 def chunk_table(dataset: h5d.DatasetID, file: IO[bytes], userblock: int) -> FileChunks:
@@ -144,8 +143,7 @@ def _is_turned(
     )
 
 
-ATTRIBUTE_BYTES = 2**20
-"""Of one attribute; texts of varying length take more than is counted here."""
+ATTRIBUTE_BYTES = 2**20  # Of one attribute; texts of varying length take more than is counted here
 _NAMES = {
     h5py.h5z.FILTER_DEFLATE: "zlib",
     h5py.h5z.FILTER_SHUFFLE: "shuffle",

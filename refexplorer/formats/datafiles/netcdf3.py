@@ -27,8 +27,7 @@ from refexplorer.formats.datafiles.data_file import (
 if TYPE_CHECKING:
     from refexplorer.formats.datafiles.streams import SeekableBytes
 
-HEADER_BYTES = 2**24
-"""A header of more is none that anybody writes."""
+HEADER_BYTES = 2**24  # A header of more is none that anybody writes
 _TYPES = {
     1: "i1", 2: "S1", 3: ">i2", 4: ">i4", 5: ">f4", 6: ">f8",
     7: "u1", 8: ">u2", 9: ">u4", 10: ">i8", 11: ">u8",

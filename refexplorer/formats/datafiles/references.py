@@ -45,10 +45,8 @@ from refexplorer.formats.datafiles.zarr_terms import (
     kind_of,
 )
 
-INLINE_BYTES = 2**16
-"""Most bytes of one array that are kept inline."""
-_FILL_BYTES = 2**24
-"""Most bytes of a chunk of fill values that is encoded."""
+INLINE_BYTES = 2**16  # Most bytes of one array that are kept inline
+_FILL_BYTES = 2**24  # Most bytes of a chunk of fill values that is encoded
 _LZF_RATIO = 8
 """imagecodecs decodes no LZF into more than this multiple of its length, without a header."""
 _NUMCODECS = frozenset(

@@ -15,8 +15,7 @@ from refexplorer.core.files import Progress
 BLOCK = 2**17
 """Bytes of one request at least: metadata of a file is in many small pieces, often near."""
 
-Fetch = Callable[[int, int], bytes]
-"""Returns the bytes from the first number to the second."""
+Fetch = Callable[[int, int], bytes]  # Returns the bytes from the first number to the second
 
 
 @dataclass

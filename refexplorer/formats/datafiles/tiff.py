@@ -25,8 +25,7 @@ from refexplorer.formats.datafiles.data_file import (
     as_unread,
 )
 
-PAGES = 100_000
-"""Pages of a series that are read."""
+PAGES = 100_000  # Pages of a series that are read
 _ERRORS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
 """What tifffile meets in tags that are broken."""
 _COMPRESSORS = {
@@ -48,8 +47,7 @@ _COMPRESSORS = {
 }
 """As tifffile names them in reference sets; those are left out that need settings of the page."""
 _SUBIFDS = 330  # number of the TIFF tag
-_NODATA = 42113
-"""The tag of GDAL that names the value of missing ones."""
+_NODATA = 42113  # The tag of GDAL that names the value of missing ones
 _DELTA = {2: 1, 34892: 2, 34893: 4}
 _FLOAT = {3: 1, 34894: 2, 34895: 4}
 """Predictors, and the distance of the values that they subtract."""

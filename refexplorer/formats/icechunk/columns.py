@@ -67,10 +67,8 @@ class KeyEncoding:
         return joined(self.start, *(parts if self.is_default else parts[1:]))
 
 
-_BATCH = 100_000
-"""Chunks that are taken together."""
-NATIVE, VIRTUAL, INLINE = 1, 2, 3
-"""What Icechunk calls the kinds of chunks."""
+_BATCH = 100_000  # Chunks that are taken together
+NATIVE, VIRTUAL, INLINE = 1, 2, 3  # What Icechunk calls the kinds of chunks
 KINDS = {NATIVE: "native", VIRTUAL: "virtual", INLINE: "inline"}
 _METADATA = "zarr.json"
 _NODES = 1_000_000

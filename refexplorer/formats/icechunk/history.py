@@ -29,8 +29,7 @@ from refexplorer.formats.icechunk.repository import OpenedVersion, as_source_err
 if TYPE_CHECKING:
     from icechunk import Repository
 
-_SHOWN = 5
-"""Paths that are named where there are more."""
+_SHOWN = 5  # Paths that are named where there are more
 
 
 @dataclass(frozen=True, slots=True)

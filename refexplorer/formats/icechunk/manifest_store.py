@@ -22,8 +22,7 @@ from refexplorer.formats.icechunk.manifests import (
 from refexplorer.spec.findings import Findings
 from refexplorer.spec.zarr_metadata import ArrayMeta, BadMetadata, parse_metadata, read_array
 
-FEW = 10_000
-"""Chunks of a snapshot that are read when it is opened: they cost less than they save."""
+FEW = 10_000  # Chunks of a snapshot that are read when it is opened: they cost less than they save
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,8 +181,7 @@ _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _BASE32 = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", _CROCKFORD)
 _BLOCK = 2**16
 """Chunks that are read together."""
-_NUMBER = 8
-"""Bytes of a number of an index, as it is held."""
+_NUMBER = 8  # Bytes of a number of an index, as it is held
 _NO_METHOD = b"\0"
 """Of compression of locations; what is left out stands for zstd with a dictionary."""
 _IN_CONTAINER = "vcc://"
@@ -220,8 +219,7 @@ class ManifestVersions:
     modified: np.ndarray  # Seconds since 1970, shape ``(n,)`` uint64; 0 where there is none
 
 
-OpenManifest = Callable[[str], BinaryIO]
-"""Opens a file by its path, for reading."""
+OpenManifest = Callable[[str], BinaryIO]  # Opens a file by its path, for reading
 
 
 def chunks_of(

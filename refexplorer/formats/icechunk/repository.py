@@ -50,8 +50,7 @@ from refexplorer.formats.icechunk.manifests import OpenManifest, chunks_of
 if TYPE_CHECKING:
     from icechunk import Repository, Session, Storage
 
-MAIN = "main"
-"""The branch that is opened where none is named."""
+MAIN = "main"  # The branch that is opened where none is named
 _SHOWN = 200  # characters of a name in a message
 
 

@@ -32,8 +32,7 @@ _VALUES = 1
 # types of fields in the compact protocol of Thrift
 _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _STRUCT = 1, 2, 3, 7, 8, 12
 _INTEGERS = (4, 5, 6)  # types of Thrift's compact protocol: i16, i32, i64
-_DEPTH = 8
-"""Headers nest three deep; a file that was made to harm could nest without end."""
+_DEPTH = 8  # Headers nest three deep; a file that was made to harm could nest without end
 
 _MOST_TIMES = {"UNCOMPRESSED": 1, "SNAPPY": 2**6, "LZ4": 2**9, "GZIP": 2**11, "ZSTD": 2**16}
 """No codec makes more of a byte: ZSTD, 128 KiB of one byte in a block of four."""

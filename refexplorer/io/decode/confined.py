@@ -30,8 +30,7 @@ from refexplorer.io.decode.steps import stages
 from refexplorer.spec.zarr_metadata import ArrayMeta, read_array
 
 SECONDS = 60  # time for one chunk; then its child is stopped
-CHILDREN = 2
-"""Processes at a time; who wants one more waits."""
+CHILDREN = 2  # Processes at a time; who wants one more waits
 _NAME = __spec__.name if __spec__ else __name__
 
 
@@ -78,8 +77,7 @@ def _asked(
     return reply, decoded
 
 
-_TEXTS, _BYTES = "texts", "bytes"
-"""Elements of varying length, as JSON."""
+_TEXTS, _BYTES = "texts", "bytes"  # Elements of varying length, as JSON
 _ArrayForm = tuple[Any, Sequence[int]] | None
 
 

@@ -25,12 +25,9 @@ from refexplorer.spec.zarr_metadata import STRUCTURES, ArrayMeta
 if TYPE_CHECKING:
     from refexplorer.core.limits import Limits
 
-WHOLE_CHUNKS = 256
-"""An array with more chunks is not read as a whole by a view."""
-WHOLE_BYTES = 2**26
-"""An array with more decoded bytes is not read as a whole by a view."""
-POINTER = 8
-"""Bytes that an element of varying size takes at least."""
+WHOLE_CHUNKS = 256  # An array with more chunks is not read as a whole by a view
+WHOLE_BYTES = 2**26  # An array with more decoded bytes is not read as a whole by a view
+POINTER = 8  # Bytes that an element of varying size takes at least
 
 Index = tuple[int, ...]
 
@@ -351,8 +348,7 @@ def _ratio_of(name: str, settings: Settings) -> float:
     return _RATIOS[name](settings) if name in _RATIOS else 1
 
 
-_WIDEST_CAST = 8
-"""How many bytes a byte may be cast to: int8 to float64."""
+_WIDEST_CAST = 8  # How many bytes a byte may be cast to: int8 to float64
 _RATIOS: dict[str, Callable[[Settings], float]] = {
     "packbits": lambda _: 8,
     "astype": _ratio("decode_dtype", "encode_dtype"),
@@ -367,8 +363,7 @@ _RATIOS: dict[str, Callable[[Settings], float]] = {
 }
 
 
-_BLOCK = 2**16 - 1
-"""The most bytes of a block."""
+_BLOCK = 2**16 - 1  # The most bytes of a block
 
 
 _WRAPPINGS = {

@@ -200,12 +200,9 @@ def _decode_v3(codec: Any, data: Any, spec: Any, to_array: bool) -> Any:
     return decoded.to_bytes()
 
 
-SHARDING = "sharding_indexed"
-"""The codec."""
-ABSENT = 2**64 - 1
-"""The offset, and the length, of an inner chunk that a shard does not have."""
-_ENTRY = 16
-"""Bytes of an entry of the index: an offset and a length."""
+SHARDING = "sharding_indexed"  # The codec
+ABSENT = 2**64 - 1  # The offset, and the length, of an inner chunk that a shard does not have
+_ENTRY = 16  # Bytes of an entry of the index: an offset and a length
 # CRC-32C
 _CHECKSUM = 4
 
@@ -299,8 +296,7 @@ def _is_sum(data: bytes, checksum: bytes) -> bool:
 
 
 _SLACK = 2**20  # bytes that a codec may add to the size of a chunk, such as headers
-_WIDEST = 16
-"""How much a filter may shrink: one byte for a number of sixteen."""
+_WIDEST = 16  # How much a filter may shrink: one byte for a number of sixteen
 
 
 @dataclass(frozen=True, slots=True)

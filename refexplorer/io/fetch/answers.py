@@ -27,10 +27,8 @@ _PAGE_NAMES = (".html", ".htm", ".xhtml")
 _DOCTYPE = b"<!doctype html"
 HEAD = 2**14
 """Bytes at the start of a file in which a page shows, whatever comments it begins with."""
-START = 256
-"""Bytes that show most pages, where only that is asked."""
-TEXT = 512
-"""Bytes that tell numbers from text."""
+START = 256  # Bytes that show most pages, where only that is asked
+TEXT = 512  # Bytes that tell numbers from text
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f]")
 _PAGE_START = re.compile(
     rb"(?>\s+|<!--.*?-->|<\?xml.*?\?>)*+(<!doctype\s+html|<html|<head|<body)(?=[\s/>]|\Z)",

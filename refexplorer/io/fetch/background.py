@@ -17,8 +17,7 @@ from fsspec.asyn import get_loop
 from refexplorer.core.errors import FetchError
 from refexplorer.core.limits import is_out_of_memory
 
-POLL = 0.1
-"""Seconds between two looks at whether to go on."""
+POLL = 0.1  # Seconds between two looks at whether to go on
 
 Result = TypeVar("Result")
 _keep_on: ContextVar[Callable[[], bool]] = ContextVar("keep_on", default=lambda: True)

@@ -211,10 +211,8 @@ def rejection_text(error: Finding) -> str:
     return f"The reference of {error.key} cannot be used: {error}"
 
 
-SLOWEST = 2**12
-"""Bytes in a second that are worth waiting for."""
-_STEP = 0.1
-"""Seconds between two changes of the time; most reads take less, and need none."""
+SLOWEST = 2**12  # Bytes in a second that are worth waiting for
+_STEP = 0.1  # Seconds between two changes of the time; most reads take less, and need none
 _read_time: ContextVar[ReadTime | None] = ContextVar("read_time", default=None)
 
 

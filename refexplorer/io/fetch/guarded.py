@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     from refexplorer.io.fetch.answers import ByteParts
 
 _PIECE = 2**20  # bytes that are copied before the limit is checked
-_BULK = ("chunks",)
-"""The folder of an Icechunk repository that holds data alone."""
+_BULK = ("chunks",)  # The folder of an Icechunk repository that holds data alone
 
 
 class GuardedFiles:
@@ -209,8 +208,7 @@ class _DeniedError(SourceError, PermissionError):
     """A store requires authentication; the sentence names the option for it."""
 
 
-_HERE = ("memory", ("file", "local"))
-"""Protocols of filesystems that wait for nobody."""
+_HERE = ("memory", ("file", "local"))  # Protocols of filesystems that wait for nobody
 
 
 def read_guarded(

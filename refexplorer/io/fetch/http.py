@@ -176,8 +176,7 @@ failed together do not come back together."""
 LONGEST_ASKED = 30.0
 """Seconds that are waited besides if a server asks for it; for one that asks for more nobody waits.
 """
-REDIRECTS = 10
-"""As many as aiohttp follows itself; here the access policy is asked before each."""
+REDIRECTS = 10  # As many as aiohttp follows itself; here the access policy is asked before each
 Answer = TypeVar("Answer")
 Asked = ParamSpec("Asked")
 _REDIRECTED = frozenset({301, 302, 303, 307, 308})
@@ -204,8 +203,7 @@ _TRANSIENT = (
     aiohttp.ClientOSError,
 )
 """What may be otherwise a moment later."""
-_LASTING = (aiohttp.ClientSSLError, ConnectionRefusedError)
-"""Those of them that will not."""
+_LASTING = (aiohttp.ClientSSLError, ConnectionRefusedError)  # Those of them that will not
 
 
 class HttpReader:

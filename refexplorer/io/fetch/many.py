@@ -28,8 +28,7 @@ from refexplorer.spec.references import Base64, Inline, Reference
 CONCURRENCY = 24
 """Requests at a time: enough to hide the way to a server, few enough for a server to bear."""
 
-Fetched = dict[str, bytes | RefexplorerError]
-"""The bytes of each key, or why there are none."""
+Fetched = dict[str, bytes | RefexplorerError]  # The bytes of each key, or why there are none
 
 
 @dataclass(frozen=True, slots=True)

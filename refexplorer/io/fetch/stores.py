@@ -32,8 +32,7 @@ from refexplorer.io.fetch.http import (
     s3_session_class,
 )
 
-_READS_AT_A_TIME = 24
-"""Reads at a time of a filesystem that is not asynchronous, each in a thread."""
+_READS_AT_A_TIME = 24  # Reads at a time of a filesystem that is not asynchronous, each in a thread
 _BROKEN_CONNECTION = (EOFError, ConnectionError, ftplib.Error)
 """What a connection says that a server closed, since it was not used for a while."""
 _USERS = frozenset({"user", "username", "password"})

@@ -159,12 +159,9 @@ def _open(store: ReferenceStore, array: ArrayMeta) -> zarr.Array[Any]:
 DECODERS = 2
 """Threads that decode: codecs let others run, and more would not help the two cores that most
 machines of visitors and Binder have."""
-_BATCH_BYTES = 2**26
-"""Encoded bytes that are fetched before those before them are decoded."""
-_UNKNOWN = 2**20
-"""What a whole file counts for, whose size is not known."""
-_WAITING = 16
-"""Decoded chunks that wait for whoever reads them."""
+_BATCH_BYTES = 2**26  # Encoded bytes that are fetched before those before them are decoded
+_UNKNOWN = 2**20  # What a whole file counts for, whose size is not known
+_WAITING = 16  # Decoded chunks that wait for whoever reads them
 
 
 def read_chunk(refs: SetLike, path: str, index: Index, targets: Targets) -> Reading:

@@ -75,8 +75,7 @@ def _spread(value: Any) -> str:
 
 _ASYNCHRONOUS = frozenset({"http", "https", "s3", "gs", "az", "abfs"})
 
-_FORMS = ("V0", "V1", "parquet")
-"""What fsspec reads."""
+_FORMS = ("V0", "V1", "parquet")  # What fsspec reads
 
 
 class BeyondFsspec(Exception):

@@ -222,8 +222,7 @@ def _part(key: str, reference: Reference | None, start: int, size: int) -> Refer
     return Base64(f"base64:{base64.b64encode(part).decode()}")
 
 
-HEAD = 64
-"""Bytes that a step keeps from the start of what it makes."""
+HEAD = 64  # Bytes that a step keeps from the start of what it makes
 
 
 @masks_repr

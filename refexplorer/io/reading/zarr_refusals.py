@@ -61,8 +61,7 @@ class SyncLoop(asyncio.SelectorEventLoop):
         return future
 
 
-_START = 5
-"""Seconds in which a thread that was started runs."""
+_START = 5  # Seconds in which a thread that was started runs
 
 
 def ensure_loop() -> None:

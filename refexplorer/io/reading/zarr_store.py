@@ -56,11 +56,9 @@ if TYPE_CHECKING:
     from zarr.core.metadata import ArrayV2Metadata, ArrayV3Metadata
 
 
-AHEAD_BYTES = 2**24
-"""Encoded bytes of a window that is read ahead; two windows may be on their way."""
+AHEAD_BYTES = 2**24  # Encoded bytes of a window that is read ahead; two windows may be on their way
 _AHEAD_KEYS = 4096  # keys of a window, whose chunks may be tiny
-_FEW = 2
-"""So many chunks are not worth a thread."""
+_FEW = 2  # So many chunks are not worth a thread
 
 
 class SelectionPlan:
@@ -130,8 +128,7 @@ current_plan: ContextVar[SelectionPlan | None] = ContextVar("current_plan", defa
 
 _THREADS = 64
 """More than Zarr's ``async.concurrency``, which is 10, and which people raise for far servers."""
-_KEYS = 10_000
-"""Keys that are listed before others on Zarr's loop have their turn."""
+_KEYS = 10_000  # Keys that are listed before others on Zarr's loop have their turn
 _SETTING = "codec_pipeline.path"
 _DEFAULT = f"{BatchedCodecPipeline.__module__}.{BatchedCodecPipeline.__qualname__}"
 

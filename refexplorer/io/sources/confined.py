@@ -52,10 +52,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-SECONDS = 60
-"""Time for one question; waiting for a server does not count."""
-CHILDREN = 8
-"""Processes at a time, as many as are needed: each waits for the server of its file."""
+SECONDS = 60  # Time for one question; waiting for a server does not count
+CHILDREN = 8  # Processes at a time, as many as are needed: each waits for the server of its file
 _NAME = __spec__.name if __spec__ else __name__
 
 

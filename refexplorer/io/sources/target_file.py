@@ -19,8 +19,7 @@ from refexplorer.spec.references import Range, Url
 if TYPE_CHECKING:
     from refexplorer.io.fetch.answers import Facts
 
-BLOCK = 2**16
-"""Bytes of a block: at 10 MB/s they take 6 ms, less than the way to a server and back."""
+BLOCK = 2**16  # Bytes of a block: at 10 MB/s they take 6 ms, less than the way to a server and back
 LONGEST = 2**20
 """Who reads on where the last request ended is given twice as much each time, up to this."""
 MOST_BYTES = 2**25

@@ -18,8 +18,7 @@ from refexplorer.core.errors import PickledByFields
 from refexplorer.spec.findings import Findings, pointer, suggest
 from refexplorer.spec.references import RESERVED, is_speakable
 
-STOPS = ("end", "to", "until", "size", "count", "n")
-"""What people write for `stop`."""
+STOPS = ("end", "to", "until", "size", "count", "n")  # What people write for `stop`
 
 
 @dataclass(frozen=True)
@@ -179,8 +178,7 @@ def _read_range(source: Mapping[str, object]) -> range | str:
     return range(start, stop, step)
 
 
-BLOCK = 65_536
-"""Combinations of a block, which bound the memory that it needs."""
+BLOCK = 65_536  # Combinations of a block, which bound the memory that it needs
 Values = dict[str, np.ndarray]
 """The values of each dimension, in arrays that broadcast together: int64, or object where some
 need more than 64 bits."""

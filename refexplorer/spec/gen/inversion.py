@@ -34,8 +34,7 @@ from refexplorer.spec.templates.template import Expression, Template
 
 Digit = tuple[str, int, int | None]
 """``(dimension, divisor, modulus)``: the value ``dimension // divisor % modulus``."""
-Terms = Mapping[Digit, int]
-"""A sum of digits: the factor of each."""
+Terms = Mapping[Digit, int]  # A sum of digits: the factor of each
 Dimensions = Mapping[str, Dimension]
 
 
@@ -175,8 +174,7 @@ LISTED_VALUES = 65_536
 LONGEST = 400
 """Digits of a number in a key; Python reads few thousands."""
 
-Linear = tuple[dict[Digit, int], int]
-"""Coefficients and a constant."""
+Linear = tuple[dict[Digit, int], int]  # Coefficients and a constant
 _PADDED = re.compile(r"%(?:0(\d+))?d")
 
 

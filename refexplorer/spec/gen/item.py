@@ -301,8 +301,7 @@ class GenItem(PickledByFields):
 
 _RunPart = tuple[np.ndarray, Values, tuple[int, ...]]
 
-SOME = 2_048
-"""So many keys are not worth being cut into blocks."""
+SOME = 2_048  # So many keys are not worth being cut into blocks
 
 
 @dataclass(frozen=True)

@@ -236,8 +236,7 @@ def _comparison(form: nodes.Compare, values: Arrays) -> np.ndarray | None:
     return result
 
 
-TEXT_CHARS = 2**25
-"""Characters of all texts that are made together."""
+TEXT_CHARS = 2**25  # Characters of all texts that are made together
 _PLAIN_BITS = 64  # bits of a number in a column
 _PLAIN_CHARS = 256
 _LISTED_CHARS = 24

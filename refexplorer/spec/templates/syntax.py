@@ -202,8 +202,7 @@ class FixedItems(NamedTuple):
 Form = nodes.Node | None
 """An expression, or ``{% if %}``; None for what is computed by other means, of which nothing is
 known."""
-Body = list["str | nodes.Node"]
-"""Literal texts and expressions, in order."""
+Body = list["str | nodes.Node"]  # Literal texts and expressions, in order
 
 
 def every(forms: Iterable[Form]) -> list[nodes.Node]:

@@ -76,16 +76,9 @@ class Child:
         self._folder = TemporaryDirectory(prefix="refexplorer-", ignore_cleanup_errors=True)
         places = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), self._folder.name)
         try:
+            start = [sys.executable, "-P", "-c", _START, json.dumps(_search_path())]
             self._process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-P",
-                    "-c",
-                    _START,
-                    json.dumps(_search_path()),
-                    module,
-                    *arguments,
-                ],
+                [*start, module, *arguments],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -96,13 +89,9 @@ class Child:
             raise
 
     def ask(
-        self,
-        head: Head,
-        data: bytes,
-        seconds: float,
-        hear: Hear = _nothing,
-        check: Callable[[], None] = _nothing,
-    ) -> tuple[Head, bytes]:
+        self, head: Head, data: bytes, seconds: float,
+        hear: Hear = _nothing, check: Callable[[], None] = _nothing,
+    ) -> tuple[Head, bytes]:  # fmt: skip
         """Return the response to a request."""
         given, answers = self._process.stdin, self._process.stdout
         assert given is not None

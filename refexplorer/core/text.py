@@ -61,10 +61,7 @@ _Class = TypeVar("_Class", bound=type)
 
 
 def masked_text(text: str) -> str:
-    """Return a text whose URLs have no user information, and no query that may be secret.
-
-    Parameters with harmless names, such as ``versionId``, are kept.
-    """
+    """Return a text without user names and secret parameters in its URLs."""
     if not may_have_secrets(text):
         return text
     return _WORD.sub(_masked_word, _BEARER.sub(rf"\1{MASK}", text))
@@ -357,19 +354,11 @@ def file_text(url: str) -> str:
 ADVICE = "; if its files are in another folder, "
 """What begins the advice at the end of a message, which a report of many files gives once."""
 PACKAGES = {
-    "s3": "s3fs",
-    "gs": "gcsfs",
-    "az": "adlfs",
-    "abfs": "adlfs",
-    "adl": "adlfs",
-    "sftp": "paramiko",
-    "ssh": "paramiko",
-    "oci": "ocifs",
-    "oss": "ossfs",
-    "hf": "huggingface_hub",
-}
-"""What fsspec reads a protocol with."""
-EXTRAS = {"s3": "s3", "gs": "gcs"}  # The extra that installs it
+    "s3": "s3fs", "gs": "gcsfs", "az": "adlfs", "abfs": "adlfs", "adl": "adlfs",
+    "sftp": "paramiko", "ssh": "paramiko", "oci": "ocifs", "oss": "ossfs", "hf": "huggingface_hub",
+}  # fmt: skip
+"""The package with which fsspec reads a protocol."""
+EXTRAS = {"s3": "s3", "gs": "gcs"}  # The extra of this package that installs it
 
 
 def missing_package(protocol: str | None) -> str | None:

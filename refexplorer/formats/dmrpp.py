@@ -392,8 +392,7 @@ def _indices(parts: list[Element], array: FileArray) -> np.ndarray:
     sizes = np.maximum(np.array(array.chunks, np.int64), 1).reshape(rank)
     if np.any(places % sizes) or np.any(places >= np.array(array.shape, np.int64).reshape(rank)):
         raise _unknown("It has a chunk that is not aligned with its grid.")
-    indices: np.ndarray = places // sizes
-    return indices
+    return places // sizes
 
 
 def _filters(attributes: Mapping[str, str], dtype: np.dtype[Any]) -> Iterator[FileFilter]:

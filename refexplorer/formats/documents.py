@@ -28,10 +28,7 @@ _OTHERS = (b"\0", b'"stac_version"', b'"nbformat"', b'"cells"', b'"zarr_format"'
 
 
 def own_document(source: object, limits: Limits) -> Source | None:
-    """Return the document at a file path, without asking each format.
-
-    None in any doubt; then `refexplorer.formats.finding` asks them all.
-    """
+    """Return the document at a file path; None in any doubt, so that all formats are asked."""
     if not isinstance(source, str | os.PathLike) or len(str(source)) > _NAME_LENGTH:
         return None
     try:
@@ -270,10 +267,7 @@ def read_long(
     findings: Findings,
     progress: Progress | None,
 ) -> tuple[Document, Entries] | None:
-    """Return the columns given by a format, or read a long document in blocks.
-
-    None if it is neither, or in any doubt.
-    """
+    """Return columns given by a format, or read a long document in blocks; None in any doubt."""
     if source.entries is not None:
         return read_document({}, templates, limits, findings), source.entries
     if not source.is_long or source.content is None or source.part is not None:

@@ -66,11 +66,9 @@ class JsonForm(SourceForm):
     name = JSON
 
     def of_object(self, given: object, terms: OpeningTerms) -> Source | None:
-        """Accept a mapping."""
         return Source("dict", self.name, value=given) if isinstance(given, Mapping) else None
 
     def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
-        """Accept any file; whether it is JSON is determined on reading."""
         refuse_other(file.name, file.head)
         terms.check_size(file.name, file.size)
         if not file.head.strip():
@@ -85,12 +83,10 @@ class StacForm(SourceForm):
     name = "STAC"
 
     def of_object(self, given: object, terms: OpeningTerms) -> Source | None:
-        """Accept a parsed document."""
         value = stac_references(given)
         return None if value is None else Source("STAC item", self.name, value=value)
 
     def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
-        """Read a document."""
         if not is_stac_set(file.head):
             return None
         terms.check_size(file.name, file.size)
@@ -103,15 +99,11 @@ class StacForm(SourceForm):
 
 
 class DataFileForm(SourceForm):
-    """HDF5 and NetCDF4, NetCDF3, GRIB2, FITS and TIFF.
-
-    Only metadata are read, no chunks; of GRIB every message, as its metadata are spread over it.
-    """
+    """HDF5 and NetCDF4, NetCDF3, GRIB2, FITS and TIFF; no chunks are read, except GRIB messages."""
 
     name = DATA_FILE
 
     def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
-        """Generate references to an uncompressed file in a folder or on a server."""
         url = file.url if file.local is None else str(file.local.resolve())
         if url is None:
             return None
@@ -161,7 +153,6 @@ class DmrppForm(SourceForm):
     name = "DMR++"
 
     def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
-        """Read a document."""
         if not is_dmrpp(file.head):
             return None
         terms.check_size(file.name, file.size)
@@ -195,11 +186,9 @@ class IcechunkForm(SourceForm):
     versioned = True
 
     def of_object(self, given: object, terms: OpeningTerms) -> Source | None:
-        """Read a repository, session or store of the package icechunk."""
         return _read_version(object_version(given), terms) if is_icechunk(given) else None
 
     def of_folder(self, folder: SourceFolder, terms: OpeningTerms) -> Source | None:
-        """Read a repository."""
         if folder.local is not None:
             if not is_repository(folder.local):
                 return None
@@ -253,8 +242,7 @@ def _open(options: Mapping[str, Any], url: str) -> BinaryIO:
     import fsspec
 
     filesystem, path = fsspec.core.url_to_fs(url, **options)
-    opened: BinaryIO = filesystem.open(path, "rb")
-    return opened
+    return filesystem.open(path, "rb")
 
 
 class ParquetForm(SourceForm):
@@ -263,14 +251,12 @@ class ParquetForm(SourceForm):
     name = "parquet"
 
     def of_folder(self, folder: SourceFolder, terms: OpeningTerms) -> Source | None:
-        """Find a store; `refexplorer.formats.parquet.store` reads it."""
         if not folder.has(ZMETADATA) or is_consolidated(folder):
             return None
         store = folder.filesystem(), folder.path
         return Source(folder.name, self.name, folder.parent, store=store)
 
     def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
-        """Find the store that a file belongs to, or the one in a zip archive."""
         if is_zip(file.head[:4]):
             return self._of_zip(file, terms)
         if file.local is None or file.local.name != ZMETADATA:
@@ -294,11 +280,7 @@ class VirtualiZarrForm(SourceForm):
     name = "VirtualiZarr"
 
     def of_object(self, given: object, terms: OpeningTerms) -> Source | None:
-        """Return an object's references as VirtualiZarr writes them for kerchunk.
-
-        No variable of a ``ManifestStore`` or ``ManifestGroup`` is loaded. Nested groups become
-        folders.
-        """
+        """Return the references that VirtualiZarr writes for kerchunk; groups become folders."""
         kind = type(given)
         package = kind.__module__.partition(".")[0]
         if package == "virtualizarr" and kind.__name__ in ("ManifestStore", "ManifestGroup"):

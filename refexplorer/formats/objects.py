@@ -73,10 +73,7 @@ def _of_holder(source: object) -> Given | None:
 
 
 def held_by(holder: object, names: set[str]) -> Iterator[Any]:
-    """Yield the objects in a pickle of an object whose classes have these names.
-
-    A pickle reveals the contents of an object without using private attributes.
-    """
+    """Yield the objects of the named classes in the pickle of an object."""
     collector = _Collector(names)
     with suppress(Exception):  # of what cannot be pickled, which comes after what was found
         collector.dump(holder)

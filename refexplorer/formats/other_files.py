@@ -97,10 +97,7 @@ def is_stac_set(head: bytes) -> bool:
 
 
 def stac_references(document: object) -> dict[str, Any] | None:
-    """Return the references in a STAC item's properties, or in a collection.
-
-    None for other documents.
-    """
+    """Return the references in a STAC item's properties, or in a collection; None without any."""
     if not isinstance(document, Mapping) or {"refs", ".zgroup"} & document.keys():
         return None
     if not isinstance(document.get("stac_version"), str):

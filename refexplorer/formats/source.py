@@ -161,10 +161,7 @@ class Source:
         return None if text is None or len(text) > chars else text
 
     def portable(self) -> Source:
-        """Return the part that can be sent to other processes, without large documents in memory.
-
-        Without its document a set knows pointers, but no lines, and no references as written.
-        """
+        """Return the source without large documents in memory, to be sent to other processes."""
         light = replace(self, value=None) if _is_heavy(self.value) else self
         in_memory = isinstance(self.content, partial) and self.content.func is plain_bytes
         return replace(light, content=None) if in_memory and self.is_large else light
@@ -265,8 +262,7 @@ def options_for(url: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
         return options
     places = [name for name in options if "://" in name and _holds(name, url)]
     name = max(places, key=len, default=url.partition("://")[0])
-    found: Mapping[str, Any] = options.get(name, {})
-    return found
+    return options.get(name, {})
 
 
 def _holds(place: str, url: str) -> bool:
@@ -355,11 +351,7 @@ class SourceFile:
 
 
 class SourceForm:
-    """A format of reference sets; a method returns nothing unless a subclass overrides it.
-
-    A visitor of a page may choose any file, so files are opened only through `OpeningTerms.files`,
-    `SourceFile.open` and `SourceFile.content`.
-    """
+    """A format of reference sets; it opens files only through its arguments."""
 
     name: ClassVar[str]  # What `Source.form` is
     # Whether a name such as ``folder@v1`` means one version of a folder

@@ -38,7 +38,6 @@ class ZarrForm(SourceForm):
     name = "Zarr"
 
     def of_folder(self, folder: SourceFolder, terms: OpeningTerms) -> Source | None:
-        """List a store."""
         if (folder.local is None and not folder.is_sought) or folder.version is not None:
             return None
         filesystem, place = folder.filesystem(), folder.place

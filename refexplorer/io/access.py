@@ -531,7 +531,6 @@ class InternetPolicy(AccessPolicy):
         super().__init__(None, allow, served=True)
 
     def allowed(self, url: str) -> Place:
-        """Return the parsed URL, or path."""
         try:
             return super().allowed(url)
         except AccessError:
@@ -544,7 +543,6 @@ class InternetPolicy(AccessPolicy):
     def check_address(
         self, protocol: str, host: str, address: str, port: int | None = None
     ) -> None:
-        """Reject an internal address, as `AccessPolicy` does."""
         try:
             super().check_address(protocol, host, address, port)
         except AccessError as error:

@@ -124,10 +124,7 @@ def crs_problem(mapping: Mapping[str, Any]) -> str:
 
 
 def _safe(mapping: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the CRS attributes that are safe to pass to PROJ.
-
-    Some CRS strings name files, which it would open.
-    """
+    """Return the CRS attributes that are safe to pass to PROJ: some CRS strings name files."""
     if "grid_mapping_name" in mapping:
         taken = {name: value for name, value in mapping.items() if name not in _TEXTS}
         if not _ELLIPSOID.isdisjoint(taken) and _PRIME_MERIDIAN.isdisjoint(taken):
@@ -228,12 +225,10 @@ class AxesPlaces(EarthPlaces):
         self._lon = edges(turned, "longitude")
 
     def at(self, rows: Floats, columns: Floats) -> tuple[Floats, Floats]:
-        """Return longitude and latitude of each pair of positions."""
         lon, lat = np.meshgrid(_between(self._lon, columns), _between(self._lat, rows))
         return lon, lat
 
     def find(self, longitude: float, latitude: float) -> tuple[int, int] | None:
-        """Return row and column of the value whose cell contains a point."""
         row = _interval(self._lat, latitude)
         low = min(self._lon[0], self._lon[-1])
         turned = low + (longitude - low) % 360
@@ -252,12 +247,10 @@ class ProjectedPlaces(EarthPlaces):
         self._to_earth, self._to_plane = transforms(mapping, units)
 
     def at(self, rows: Floats, columns: Floats) -> tuple[Floats, Floats]:
-        """Return longitude and latitude of each pair of positions."""
         x, y = np.meshgrid(_between(self._x, columns), _between(self._y, rows))
         return self._to_earth(x, y)
 
     def find(self, longitude: float, latitude: float) -> tuple[int, int] | None:
-        """Return row and column of the value whose cell contains a point."""
         x, y = self._to_plane(np.array([longitude]), np.array([latitude]))
         row, column = _interval(self._y, float(y[0])), _interval(self._x, float(x[0]))
         return None if row is None or column is None else (row, column)
@@ -275,13 +268,11 @@ class AffinePlaces(EarthPlaces):
         self._to_earth, self._to_plane = identity if crs is None else transforms(crs, "")
 
     def at(self, rows: Floats, columns: Floats) -> tuple[Floats, Floats]:
-        """Return longitude and latitude of each pair of positions."""
         a, b, c, d, e, f = self._grid
         column, row = np.meshgrid(columns, rows)
         return self._to_earth(a * column + b * row + c, d * column + e * row + f)
 
     def find(self, longitude: float, latitude: float) -> tuple[int, int] | None:
-        """Return row and column of the value whose cell contains a point."""
         a, b, c, d, e, f = self._grid
         for turned in (longitude, longitude - 360, longitude + 360):
             x, y = (float(each[0]) for each in self._to_plane(*np.array([[turned], [latitude]])))
@@ -298,18 +289,13 @@ def _unchanged(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 
 
 class GridPlaces(EarthPlaces):
-    """Positions from 2-d latitude and longitude of cell centres.
-
-    Computed with vectors, for which neither the dateline nor a pole is special. Corners are in the
-    middle of the four surrounding centres; at the border the grid is extrapolated.
-    """
+    """Positions from 2-d latitude and longitude of cell centres, computed with vectors."""
 
     def __init__(self, latitude: Floats, longitude: Floats) -> None:
         self.shape = latitude.shape[0], latitude.shape[1]
         self._lat, self._lon = latitude, longitude
 
     def at(self, rows: Floats, columns: Floats) -> tuple[Floats, Floats]:
-        """Return longitude and latitude of each pair of positions."""
         row, column = np.meshgrid(rows, columns, indexing="ij")
         top, left = np.floor(row).astype(int), np.floor(column).astype(int)
         down, across = (row - top)[..., None], (column - left)[..., None]
@@ -322,7 +308,6 @@ class GridPlaces(EarthPlaces):
         return _degrees(found)
 
     def find(self, longitude: float, latitude: float) -> tuple[int, int] | None:
-        """Return row and column of the value whose cell contains a point."""
         point = _vectors(np.array(longitude), np.array(latitude))
         lat, lon = np.radians(self._lat), np.radians(self._lon)
         cosine = np.sin(lat) * point[2] + np.cos(lat) * np.cos(lon - np.radians(longitude)) * (

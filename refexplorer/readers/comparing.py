@@ -157,10 +157,7 @@ def _compression(source: Source) -> str | None:
 def note_readers(
     source: Source, contents: Contents, noted: Collection[Finding], uses: Sequence[Use]
 ) -> Findings:
-    """Return a note on the first feature that a reader ignores silently, unless reported already.
-
-    Also if a reader of the whole specification rejects a set; other readers report it themselves.
-    """
+    """Note features that a reader ignores silently, or for which a reader refuses the set."""
     findings = Findings()
     if source.form not in (*DOCUMENTS, "parquet"):
         return findings

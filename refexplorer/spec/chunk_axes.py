@@ -18,11 +18,7 @@ _LONGEST = 2**53  # Elements along a dimension of varying chunks, which are coun
 
 @dataclass(frozen=True)
 class ChunkAxis:
-    """The chunks along one dimension, as runs of equal chunks.
-
-    The run that covers the edge of the array is unbounded. Runs are stored instead of chunks, since
-    a few characters of metadata may represent any number of chunks.
-    """
+    """The chunks along one dimension as runs of equal chunks; the last run is unbounded."""
 
     extent: int  # Elements of the array along the dimension
     lengths: tuple[int, ...]  # Elements of the chunks of each run

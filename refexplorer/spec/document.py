@@ -227,10 +227,7 @@ def read_gen(
     findings: Findings,
     rejected: list[GenItem] | None = None,
 ) -> tuple[GenItem, ...]:
-    """Read the ``gen`` section; rejected items are omitted and reported.
-
-    Items whose templates can be parsed, but fail, are added to `rejected`.
-    """
+    """Read the ``gen`` section; items that parse but fail are added to `rejected`."""
     if not isinstance(source, Sequence) or isinstance(source, str):
         findings.add("bad-section", "/gen", "`gen` must be a list of objects.")
         return ()

@@ -71,10 +71,7 @@ _PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
 
 def lint_key(key: str, version: int | None) -> Iterator[LintFinding]:
-    """Yield remarks on a key; `ODD_KEY` must match every key with a remark.
-
-    `version` is None if the references are not written in a reference set.
-    """
+    """Yield remarks on a key that `ODD_KEY` matches; `version` is None outside reference sets."""
     if _SEGMENT.search(key):
         yield LintFinding(
             "suspicious-key",
@@ -94,10 +91,7 @@ def lint_key(key: str, version: int | None) -> Iterator[LintFinding]:
 
 
 def lint_url(url: str | None, version: int | None) -> Iterator[LintFinding]:
-    """Return what is odd about a rendered URL; `ODD_URL` must match it.
-
-    `version` is the same as in `lint_key`.
-    """
+    """Return what is odd about a rendered URL that `ODD_URL` matches."""
     is_written = version is not None
     if url is None:
         yield LintFinding(

@@ -238,10 +238,7 @@ _CALENDARS = frozenset(
 
 
 def lint_attributes(array: ArrayMeta, attributes: Mapping[str, object]) -> Iterator[LintFinding]:
-    """Return why xarray would not open an array because of its attributes, as written.
-
-    xarray cannot open an array at the root, whatever its attributes.
-    """
+    """Return why xarray would not open an array (not at the root) because of its attributes."""
     if not array.path:
         return
     yield from _names(array, attributes)
@@ -299,10 +296,7 @@ def _names(array: ArrayMeta, attributes: Mapping[str, object]) -> Iterator[LintF
 
 
 def named_arrays(attributes: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """Yield the array names in the attributes that contain any, as CF writes them.
-
-    In ``crs: x y`` the name with the colon is that of the mapping, and the others are coordinates.
-    """
+    """Yield the array names in the attributes; ``crs:`` in ``crs: x y`` is the grid mapping."""
     for attribute in ("coordinates", "grid_mapping"):
         text = attributes.get(attribute)
         for word in text.split() if isinstance(text, str) else ():
@@ -329,11 +323,7 @@ def lint_ignored_fill_value(
 
 
 def may_be_a_value(array: ArrayMeta, attributes: Mapping[str, object]) -> bool:
-    """Return whether the fill value of a Zarr v2 array looks like one of its values.
-
-    xarray reads it as missing, even if no attribute marks it as missing. False for the usual
-    markers of missing values, unless the array is a coordinate: those have none.
-    """
+    """Return whether the fill value of a Zarr v2 array, which xarray masks, looks like a value."""
     value = array.fill_value
     if array.zarr_format != 2 or isinstance(value, bool) or not isinstance(value, int | float):
         return False

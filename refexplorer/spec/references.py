@@ -52,10 +52,7 @@ def prefix(path: str) -> str:
 
 
 def folders_above(path: str) -> Iterator[str]:
-    """Yield the folders above a path, the nearest first, the root last.
-
-    Their number is limited, however many slashes the path has.
-    """
+    """Yield the folders above a path, nearest first, the root last, at most `MAX_DEPTH`."""
     parts = path.split("/", MAX_DEPTH)
     for depth in range(len(parts) - 1, 0, -1):
         yield "/".join(parts[:depth])
@@ -398,10 +395,7 @@ def is_encoded(value: bytes) -> bool:
 
 
 def read_inline(value: bytes) -> Inline | Base64:
-    """Read bytes in parquet and kerchunk's in-memory dicts, which JSON cannot contain.
-
-    Bytes that begin with ``base64:`` are base64 text, as for fsspec; it is not decoded here.
-    """
+    """Read bytes from parquet or kerchunk's dicts; ``base64:`` marks base64 text, as for fsspec."""
     return Base64(value.decode("ascii", "replace")) if is_encoded(value) else read_bytes(value)
 
 

@@ -88,10 +88,7 @@ INLINE, BASE64, URL, RANGE = range(4)
 
 
 class UrlColumn(Sequence["str | None"]):
-    """Distinct URLs as a column, followed by additional ones of any kind.
-
-    None stands for the target named on opening.
-    """
+    """Distinct URLs as a column, followed by others; None is the target named on opening."""
 
     def __init__(
         self, texts: pa.LargeStringArray | None = None, more: Sequence[str | None] = ()
@@ -126,10 +123,7 @@ class UrlColumn(Sequence["str | None"]):
         return np.append(np.flatnonzero(matches), np.arange(len(self._texts), len(self)))
 
     def by_start(self, pattern: str) -> Iterator[tuple[str | None, np.ndarray]]:
-        """Yield URL prefixes matched by a named group, and the positions of each.
-
-        A prefix may occur twice; None is the prefix of no URL.
-        """
+        """Yield the URL prefixes that a named group matches, and the positions of each."""
         first = re.match(pattern, self._texts[0].as_py()) if len(self._texts) else None
         if first is not None and first["start"]:
             start = first["start"]  # mostly that of all

@@ -52,17 +52,10 @@ class Spans(NamedTuple):
 
     def holding(self, places: np.ndarray) -> np.ndarray:
         """Return how many of some sorted positions are inside each text."""
-        counts: np.ndarray = np.searchsorted(places, self.ends) - np.searchsorted(
-            places, self.starts
-        )
-        return counts
+        return np.searchsorted(places, self.ends) - np.searchsorted(places, self.starts)
 
     def marked(self, marks: np.ndarray, count: int) -> np.ndarray | None:
-        """Return the positions of marks by text, shape ``(count, n)``, if each has that many.
-
-        None if one has not, or if the number of marks between texts varies. Generated text is
-        that regular, so that no position has to be searched.
-        """
+        """Return the positions of marks, ``(count, n)``, if every text has that many; else None."""
         if not len(self.starts) or len(marks) % len(self.starts):
             return None
         table = np.ascontiguousarray(marks.reshape(len(self.starts), -1).T)
@@ -101,10 +94,7 @@ class Spans(NamedTuple):
         return equal
 
     def last_marks(self, mark: int) -> np.ndarray:
-        """Return the last position of a byte in each text; its start if absent.
-
-        The texts are in order, and begin with the data.
-        """
+        """Return the last position of a byte in each text of a column; its start if absent."""
         marks = np.flatnonzero(self.data == mark)
         if (alone := self.marked(marks, 1)) is not None:
             return alone[0]

@@ -265,8 +265,7 @@ def _clause(error: BaseException) -> str:
 def reader(kind: str, stream: object) -> DataFile:
     """Return the reader of a kind of file, one of `READERS`."""
     module, name = READERS[kind]
-    found: DataFile = getattr(import_module(f"{__package__}.{module}"), name)(stream)
-    return found
+    return getattr(import_module(f"{__package__}.{module}"), name)(stream)
 
 
 def _reference_maker(kind: str) -> Callable[[Any], DataFileReferences]:

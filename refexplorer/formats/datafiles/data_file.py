@@ -197,11 +197,7 @@ class DataFile(Protocol):
         return {"": {}}
 
     def names(self) -> tuple[str, ...]:
-        """Return the paths of all arrays, including those of nested groups.
-
-        The levels of a TIFF are ``"0"``, ``"1"``, …, as in tifffile's Zarr store; a shard of Zarr
-        has the inner chunks of ``name`` in the array ``name/inner``.
-        """
+        """Return the paths of all arrays, including those of nested groups."""
 
     def other_names(self) -> Mapping[str, str]:
         """Return further names of arrays, such as links, with the corresponding one in `names`."""

@@ -89,10 +89,7 @@ class Hdf5File(DataFile):
                 self._same[name] = led
 
     def _listed(self, folder: bytes, group: h5g.GroupID) -> list[tuple[bytes, h5g.GroupID]]:
-        """Visit the links of a group, and return the new groups among them.
-
-        HDF5 could visit all groups itself, but would stop at the first broken one.
-        """
+        """Return the new groups among the links of a group; HDF5 would stop at a broken one."""
         links: list[tuple[bytes, int, int]] = []
         self._groups[_text(folder[:-1])] = group
         try:

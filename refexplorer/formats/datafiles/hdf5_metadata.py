@@ -50,11 +50,7 @@ def chunk_table(dataset: h5d.DatasetID, file: IO[bytes], userblock: int) -> File
 
 
 def _is_ascending(indices: np.ndarray) -> bool:
-    """Return whether chunks are listed in grid order without duplicates.
-
-    HDF5 searches them in this order: next to a misplaced chunk it finds nothing and reads the fill
-    value.
-    """
+    """Return whether chunks are listed in grid order; HDF5 does not find any others."""
     steps = np.diff(indices, axis=0)
     first = (steps != 0).argmax(axis=1)
     return bool((steps[np.arange(len(steps)), first] > 0).all())

@@ -406,11 +406,7 @@ def _encoded(block: np.ndarray, filters: list[dict[str, Any]]) -> bytes:
 def _fill(
     array: FileArray, chunks: FileChunks, inline: Mapping[str, str], filters: list[dict[str, Any]]
 ) -> tuple[Any, dict[str, str]]:
-    """Return the fill value, and inline chunks in place of those that were never written.
-
-    For missing chunks, readers return the fill value: with null, all current readers return zeros.
-    Any other value would be treated as missing, unless the file declares it so.
-    """
+    """Return the fill value, and inline chunks in place of missing ones that have another value."""
     declared = declared_fill(array)
     stored = len(chunks.offsets) + len(inline)
     missing = math.prod(grid_of(array)) - stored

@@ -133,11 +133,7 @@ class RangeStream(SeekableBytes):
 
 
 class WatchedStream(SeekableBytes):
-    """A file that reports how far it was read, and keeps the error that ended reading.
-
-    C libraries replace errors raised during a read with their own: `reraise` raises the first
-    original one.
-    """
+    """A file that reports how far it was read, and keeps the error that C libraries replace."""
 
     def __init__(self, inner: BinaryIO, size: int, progress: Progress | None) -> None:
         super().__init__()
@@ -165,8 +161,5 @@ class WatchedStream(SeekableBytes):
             raise self._raised
 
     def forget(self) -> None:
-        """Release the error: its traceback holds HDF5's file handle, which holds this stream.
-
-        HDF5 would free it after Python has shut down, and crash.
-        """
+        """Release the error, whose traceback keeps HDF5's file open until shutdown."""
         self._raised = None

@@ -42,10 +42,7 @@ class KeyEncoding:
 
     @classmethod
     def of(cls, folder: str, metadata: str) -> KeyEncoding:
-        """Return the encoding of the array in a folder, from the text of its ``zarr.json``.
-
-        If that cannot be read, return Zarr's default: the invalid metadata are reported later.
-        """
+        """Return the encoding in a ``zarr.json``; Zarr's default if that is invalid."""
         try:
             found = json.loads(metadata).get("chunk_key_encoding", {})
             is_default = found.get("name") != "v2"
@@ -105,8 +102,7 @@ async def add_snapshot(
 
 def batches(store: Any, path: str) -> AsyncIterator[tuple[Any, ...]]:
     """Return the chunks of an array: indices, kinds, paths, offsets, lengths, inline bytes."""
-    found: AsyncIterator[tuple[Any, ...]] = store.array_chunk_iterator(f"/{path}", _BATCH)
-    return found
+    return store.array_chunk_iterator(f"/{path}", _BATCH)
 
 
 async def _nodes(store: IcechunkStore, paths: Sequence[str] | None) -> dict[str, str]:

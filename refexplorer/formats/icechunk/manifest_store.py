@@ -64,11 +64,7 @@ def manifest_path(place: str, name: str) -> str:
 def readable_later(
     nodes: Sequence[SnapshotNode], metadata: Mapping[str, str], few: int
 ) -> Iterator[ManifestArray]:
-    """Yield the arrays of a large snapshot whose chunks can be found by number.
-
-    Others are read immediately: those with invalid metadata, chunks outside the grid, or a
-    manifest that also contains chunks of another array, so that their number is unknown.
-    """
+    """Yield the arrays of a large snapshot whose manifests have only chunks of their own."""
     owners = Counter(file.id for node in nodes for file in node.manifests)
     if sum(file.chunks or 0 for node in nodes for file in node.manifests) <= few:
         return

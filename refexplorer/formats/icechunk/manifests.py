@@ -41,8 +41,7 @@ class FlatTable:
         return cls(data, struct.unpack_from("<I", data)[0])
 
     def _number(self, form: str, at: int) -> int:
-        number: int = struct.unpack_from(form, self._data, at)[0]
-        return number
+        return struct.unpack_from(form, self._data, at)[0]
 
     def _place(self, field: int) -> int | None:
         """Return the offset of a field; None if absent."""
@@ -152,8 +151,7 @@ def _gathered(
     size = np.dtype(form).itemsize
     if len(places) and (places.min() < 0 or places.max() + size > len(data)):
         raise IndexError("an offset is outside the file")
-    found: np.ndarray = data[places[:, None] + np.arange(size)].view(form)[:, 0].astype(kind)
-    return found
+    return data[places[:, None] + np.arange(size)].view(form)[:, 0].astype(kind)
 
 
 _MAGIC = "ICE🧊CHUNK".encode()
@@ -233,10 +231,7 @@ def chunks_of(
 def versions_in(
     file: str, node: str, limits: Limits, opening: OpenManifest
 ) -> Iterator[ManifestVersions]:
-    """Yield the target versions of one array in a manifest, like `chunks_of`.
-
-    Locations may be compressed and are not read.
-    """
+    """Yield the target versions of one array in a manifest, without locations."""
     with _content(file, limits, opening) as (manifest, content):
         yield from manifest.versions(content, node, limits)
 

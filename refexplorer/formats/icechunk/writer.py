@@ -169,10 +169,7 @@ def _imported() -> Any:
 
 
 def _containers(targets: Iterable[str], endpoints: Mapping[str, str]) -> Iterator[Any]:
-    """Yield a container for each bucket and host, and one for all local files.
-
-    `endpoints` are the servers of buckets by URL prefix.
-    """
+    """Yield a container for each bucket (`endpoints`: their servers) and host, and local files."""
     import icechunk
 
     region = os.environ.get("AWS_REGION", "us-east-1")

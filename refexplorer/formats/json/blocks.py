@@ -281,10 +281,7 @@ class _Reader:
         self._append(ranges.keys, columns, ranges.matched, runs)
 
     def _parse_runs(self, block: bytes, ranges: Ranges) -> dict[int, dict[str, Any]]:
-        """Parse runs of unmatched pieces, keyed by the index of the first piece.
-
-        A pending run that does not continue is at -1, before all pieces.
-        """
+        """Parse runs of unmatched pieces by the index of the first; a pending run is at -1."""
         parsed: dict[int, dict[str, Any]] = {}
         matched, pieces = ranges.matched, ranges.pieces
         if self._waiting and matched[0]:

@@ -43,11 +43,7 @@ class Positions:
         self._members: dict[int, dict[str, int] | None] = {}
 
     def locate(self, pointer: str) -> Span | None:
-        """Find the value at a JSON pointer (RFC 6901); the last one of duplicate keys.
-
-        If the pointer leads further than the text, the last value along it is returned; None if the
-        text is not valid JSON up to the end of that container.
-        """
+        """Find the value at a JSON pointer, or the last one along it; None in invalid JSON."""
         start = self.start
         for part in parts_of(pointer):
             members = self.members(start)
@@ -63,10 +59,7 @@ class Positions:
             return None
 
     def members(self, start: int) -> dict[str, int] | None:
-        """Return where each member of the container at `start` begins; None if it is broken.
-
-        Members of a list are named by index; values that are no containers have no members.
-        """
+        """Return where the members of a container begin, by name or index; None if it is broken."""
         if start not in self._members:
             try:
                 self._members[start] = dict(_members(self.text, start))
@@ -90,12 +83,7 @@ class Found:
 
 
 def find_in_stream(stream: Readable, pointer: str) -> Found | None:
-    """Find the value at a JSON pointer by the last key that matches the end of the pointer.
-
-    In a text of millions of lines, parsing up to the position takes seconds and keeping the text
-    takes its size in memory; this avoids both, and is wrong only if a later object has a key of
-    the same name.
-    """
+    """Find a value by the last key in the text that equals the end of the pointer."""
     *_, name = ["", *parts_of(pointer)]
     plain = json.dumps(name, ensure_ascii=False)
     spellings = plain, plain.replace("/", "\\/")

@@ -306,8 +306,7 @@ class RecordColumns(NamedTuple):
     def held(self) -> np.ndarray:
         """Which rows have a usable reference, shape ``(n,)`` bool."""
         ranged = (self.codes >= 0) & (self.offsets >= 0) & (self.sizes >= 0)
-        held: np.ndarray = ranged | (self.raw_codes >= 0)
-        return held
+        return ranged | (self.raw_codes >= 0)
 
     def sizes_by_row(self) -> dict[str, int]:
         """Return the size of ``path`` and ``raw`` with each value written out."""
@@ -357,8 +356,7 @@ def _filled(column: pa.Array, number: int) -> np.ndarray:
     numbers = numbers_of(column)
     if not column.null_count:
         return numbers
-    filled: np.ndarray = np.where(flags_of(column.is_valid()), numbers, numbers.dtype.type(number))
-    return filled
+    return np.where(flags_of(column.is_valid()), numbers, numbers.dtype.type(number))
 
 
 def _size(codes: np.ndarray, values: pa.Array) -> int:
@@ -424,11 +422,7 @@ class RecordFile:
             return held
 
     def counts(self, rows: int) -> RecordCounts | None:
-        """Count the references in the first rows without reading their offsets.
-
-        None if more has to be read: for inline data, references in later rows, or offsets that the
-        footer does not prove valid.
-        """
+        """Count the references in the first rows; None if offsets or raw data have to be read."""
         with self._opened() as file:
             metadata = self._checked(file)
             if not has_good_numbers(metadata):
@@ -493,14 +487,9 @@ def _column(file: pq.ParquetFile, name: str) -> pa.ChunkedArray:
 
 
 def _read(file: pq.ParquetFile, names: tuple[str, ...]) -> pa.Table:
-    """Read some columns; a missing one is null in each row.
-
-    Arrow's threads for decoding and read-ahead (``pre_buffer``) are not used: they release Python
-    objects, and a thread that waits for the interpreter during shutdown aborts the process
-    ("terminate called without an active exception", seen once in thousands of runs). They gain
-    nothing here: 5·10⁶ rows take 4.8 to 5.9 s of CPU time either way.
-    """
+    """Read some columns; a missing one is null in each row."""
     there = [name for name in names if name in file.schema_arrow.names]
+    # threads that release Python objects at shutdown abort the process, and are no faster here
     found = file.read(columns=there, use_threads=False)
     for name in names:
         if name not in there:

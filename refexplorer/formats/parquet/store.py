@@ -101,10 +101,7 @@ class ParquetStore(PickledByFields):
         return frozenset(name for name in names if name != ZMETADATA)
 
     def metadata_chunks(self, array: ArrayMeta) -> list[int]:
-        """Return the numbers of the chunks stored in ``.zmetadata``, ascending.
-
-        Readers look there first, so the rows of record files for these chunks are never read.
-        """
+        """Return the numbers of chunks in ``.zmetadata``, where readers look first, ascending."""
         return self._metadata_chunks.get(array.path, [])
 
     @cached_property
@@ -143,10 +140,7 @@ class ParquetStore(PickledByFields):
 
 
 def lost_record_message(array: ArrayMeta) -> str | None:
-    """Return why fsspec and GDAL find no chunk of an array in a store; None if they do.
-
-    They report nothing: chunks that are not found read as the fill value.
-    """
+    """Return why fsspec and GDAL silently find no chunk of an array; None if they do."""
     if array.zarr_format == 3:
         return "it reads the `.zarray` of Zarr v2 only."
     if not array.path:

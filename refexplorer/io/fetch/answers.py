@@ -60,12 +60,7 @@ def check_encoding(name: str, header: str, allowed: frozenset[str] = frozenset()
 
 
 def check_type(headers: Mapping[str, str], place: Place) -> None:
-    """Reject a web page, unless the target's name says that it is one.
-
-    Login and error pages are often sent with a status of success. A target whose path ends in
-    ``.html``, ``.htm`` or ``.xhtml`` may be a page; any other type is accepted, since many servers
-    have none for data.
-    """
+    """Reject a web page, such as a login page, unless the target is named like one."""
     header = headers.get("Content-Type", "")
     kind = header.partition(";")[0].strip().lower()
     if kind in _PAGES and not place.path.lower().endswith(_PAGE_NAMES):

@@ -90,11 +90,7 @@ _interrupted = False
 
 
 def _note_interrupt() -> None:
-    """Record whether an interrupt ended the program, which will now wait for executor threads.
-
-    Dask's threads, for example, wait here in turn, and a silent server would block all of them.
-    Without an interrupt, threads may continue after the main program ends.
-    """
+    """Record whether Ctrl-C ended the program, which then waits for threads such as Dask's."""
     global _interrupted
     _interrupted = isinstance(getattr(sys, "last_value", None), KeyboardInterrupt)
 
@@ -134,7 +130,6 @@ class ReaderThreads(Executor):
         *args: Arguments.args,
         **kwargs: Arguments.kwargs,
     ) -> Future[Returned]:
-        """Call a function in one of the threads."""
         future: Future[Returned] = Future()
 
         def call() -> None:

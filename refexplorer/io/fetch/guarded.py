@@ -107,7 +107,6 @@ class _GuardedFileSystem(LocalFileSystem):  # type: ignore[misc]
         return self._files.open(path)
 
     def find(self, path: str, *_: Any, **__: Any) -> list[str]:
-        """List the files below a folder; linked folders are not entered."""
         return [str(Path(path) / name) for name in _names(Path(path))]
 
 
@@ -151,25 +150,20 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]
         self._seconds = seconds
 
     def info(self, path: str, **named: Any) -> dict[str, Any]:
-        """Describe a file."""
         return cast(dict[str, Any], self._ask("info", path, **named))
 
     def exists(self, path: str, **named: Any) -> bool:
-        """Return whether a file exists."""
         return bool(self._ask("exists", path, **named))
 
     def ls(self, path: str, detail: bool = True, **named: Any) -> list[Any]:
-        """List a folder."""
         return cast(list[Any], self._ask("ls", path, detail=detail, **named))
 
     def find(self, path: str, **named: Any) -> Any:
-        """List the files in a folder and all of its subfolders."""
         return self._ask("find", path, **named)
 
     def cat_file(
         self, path: str, start: int | None = None, end: int | None = None, **named: Any
     ) -> bytes:
-        """Return a byte range."""
         if versioned.is_s3(self._filesystem) and end is not None and not named:
             # which notes each piece, so that a slow line is not a stalled one
             work = versioned.read(self._filesystem, path, start or 0, end)
@@ -268,7 +262,6 @@ class _TypedPolicy(AccessPolicy):
         self._host = parse(url).host
 
     def place(self, url: str) -> Place:
-        """Return the parsed URL; `AccessError` for an internal address that was not typed."""
         place = parse(url)
         if not (place.host == self._host or is_public(place)):
             raise _led_inside(place.host, url)
@@ -277,7 +270,6 @@ class _TypedPolicy(AccessPolicy):
     def check_address(
         self, protocol: str, host: str, address: str, port: int | None = None
     ) -> None:
-        """Reject an internal address, unless the host was typed, with any port."""
         if host != self._host and is_private(address):
             raise _led_inside(address, f"{protocol}://{host}")
 
@@ -306,7 +298,6 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         self._told: dict[str, bytes] = {}
 
     def has(self, path: str) -> bool:
-        """Return whether a file exists."""
         place = self._policy.place(path)
         try:
             self._asked(place, self._reader.facts(place))
@@ -317,18 +308,15 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         return True
 
     def info(self, path: str, **_: object) -> dict[str, Any]:
-        """Describe a file without requesting its size: reading it reveals whether it exists."""
         return {"name": path, "type": "file", "size": self._sizes.get(path)}
 
     def cat_file(
         self, path: str, start: int | None = None, end: int | None = None, **_: object
     ) -> bytes:
-        """Return a byte range."""
         place, start = self._policy.place(path), start or 0
         return self._asked(place, self._reader.read(place, start, end, self._limit)).cut()
 
     def exists(self, path: str, **_: object) -> bool:
-        """Find no parquet store: its files must be listed, and HTTP lists nothing."""
         if path.removesuffix("/.zmetadata").endswith((".parq", ".parquet", "/.zmetadata")):
             raise SourceError(
                 f"{shown(path)} is part of a parquet store, which cannot be listed on a web "
@@ -363,7 +351,6 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         return io.BytesIO(whole)
 
     def _note_size(self, place: Place) -> None:
-        """Request the size of a data file, and whether byte ranges can be read."""
         facts = self._asked(place, self._reader.facts(place))
         if not facts.ranges or facts.size is None:
             raise SourceError(
@@ -373,7 +360,6 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         self._sizes[place.url] = facts.size
 
     def _probe(self, place: Place) -> ByteParts:
-        """Return the first bytes, unless they show a data file, which may be large."""
         url = place.url.rstrip("/")
         name = url.rpartition("/")[2]
         try:

@@ -52,11 +52,7 @@ _FOLDER = getattr(os, "O_PATH", os.O_RDONLY)
 
 
 def open_resolved(path: str) -> BinaryIO:
-    """Open a regular file by a path that has been resolved and checked.
-
-    No link is followed: a link that is there now was created since, and would point to an unchecked
-    file.
-    """
+    """Open a regular file by a path that was resolved and checked; links are not followed."""
     descriptor = _descriptor(path)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -393,11 +389,7 @@ _inherited: list[object] = []
 
 
 def _connect_anew() -> None:
-    """Leave the connections to the parent process after a fork.
-
-    They are kept, since closing one here would remove it from the epoll that both processes share:
-    the other one would then wait for its bytes forever.
-    """
+    """Leave the connections to the parent process after a fork; closing them would disturb it."""
     for targets in list(_all):
         _inherited.append(targets._readers)
         targets._connect()

@@ -44,10 +44,7 @@ def decode_as_xarray(
 
 
 def _in_stored_order(array: ArrayMeta, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return values in the byte order in which Zarr passes them to xarray.
-
-    For big-endian integers with `_Unsigned`, xarray (2026.9) swaps the bytes of the fill value.
-    """
+    """Return values in stored byte order, as xarray (2026.9) swaps fill values with `_Unsigned`."""
     try:
         dtype = np.dtype(array.dtype)
     except TypeError:
@@ -88,10 +85,7 @@ _LAST = np.datetime64("2262-01-01", "s")
 
 
 def decode_plainly(array: ArrayMeta, values: np.ndarray, fill_value: object) -> np.ndarray | None:
-    """Return values as `decode_as_xarray` does without times; None if xarray is needed.
-
-    Parameters are the same as for `decode_as_xarray`.
-    """
+    """Return values as `decode_as_xarray` does without times; None if xarray is needed."""
     attributes = array.attributes
     if values.dtype.kind not in "iuf" or _OTHER & attributes.keys():
         return None

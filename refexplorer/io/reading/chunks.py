@@ -36,11 +36,7 @@ _PLAIN = frozenset("biufcmMSU")
 
 
 class ArrayDecoder:
-    """Decodes the chunks of one array, from several threads.
-
-    Zarr takes about a millisecond per chunk, longer than decoding most of them. Chunks that the
-    steps here cannot decode are passed to Zarr, and its errors are reported.
-    """
+    """Decodes the chunks of one array from several threads, faster than Zarr where possible."""
 
     def __init__(self, refs: SetLike, array: ArrayMeta, targets: Targets) -> None:
         check_size(array, refs.limits)

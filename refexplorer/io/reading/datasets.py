@@ -74,8 +74,7 @@ def to_xarray(
                 found = found.set_xindex(name)
         return found
 
-    found: xarray.Dataset = _opened(open_, open_in_part, refs, targets, paths, coordinates, options)
-    return found
+    return _opened(open_, open_in_part, refs, targets, paths, coordinates, options)
 
 
 def to_datatree(
@@ -89,8 +88,7 @@ def to_datatree(
     _require_arrays(refs, paths, options)
     source: Any = ReferenceStore(refs, targets)
     open_: Any = partial(xarray.open_datatree, source, **_ENGINE)
-    tree: xarray.DataTree = _opened(open_, None, refs, targets, paths, coordinates, options)
-    return tree
+    return _opened(open_, None, refs, targets, paths, coordinates, options)
 
 
 def _opened(
@@ -102,10 +100,7 @@ def _opened(
     coordinates: bool | None,
     options: dict[str, Any],
 ) -> T:
-    """Let xarray read coordinates and decode times as by default, or warn why it does not.
-
-    `coordinates` is whether to; None: if they may be read.
-    """
+    """Let xarray read coordinates and times as usual, or warn why not; `coordinates` decides."""
     switches = ("create_default_indexes", "decode_times")
     plainly = dict.fromkeys(switches, bool(coordinates)) | options
     if coordinates is not None or all(options.get(name) is False for name in switches):

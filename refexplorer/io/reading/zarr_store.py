@@ -134,12 +134,7 @@ _DEFAULT = f"{BatchedCodecPipeline.__module__}.{BatchedCodecPipeline.__qualname_
 
 
 class ReferenceStore(Store):
-    """The keys of a set as a read-only store: only `NoReference` means that there is no chunk.
-
-    Zarr decodes its input without checks. Chunks that would decompress to more than
-    `Limits.chunk_bytes` are rejected beforehand, and so are arrays with a codec that is not
-    installed.
-    """
+    """The keys of a set as a read-only store: only `NoReference` means that there is no chunk."""
 
     supports_writes = False
     supports_deletes = False
@@ -168,7 +163,6 @@ class ReferenceStore(Store):
     async def get(
         self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None
     ) -> Buffer | None:
-        """Return the bytes of a key; a chunk is fetched together with the rest of its selection."""
         _be_quiet(asyncio.get_running_loop())
         if byte_range is None and (plan := current_plan.get()) is not None:
             with as_internal_error(key):
@@ -187,11 +181,9 @@ class ReferenceStore(Store):
     async def get_partial_values(
         self, prototype: BufferPrototype, key_ranges: Iterable[tuple[str, ByteRequest | None]]
     ) -> list[Buffer | None]:
-        """Return parts of keys; Zarr's arrays never request them."""
         return await asyncio.gather(*(self.get(key, prototype, part) for key, part in key_ranges))
 
     async def get_ranges(self, *arguments: Any, **options: Any) -> AsyncIterator[Any]:
-        """Yield parts of a shard, which Zarr requests since 3.4."""
         try:
             parts = super().get_ranges(*arguments, **options)  # type: ignore[misc, unused-ignore]
             async for part in parts:
@@ -203,24 +195,20 @@ class ReferenceStore(Store):
             raise _first(ours) from None
 
     async def exists(self, key: str) -> bool:
-        """Return whether the set has a key."""
         return key in self.references
 
     async def list(self) -> AsyncIterator[str]:
-        """Yield all keys."""
         for number, key in enumerate(self.references):
             if not number % _KEYS:
                 await asyncio.sleep(0)
             yield key
 
     async def list_prefix(self, prefix: str) -> AsyncIterator[str]:
-        """Yield the keys with a prefix."""
         async for key in self.list():
             if key.startswith(prefix):
                 yield key
 
     async def list_dir(self, prefix: str) -> AsyncIterator[str]:
-        """Yield the names of one level."""
         try:
             page = await asyncio.to_thread(self.references.children, prefix.strip("/"))
         except KeyError:
@@ -229,15 +217,12 @@ class ReferenceStore(Store):
             yield node.path.rpartition("/")[2]
 
     async def set(self, key: str, value: Buffer) -> None:
-        """Raise an error: the store is read-only."""
         raise ValueError("A reference set is read-only.")
 
     async def delete(self, key: str) -> None:
-        """Raise an error: the store is read-only."""
         raise ValueError("A reference set is read-only.")
 
     def _at_once(self, key: str, plan: SelectionPlan) -> bytes | None:
-        """Return the bytes of a chunk that was read ahead, if no more work is needed."""
         data = plan.peek(key)
         owner = None if data is None else self.references.array_of(key)
         if data is None or owner is None:
@@ -249,7 +234,6 @@ class ReferenceStore(Store):
         return data
 
     def _read(self, key: str, start: int | None, end: int | None) -> bytes:
-        """Return the bytes of a key, or a slice of them, if they may be decoded."""
         with as_internal_error(key):
             return self._checked(key, start, end)
 
@@ -325,25 +309,18 @@ class ChosenPipeline(BatchedCodecPipeline):
     def from_array_metadata_and_store(  # type: ignore[override]
         cls, array_metadata: ArrayV2Metadata | ArrayV3Metadata, store: Store
     ) -> CodecPipeline:
-        """Return the pipeline of an array."""
         found: Any = create_codec_pipeline(array_metadata)
         return found if _set_of(store) is None else MergingPipeline.from_codecs(found)
 
     @classmethod
     def from_codecs(cls, *arguments: Any, **options: Any) -> Any:
-        """Return Zarr's own pipeline, such as that of the inner chunks of a shard."""
         return BatchedCodecPipeline.from_codecs(*arguments, **options)
 
 
 class MergingPipeline(BatchedCodecPipeline):
-    """Zarr's own pipeline, which shows the store all chunks of a selection in advance.
-
-    Zarr requests ten chunks at a time, too few to merge their ranges into few requests.
-    Errors are those of this package.
-    """
+    """Zarr's own pipeline, which shows the store all chunks of a selection in advance."""
 
     async def read(self, batch_info: Iterable[Any], *arguments: Any, **options: Any) -> Any:
-        """Read the chunks of a selection."""
         batch = list(batch_info)
         token = current_plan.set(self._plan(batch))
         try:
@@ -352,7 +329,6 @@ class MergingPipeline(BatchedCodecPipeline):
             current_plan.reset(token)
 
     def _plan(self, batch: list[Any]) -> SelectionPlan | None:
-        """Return the plan for reading chunks together; Zarr reads partly needed shards in parts."""
         store = getattr(batch[0][0], "store", None) if batch else None
         if not isinstance(store, ReferenceStore):
             return None
@@ -367,7 +343,6 @@ class MergingPipeline(BatchedCodecPipeline):
         )
 
     async def read_batch(self, batch_info: Iterable[Any], *arguments: Any, **options: Any) -> Any:
-        """Read some chunks."""
         batch = list(batch_info)
         try:
             return await super().read_batch(batch, *arguments, **options)

@@ -108,8 +108,7 @@ class ConfinedFile(SizedDataFile):
             self._file.check_unchanged()
             return self._metadata.values[array.name][selection]
         self._file.begin_values()
-        found: np.ndarray = loads(self._ask({"do": "values", "name": asked, "selection": slices}))
-        return found
+        return loads(self._ask({"do": "values", "name": asked, "selection": slices}))
 
     def close(self) -> None:
         self._file.close()

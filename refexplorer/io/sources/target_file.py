@@ -92,7 +92,6 @@ class TargetFile(RangeStream):
         super().close()
 
     def begin_values(self) -> None:
-        """Drop the values read before: the limit applies to each query separately."""
         if self._metadata is None:
             self._metadata = frozenset(self._blocks)
         for number in self._blocks.keys() - self._metadata:
@@ -108,7 +107,6 @@ class TargetFile(RangeStream):
             return self._local.read(start, end, self._targets.limit)
 
     def _load(self, first: int, stop: int) -> None:
-        """Read blocks, and further ones after the end of the last request."""
         if not self._has_ranges:
             self._blocks.clear()
             first, stop = 0, self.size

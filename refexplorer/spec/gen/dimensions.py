@@ -192,10 +192,7 @@ class Block(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The number of values of each dimension with several values here.
-
-        The others have no axis: numpy supports at most 64, and a block uses fewer than 20.
-        """
+        """The sizes of the dimensions with several values; numpy supports at most 64 axes."""
         return tuple(len(positions) for positions in self.ranges if len(positions) > 1)
 
     def values(self, grid: DimensionProduct) -> Values:

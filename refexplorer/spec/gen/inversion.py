@@ -92,10 +92,7 @@ def _step(digit: Digit, dimensions: Dimensions) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Unknown:
-    """A digit to be found in the remainder of a number.
-
-    Its values start at `first` with distance `step`; later digits add `low` or more.
-    """
+    """A digit to be found: values start at `first` with distance `step`, others add `low`."""
 
     digit: Digit
     factor: int
@@ -210,10 +207,7 @@ class Inverter:
         return self._regex.fullmatch(key)
 
     def solve(self, key: str) -> dict[str, int] | None:
-        """Return the dimensions that could have generated the key, or None.
-
-        `GenItem.find` renders the key again and compares: padding and signs are not checked here.
-        """
+        """Return the dimensions that may have generated a key; `GenItem.find` checks them."""
         match = self.match(key)
         if match is None:
             return None

@@ -105,11 +105,7 @@ def values_text(values: Mapping[str, int]) -> str:
 @masks_repr
 @dataclass(frozen=True)
 class GenItem(PickledByFields):
-    """A parsed and validated gen item.
-
-    Keys are numbered from 0 to ``count - 1``. A *combination* is a number in the whole product;
-    the two differ only if combinations share a key.
-    """
+    """A parsed gen item; combinations in the product are more than keys if some share one."""
 
     number: int  # Its position in ``gen``
     dimensions: tuple[Dimension, ...]  # All dimensions, in the order of the document

@@ -46,10 +46,7 @@ _NEWLINE = re.compile(r"\r\n?")
 
 
 class UndefinedName(TemplateProblem):
-    """A name that neither the dimensions nor the templates define.
-
-    It is raised for each reference that uses the name, so it is cheap until displayed.
-    """
+    """A name that is not defined; cheap until displayed, as each reference may raise it."""
 
     argument = ""
     """How the name was passed to a template, such as ``f(c=a)``; not set again by unpickling."""
@@ -79,10 +76,7 @@ def is_template(text: str) -> bool:
 
 
 def rendered_plain(text: str) -> str:
-    """Return a text without templates as rendered by jinja2: it drops the last newline.
-
-    Source: jinja2's `Environment`, its options ``newline_sequence`` and ``keep_trailing_newline``.
-    """
+    """Return a text without templates as rendered by jinja2: it drops the last newline."""
     if "\n" not in text and "\r" not in text:
         return text
     return _NEWLINE.sub("\n", text).removesuffix("\n")

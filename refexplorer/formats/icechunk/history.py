@@ -19,7 +19,6 @@ from refexplorer.formats.columns.references import numbers_of
 from refexplorer.formats.icechunk.columns import SnapshotNode, nodes_of
 from refexplorer.formats.icechunk.manifest_store import manifest_path
 from refexplorer.formats.icechunk.manifests import (
-    ManifestVersions,
     OpenManifest,
     chunks_of,
     versions_in,
@@ -223,7 +222,7 @@ def _of_array(
             blocks = list(versions_in(file, node.id, limits, opening))
         except SourceError:  # a lost manifest is a finding of its array
             continue
-        if not any(map(_tells, blocks)):
+        if not any(b.modified.any() or pc.any(pc.not_equal(b.etags, "")).as_py() for b in blocks):
             continue
         chunks = chunks_of(file, node.id, limits, opening, version.containers)
         urls = [each.urls for each in chunks]
@@ -231,11 +230,6 @@ def _of_array(
             (each, block.etags, block.modified) for each, block in zip(urls, blocks, strict=True)
         ]
     return found
-
-
-def _tells(block: ManifestVersions) -> bool:
-    """Return whether any version was recorded."""
-    return bool(block.modified.any() or pc.any(pc.not_equal(block.etags, "")).as_py())
 
 
 def _distinct(

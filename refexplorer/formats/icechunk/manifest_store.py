@@ -72,7 +72,7 @@ def readable_later(
         if not node.manifests or any(owners[file.id] > 1 for file in node.manifests):
             continue
         try:
-            written = parse_metadata(metadata.get(node.key, ""))
+            written = parse_metadata(metadata.get(node.path, ""))
             array = None if written is None else read_array(node.path, written, {})
         except BadMetadata:
             continue

@@ -8,7 +8,6 @@ since a partly understood chunk would be a wrong reference.
 from __future__ import annotations
 
 import base64
-import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,88 +25,47 @@ from refexplorer.core.text import escape
 from refexplorer.formats.columns.references import number_column, text_column
 
 
-class FlatTable:
-    """A FlatBuffer table: its fields by their slot in the schema."""
-
-    def __init__(self, data: bytes, at: int) -> None:
-        self._data = data
-        self._at = at
-        self._fields = at - int(self._number("<i", at))
-        self._size = self._number("<H", self._fields)
-
-    @classmethod
-    def root(cls, data: bytes) -> FlatTable:
-        """Return the root table of a buffer."""
-        return cls(data, struct.unpack_from("<I", data)[0])
-
-    def _number(self, form: str, at: int) -> int:
-        return struct.unpack_from(form, self._data, at)[0]
-
-    def _place(self, field: int) -> int | None:
-        """Return the offset of a field; None if absent."""
-        at = 4 + 2 * field
-        offset = self._number("<H", self._fields + at) if at < self._size else 0
-        return self._at + offset if offset else None
-
-    def others(self, known: frozenset[int]) -> list[int]:
-        """Return the fields that are present but not among the known ones."""
-        slots = (self._size - 4) // 2
-        return [n for n in range(slots) if n not in known and self._place(n) is not None]
-
-    def vector(self, field: int) -> bytes | None:
-        """Return a byte vector."""
-        at, count = self._vector(field) or (0, 0)
-        return self._data[at : at + count] if at else None
-
-    def bytes_at(self, field: int, size: int) -> bytes | None:
-        """Return a struct of known size."""
-        at = self._place(field)
-        return None if at is None else self._data[at : at + size]
-
-    def _vector(self, field: int) -> tuple[int, int] | None:
-        """Return where the elements of a vector start, and how many there are."""
-        at = self._place(field)
-        if at is None:
-            return None
-        at += self._number("<I", at)
-        return at + 4, self._number("<I", at)
-
-    def all_tables(self, field: int) -> FlatTables:
-        """Return the tables of a vector, all at once."""
-        at, count = self._vector(field) or (0, 0)
-        if at + 4 * count > len(self._data):
-            raise IndexError("a vector is longer than the file")
-        places = at + 4 * np.arange(count)
-        data = np.frombuffer(self._data, np.uint8)
-        return FlatTables(self._data, places + _gathered(data, places, "<u4"))
-
-    def tables(self, field: int) -> Iterator[FlatTable]:
-        """Yield the tables of a vector."""
-        at, count = self._vector(field) or (0, 0)
-        for place in range(at, at + 4 * count, 4):
-            yield FlatTable(self._data, place + self._number("<I", place))
-
-
 class FlatTables:
-    """n tables: each field is a column."""
+    """n FlatBuffer tables: each field, by its slot in the schema, is a column."""
 
     def __init__(self, data: bytes, places: np.ndarray) -> None:
-        self._bytes = data
+        self._bytes, self._places = data, places
         self._data = np.frombuffer(data, np.uint8)
-        self._places = places
         self._layouts = places - _gathered(self._data, places, "<i4")
         self._sizes = _gathered(self._data, self._layouts, "<u2")
+
+    @classmethod
+    def root(cls, data: bytes) -> FlatTables:
+        """Return the root table of a buffer."""
+        return cls(data, _gathered(np.frombuffer(data, np.uint8), np.zeros(1, np.int64), "<u4"))
 
     def __len__(self) -> int:
         return len(self._places)
 
-    def __getitem__(self, rows: slice) -> FlatTables:
+    def __getitem__(self, rows: slice | np.ndarray) -> FlatTables:
         return FlatTables(self._bytes, self._places[rows])
 
-    def distinct(self) -> Iterator[FlatTable]:
-        """Yield one table of each layout: tables with the same layout have the same fields."""
-        rows = np.unique(self._layouts, return_index=True)[1]
-        yield from (FlatTable(self._bytes, place) for place in self._places[np.sort(rows)].tolist())
+    def __iter__(self) -> Iterator[FlatTables]:
+        return (self[row : row + 1] for row in range(len(self)))
+
+    def others(self, known: frozenset[int]) -> list[int]:
+        """Return the fields that a table has but that are not among the known ones."""
+        kinds = self[np.unique(self._layouts, return_index=True)[1]]  # few tables have all fields
+        slots = (int(kinds._sizes.max(initial=4)) - 4) // 2
+        return [n for n in range(slots) if n not in known and (kinds.places_of(n) >= 0).any()]
+
+    def bytes_at(self, field: int, size: int | None = None) -> bytes | None:
+        """Return a struct of known size, or a byte vector, of a single table."""
+        (at,), (count,) = (self.places_of(field), [size]) if size else self.vectors(field)
+        return self._bytes[at : at + count] if at >= 0 else None
+
+    def tables(self, field: int) -> FlatTables:
+        """Return the tables of a vector of a single table, all at once."""
+        (at,), (count,) = self.vectors(field)
+        if at + 4 * count > len(self._bytes):
+            raise IndexError("a vector is longer than the file")
+        places = at + 4 * np.arange(count)
+        return FlatTables(self._bytes, places + _gathered(self._data, places, "<u4"))
 
     def places_of(self, field: int) -> np.ndarray:
         """Return the offset of a field in each table, int64, shape ``(n,)``; -1 if absent."""
@@ -126,10 +84,7 @@ class FlatTables:
         return found
 
     def vectors(self, field: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return where the elements of vectors start and how many there are, shape ``(n,)`` each.
-
-        -1 and 0 if absent.
-        """
+        """Return where the elements of vectors start (-1 if absent) and how many there are."""
         starts, counts = self.places_of(field), np.zeros(len(self), np.int64)
         rows = np.flatnonzero(starts >= 0)
         places = starts[rows] + _gathered(self._data, starts[rows], "<u4")
@@ -174,7 +129,6 @@ location that is compressed so in a chunk."""
 _OF_MANIFEST = frozenset({0, _ARRAYS, _DICTIONARY, _METHOD})
 _OF_ARRAY = frozenset({0, _REFS})
 _OF_CHUNK = frozenset(range(9))
-_MANIFEST_NAME, _CHUNK_NAME = "Manifest", "ChunkRef"
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _BASE32 = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", _CROCKFORD)
 _BLOCK = 2**16
@@ -243,7 +197,7 @@ def _content(file: str, limits: Limits, opening: OpenManifest) -> Iterator[tuple
             data = read_within(stream, limits.document_bytes + 1)
         manifest = _Manifest.of(data, file)
         yield manifest, manifest.content(data[_HEADER:], limits)
-    except (OSError, struct.error, IndexError, UnicodeDecodeError, zstandard.ZstdError) as error:
+    except (OSError, IndexError, UnicodeDecodeError, zstandard.ZstdError) as error:
         raise SourceError(f"The manifest {file!r} cannot be read: {error}.") from None
 
 
@@ -301,22 +255,18 @@ class _Manifest:
 
     def _arrays(self, content: bytes, node: str) -> Iterator[FlatTables]:
         """Yield the chunks of an array, after checking their fields."""
-        root = FlatTable.root(content)
-        self._check(root, _MANIFEST_NAME, _OF_MANIFEST)
+        root = FlatTables.root(content)
+        self._check(root, "Manifest", _OF_MANIFEST)
         if root.bytes_at(_METHOD, 1) not in (None, _NO_METHOD):
             raise self.refusal("compresses locations in a way that refexplorer does not know")
-        arrays = [
-            array
-            for array in root.tables(_ARRAYS)
-            if crockford(array.bytes_at(0, 8) or b"") == node
-        ]
+        every = root.tables(_ARRAYS)
+        arrays = [array for array in every if crockford(array.bytes_at(0, 8) or b"") == node]
         if not arrays:
             raise self.refusal(f"lacks the array {node}, which it has according to the snapshot")
         for array in arrays:
             self._check(array, "ArrayManifest", _OF_ARRAY)
-            chunks = array.all_tables(_REFS)
-            for chunk in chunks.distinct():
-                self._check(chunk, _CHUNK_NAME, _OF_CHUNK)
+            chunks = array.tables(_REFS)
+            self._check(chunks, "ChunkRef", _OF_CHUNK)
             yield chunks
 
     def _block(
@@ -387,9 +337,9 @@ class _Manifest:
             f"{limits.document_bytes:,}."
         )
 
-    def _check(self, table: FlatTable, name: str, known: frozenset[int]) -> None:
-        """Reject a table with an unknown field."""
-        for field in table.others(known):
+    def _check(self, tables: FlatTables, name: str, known: frozenset[int]) -> None:
+        """Reject tables with an unknown field."""
+        for field in tables.others(known):
             raise self.refusal(f"uses field {field} of {name}, which refexplorer does not know")
 
     def refusal(self, what: str) -> SourceError:
@@ -411,7 +361,7 @@ class _Locations:
 
     @cached_property
     def _unpacking(self) -> zstandard.ZstdDecompressor:
-        dictionary = FlatTable.root(self._content).vector(_DICTIONARY)
+        dictionary = FlatTables.root(self._content).bytes_at(_DICTIONARY)
         if dictionary is None:
             raise self._manifest.refusal("has compressed locations and no dictionary for them")
         return zstandard.ZstdDecompressor(dict_data=zstandard.ZstdCompressionDict(dictionary))

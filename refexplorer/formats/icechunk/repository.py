@@ -30,6 +30,7 @@ from refexplorer.formats.icechunk.columns import (
     add_snapshot,
     awaited,
     is_columnar,
+    metadata_key,
     metadata_of,
     nodes_of,
     outside,
@@ -114,11 +115,10 @@ class OpenedVersion:
         """Return the chunks to read later; None if there are none, or only a few."""
         if self.place is None or self.again is None:
             return None
-        metadata = awaited(metadata_of(self.session, nodes))
-        arrays = tuple(readable_later(nodes, metadata, few))
-        return (
-            ManifestStore(self.place, limits, opening, self.containers, arrays) if arrays else None
-        )
+        metadata = awaited(metadata_of(self.session.store, [node.path for node in nodes]))
+        if not (arrays := tuple(readable_later(nodes, metadata, few))):
+            return None
+        return ManifestStore(self.place, limits, opening, self.containers, arrays)
 
     @property
     def containers(self) -> Mapping[str, str]:
@@ -140,11 +140,11 @@ class OpenedVersion:
                 "which needs Python 3.12; commit them, or open another session."
             )
         nodes = nodes_of(self.repository, self.session, self.name)
-        metadata = awaited(metadata_of(self.session, nodes))
-        builder.add_values(metadata)
+        metadata = awaited(metadata_of(self.session.store, [node.path for node in nodes]))
+        builder.add_values({metadata_key(path): text for path, text in metadata.items()})
         counts: Counter[str] = Counter(native=0, virtual=0, inline=0)
         for node in nodes:
-            encoding = KeyEncoding.of(node.path, metadata.get(node.key, ""))
+            encoding = KeyEncoding.of(node.path, metadata.get(node.path, ""))
             for manifest in () if node.path in later else node.manifests:
                 file = str(self.folder / "manifests" / manifest.id)
                 for chunks in chunks_of(file, node.id, limits, opening, self.containers):

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from refexplorer.core.files import Readable
 from refexplorer.formats.columns.references import number_column, numbers_of, text_column
-from refexplorer.formats.columns.table import WHOLE, Entries, GrowingNumbers, GrowingTexts
+from refexplorer.formats.columns.table import WHOLE, Entries, EntriesBuilder
 from refexplorer.formats.columns.texts import Spans
 from refexplorer.formats.documents import Noting
 from refexplorer.formats.json.positions import Broken, first_member
@@ -166,7 +166,7 @@ def read_in_blocks(stream: Readable, noting: Noting) -> DocumentEntries:
     pieces = _Cut(_blocks(head[body + 1 :], stream))
     for block in pieces:
         reader.read(block)
-    tail = reader.finish(pieces.rest)
+    tail = reader.read_rest(pieces.rest)
     outer = _read_outer(head[:body], tail, noting) if is_v1 else {}
     if not is_v1 and tail.strip(" \t\r\n"):
         raise NotInBlocks
@@ -258,15 +258,12 @@ def _decoded(data: bytes) -> str:
         raise NotInBlocks from None
 
 
-class _Reader:
+class _Reader(EntriesBuilder):
     """Turns blocks into columns; an unfinished run of pieces waits for the next block."""
 
     def __init__(self, noting: Noting) -> None:
+        super().__init__()
         self._decoder = noting.decoder()
-        self._keys, self._urls = GrowingTexts(), GrowingTexts()
-        self._codes = GrowingNumbers(np.int32)
-        self._offsets, self._lengths = GrowingNumbers(np.int64), GrowingNumbers(np.int64)
-        self._values: dict[int, Any] = {}
         self._waiting: list[str] = []
 
     def read(self, block: bytes) -> None:
@@ -278,7 +275,7 @@ class _Reader:
         codes = numbers_of(ranges.urls.indices) + np.int32(len(self._urls))
         self._urls.append(ranges.urls.dictionary)
         columns = [codes, ranges.offsets, ranges.lengths]
-        self._append(ranges.keys, columns, ranges.matched, runs)
+        self._insert(ranges.keys, columns, ranges.matched, runs)
 
     def _parse_runs(self, block: bytes, ranges: Ranges) -> dict[int, dict[str, Any]]:
         """Parse runs of unmatched pieces by the index of the first; a pending run is at -1."""
@@ -304,7 +301,7 @@ class _Reader:
             raise NotInBlocks from None
         return entries
 
-    def _append(
+    def _insert(
         self,
         keys: pa.Array,
         ranges: Sequence[np.ndarray],
@@ -330,11 +327,9 @@ class _Reader:
             none = [np.full(len(texts), value) for value in (-1, 0, 0)]
             ranges = [np.concatenate(pair)[order] for pair in zip(ranges, none, strict=True)]
             keys = pa.concat_arrays([keys, _keys(texts)]).take(number_column(order))
-        self._keys.append(keys)
-        for column, values in zip((self._codes, self._offsets, self._lengths), ranges, strict=True):
-            column.append(values)
+        self._append(keys, *ranges)
 
-    def finish(self, buffer: bytes) -> str:
+    def read_rest(self, buffer: bytes) -> str:
         """Parse what follows the last cut; return the text after the references."""
         text = "{" + "],".join([*self._waiting, _decoded(buffer)])
         try:
@@ -344,18 +339,15 @@ class _Reader:
         if not entries and len(self._keys):  # a comma stands before the end
             raise NotInBlocks
         none = np.empty(0, np.int64)
-        self._append(text_column([]), [none] * 3, np.empty(0, bool), {-1: entries})
+        self._insert(text_column([]), [none] * 3, np.empty(0, bool), {-1: entries})
         return text[end:]
 
     def entries(self, outer: dict[str, Any], is_v1: bool) -> DocumentEntries:
         """Return all entries; without ``refs``, no key may have the name of a section."""
-        keys, urls = self._keys.finish(), self._urls.finish().dictionary_encode()
-        if not is_v1 and pc.any(pc.is_in(keys, text_column(_SECTIONS))).as_py():
+        found = self.finish()
+        if not is_v1 and pc.any(pc.is_in(found.keys, text_column(_SECTIONS))).as_py():
             raise NotInBlocks
-        codes = np.append(numbers_of(urls.indices), np.int32(-1))[self._codes.finish()]
-        numbers = self._offsets.finish(), self._lengths.finish()
-        columns = (keys, urls.dictionary, codes, *numbers)
-        return DocumentEntries(*columns, self._values, outer, is_v1)
+        return DocumentEntries(**vars(found), outer=outer, is_v1=is_v1)
 
 
 def _keys(texts: list[str]) -> pa.LargeStringArray:

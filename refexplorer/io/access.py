@@ -253,17 +253,10 @@ _CREDENTIALS["abfs"] = _CREDENTIALS["az"]
 _PERSONAL = frozenset({"auth", "cookie_jar", "cookies", "headers", "params"})
 """What an HTTP request may say about the person; of the options of a session, too."""
 _NO_PROTOCOL = ""  # Stands for that of a set that came from no server
-_IMPERSONAL = frozenset(
-    {
-        "block_size",
-        "encoding",
-        "session_verify",
-        "skip_instance_cache",
-        "timeout",
-        "tls",
-        "use_https",
-    }
-)
+_IMPERSONAL = frozenset({
+    "block_size", "encoding", "session_verify", "skip_instance_cache", "timeout", "tls",
+    "use_https",
+})  # fmt: skip
 """Options of other protocols with a host that say nothing about the person."""
 
 
@@ -362,11 +355,8 @@ def _of_place(name: str, options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     if known is None:
         return f"{protocol}://{place.authority}", rest
     if known.authority != place.authority:
-        raise AccessError(
-            f"storage_options of {shown(name)} name another host, {shown(place.authority)}.",
-            target=name,
-            grant="",
-        )
+        message = f"storage_options of {shown(name)} name another host, {shown(place.authority)}."
+        raise AccessError(message, target=name, grant="")
     return name, rest
 
 
@@ -476,12 +466,8 @@ class AccessPolicy:
         place = parse(self.resolve(url))
         if not any(root.holds(place) for root in self._places):
             fact, grant = _fact(url, place), shown(place.grant)
-            raise AccessError(
-                f'{fact}: use refs.allowing("{grant}") or allow=["{grant}"] to read it.',
-                target=url,
-                grant=place.grant,
-                fact=f"{fact}.",
-            )
+            message = f'{fact}: use refs.allowing("{grant}") or allow=["{grant}"] to read it.'
+            raise AccessError(message, target=url, grant=place.grant, fact=f"{fact}.")
         return place
 
     def check_address(
@@ -629,8 +615,5 @@ def _require_regular(url: str, place: Place) -> None:
     except OSError:
         return
     if not stat.S_ISREG(mode):
-        raise AccessError(
-            f"{shown(url)} is not a regular file, but only regular files are read.",
-            target=url,
-            grant="",
-        )
+        message = f"{shown(url)} is not a regular file, but only regular files are read."
+        raise AccessError(message, target=url, grant="")

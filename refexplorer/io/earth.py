@@ -162,13 +162,9 @@ def _scale(mapping: Mapping[str, Any], units: str) -> float:
 
 
 _ANGLES = {
-    "rad": 1.0,
-    "radian": 1.0,
-    "radians": 1.0,
-    "microradian": 1e-6,
-    "degree": np.pi / 180,
+    "rad": 1.0, "radian": 1.0, "radians": 1.0, "microradian": 1e-6, "degree": np.pi / 180,
     "degrees": np.pi / 180,
-}
+}  # fmt: skip
 
 
 LINES = 256

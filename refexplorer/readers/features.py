@@ -77,20 +77,14 @@ FEATURES = {
     for name, each in _TABLE["features"].items()
 }
 _OF_CODES = {
-    "bad-template-name": "template-names",
-    "gen-number-not-string": "gen-names",
-    "float-offset": "float-numbers",
-    "gen-empty": "gen-empty",
-    "nonstandard-json-nan": "nan",
-}
+    "bad-template-name": "template-names", "gen-number-not-string": "gen-names",
+    "float-offset": "float-numbers", "gen-empty": "gen-empty", "nonstandard-json-nan": "nan",
+}  # fmt: skip
 """Features that opening found and has a diagnostic for."""
-PROTOCOLS = frozenset(
-    {
-        "abfs", "abfss", "adl", "az", "data", "file", "ftp", "gcs", "gs", "hdfs", "hf", "http",
-        "https", "local", "memory", "oci", "osdf", "oss", "s3", "s3a", "sftp", "ssh", "tos",
-        "webdav", "webhdfs",
-    }
-)  # fmt: skip
+PROTOCOLS = frozenset({
+    "abfs", "abfss", "adl", "az", "data", "file", "ftp", "gcs", "gs", "hdfs", "hf", "http", "https",
+    "local", "memory", "oci", "osdf", "oss", "s3", "s3a", "sftp", "ssh", "tos", "webdav", "webhdfs",
+})  # fmt: skip
 """What fsspec, or a package for it, reads."""
 _START = r"^(?P<start>[A-Za-z][A-Za-z0-9+.\-]*:|/|)"
 

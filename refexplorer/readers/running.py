@@ -36,13 +36,10 @@ from refexplorer.spec.references import V0Value
 from refexplorer.spec.zarr_metadata import is_metadata
 
 RUN = {
-    "V0": (FSSPEC, JINJA, VIRTUALIZARR),
-    "V1": (FSSPEC, JINJA, VIRTUALIZARR),
-    "parquet": (FSSPEC, JINJA),
-    "DMR++": (VIRTUALIZARR,),
-    "data file": (VIRTUALIZARR,),
+    "V0": (FSSPEC, JINJA, VIRTUALIZARR), "V1": (FSSPEC, JINJA, VIRTUALIZARR),
+    "parquet": (FSSPEC, JINJA), "DMR++": (VIRTUALIZARR,), "data file": (VIRTUALIZARR,),
     "Icechunk": (ICECHUNK,),
-}
+}  # fmt: skip
 """Readers that can be run, by the form of the source."""
 KEYS = 20_000  # Explicit references of a sample; fsspec and VirtualiZarr read them in half a second
 MADE_KEYS = 400

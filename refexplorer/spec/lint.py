@@ -79,11 +79,8 @@ def lint_key(key: str, version: int | None) -> Iterator[LintFinding]:
             "or dotted segment.",
         )
     if is_template(key) and version == 1:
-        yield LintFinding(
-            "template-in-key",
-            "Keys in `refs` are not templates: the braces are kept as they are.",
-            "Use `gen` to generate keys.",
-        )
+        message = "Keys in `refs` are not templates: the braces are kept as they are."
+        yield LintFinding("template-in-key", message, "Use `gen` to generate keys.")
     if _HIDDEN.search(key):
         yield LintFinding("suspicious-characters", "The key contains invisible characters.")
     elif version is not None and (why := unportable_key(key)):
@@ -100,11 +97,8 @@ def lint_url(url: str | None, version: int | None) -> Iterator[LintFinding]:
     elif url == "":
         yield LintFinding("empty-url", "The URL is empty.", "Check whether a template is empty.")
     elif is_written and "::" in url:
-        yield LintFinding(
-            "chained-url",
-            "fsspec does not follow chained URLs inside references.",
-            "Refer to the file itself.",
-        )
+        message = "fsspec does not follow chained URLs inside references."
+        yield LintFinding("chained-url", message, "Refer to the file itself.")
     elif is_written and not _PROTOCOL.match(url) and not url.startswith("/"):
         yield LintFinding(
             "relative-url",

@@ -29,15 +29,12 @@ _DTYPE_V2 = re.compile(
     r"\|b1|\|[iu]1|[<>](?:[iu][248]|f[248]|c(?:8|16))|\|O|\|[SV][1-9]\d*|[<>]U[1-9]\d*"
     r"|[<>][Mm]8(?:\[\d*[A-Za-z\u00b5\u03bc]+\])"
 )
-_DTYPES_V3 = frozenset(
-    {
-        "bool", "int2", "int4", "int8", "int16", "int32", "int64", "uint2", "uint4", "uint8",
-        "uint16", "uint32", "uint64", "bfloat16", "float16", "float32", "float64", "complex64",
-        "complex128", "string", "bytes", "variable_length_bytes", "fixed_length_utf32",
-        "null_terminated_bytes", "raw_bytes", "struct", "structured", "numpy.datetime64",
-        "numpy.timedelta64",
-    }
-)  # fmt: skip
+_DTYPES_V3 = frozenset({
+    "bool", "int2", "int4", "int8", "int16", "int32", "int64", "uint2", "uint4", "uint8", "uint16",
+    "uint32", "uint64", "bfloat16", "float16", "float32", "float64", "complex64", "complex128",
+    "string", "bytes", "variable_length_bytes", "fixed_length_utf32", "null_terminated_bytes",
+    "raw_bytes", "struct", "structured", "numpy.datetime64", "numpy.timedelta64",
+})  # fmt: skip
 """Of the specification and of the registry of extensions of Zarr."""
 _MORE_DTYPES_V3 = re.compile(r"r\d+|float[468]_\w+|complex_\w+")
 
@@ -229,12 +226,10 @@ _NINES = re.compile(r"99[9.]*(?:\.0)?|3276[78](?:\.0)?")
 _KINDS = re.compile(r"\|[iu]1|[<>](?:[iu][248]|f[248])")
 _NCZARR = "_NCZARR_ARRAY"
 """Where netCDF-C writes names of dimensions; xarray reads those, too."""
-_CALENDARS = frozenset(
-    {
-        "standard", "gregorian", "proleptic_gregorian", "noleap", "365_day", "all_leap", "366_day",
-        "360_day", "julian", "",
-    }
-)  # fmt: skip
+_CALENDARS = frozenset({
+    "standard", "gregorian", "proleptic_gregorian", "noleap", "365_day", "all_leap", "366_day",
+    "360_day", "julian", "",
+})  # fmt: skip
 
 
 def lint_attributes(array: ArrayMeta, attributes: Mapping[str, object]) -> Iterator[LintFinding]:

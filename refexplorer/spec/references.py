@@ -21,12 +21,9 @@ from refexplorer.core.text import masks_repr
 from refexplorer.spec.findings import Problem
 
 RESERVED = frozenset({"self"})  # Names that jinja2 cannot be given, written in an expression or not
-_KEYWORDS = frozenset(
-    {
-        "true", "false", "none", "True", "False", "None", "not", "and", "or", "if", "else", "in",
-        "is",
-    }
-)  # fmt: skip
+_KEYWORDS = frozenset({
+    "true", "false", "none", "True", "False", "None", "not", "and", "or", "if", "else", "in", "is",
+})  # fmt: skip
 
 
 class NodeType(StrEnum):

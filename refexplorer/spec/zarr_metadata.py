@@ -164,15 +164,9 @@ def parse_metadata(text: str) -> Mapping[str, object] | None:
 DIMENSIONS = "_ARRAY_DIMENSIONS"
 """The attribute with the names of dimensions, which xarray writes for Zarr v2."""
 _ADDED = {
-    "bytes": 0,
-    "endian": 0,
-    "transpose": 0,
-    "shuffle": 0,
-    "fletcher32": 4,
-    "crc32": 4,
-    "crc32c": 4,
+    "bytes": 0, "endian": 0, "transpose": 0, "shuffle": 0, "fletcher32": 4, "crc32": 4, "crc32c": 4,
     "adler32": 4,
-}
+}  # fmt: skip
 """Codecs that add that many bytes to what they are given, whatever it is."""
 _RANK = 64  # Dimensions that NumPy's arrays have at most
 

@@ -54,12 +54,9 @@ _CHILDREN = 8  # files that are read at once
 _BETWEEN = 0.1  # Seconds between two messages of how far it is
 _NAME = __spec__.name if __spec__ else __name__
 READERS = {
-    "hdf5": ("hdf5", "Hdf5File"),
-    "netcdf3": ("netcdf3", "NetCdf3File"),
-    "fits": ("fits", "FitsFile"),
-    "grib": ("grib", "GribFile"),
-    "tiff": ("tiff", "TiffFile"),
-}
+    "hdf5": ("hdf5", "Hdf5File"), "netcdf3": ("netcdf3", "NetCdf3File"),
+    "fits": ("fits", "FitsFile"), "grib": ("grib", "GribFile"), "tiff": ("tiff", "TiffFile"),
+}  # fmt: skip
 """Modules of this package that read a kind of file, and their classes."""
 
 

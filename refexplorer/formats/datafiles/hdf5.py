@@ -40,12 +40,10 @@ from refexplorer.formats.datafiles.hdf5_metadata import (
 
 OBJECTS = 100_000  # Links of a file that are followed
 ATTRIBUTES = 10_000  # Attributes of a dataset that are read
-_STRUCTURE = frozenset(
-    {
-        "CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Dimid",
-        "_Netcdf4Coordinates", "_nc3_strict", "_NCProperties",
-    }
-)  # fmt: skip
+_STRUCTURE = frozenset({
+    "CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates",
+    "_nc3_strict", "_NCProperties",
+})  # fmt: skip
 """Attributes by which HDF5's dimension scales and netCDF4 keep the structure of a file."""
 _NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable."
 _ELSEWHERE = Unread("expression", "This link points to another file, or to nothing.")

@@ -217,13 +217,11 @@ def _read_arrays(metadata: Mapping[str, Reference], findings: Findings) -> Itera
         try:
             yield read_array(path, written, _object(attributes))
         except BadMetadata as bad:
-            findings.add(
-                "parquet-lost-array",
-                ZMETADATA + pointer(key),
+            message = (
                 f"The record files of `{path}` cannot be used, since its metadata does not say "
-                f"which chunk a row is for: {bad}",
-                key=key,
+                f"which chunk a row is for: {bad}"
             )
+            findings.add("parquet-lost-array", ZMETADATA + pointer(key), message, key=key)
 
 
 def _note_lost(arrays: Iterable[ArrayMeta], findings: Findings) -> None:

@@ -18,24 +18,12 @@ METADATA_NAMES = frozenset({".zarray", "zarr.json", ".zmetadata"})
 _CODECS = 1_000  # codecs of an array whose names are looked at
 _UNSAFE = frozenset({"pickle", "numcodecs.pickle"})
 _PACKAGES = {
-    "imagecodecs": "imagecodecs",
-    "tifffile": "tifffile",
-    "zfpy": "zfpy",
-    "pcodec": "pcodec",
-    "msgpack2": "msgpack",
-    "crc32c": "google-crc32c",
-    "grib": "kerchunk",
-    "FITSAscii": "kerchunk",
-    "FITSVarBintable": "kerchunk",
-    "fill_hdf_strings": "kerchunk",
-    "record_member": "kerchunk",
-    "gribscan": "gribscan",
-    "gribberish": "gribberish",
-    "flac": "flac-numcodecs",
-    "wavpack": "wavpack-numcodecs",
-    "omfiles": "omfiles",
-    "cast_value": "cast-value-rs",
-}
+    "imagecodecs": "imagecodecs", "tifffile": "tifffile", "zfpy": "zfpy", "pcodec": "pcodec",
+    "msgpack2": "msgpack", "crc32c": "google-crc32c", "grib": "kerchunk", "FITSAscii": "kerchunk",
+    "FITSVarBintable": "kerchunk", "fill_hdf_strings": "kerchunk", "record_member": "kerchunk",
+    "gribscan": "gribscan", "gribberish": "gribberish", "flac": "flac-numcodecs",
+    "wavpack": "wavpack-numcodecs", "omfiles": "omfiles", "cast_value": "cast-value-rs",
+}  # fmt: skip
 """What brings a codec, by its name or what that begins with."""
 
 

@@ -168,12 +168,10 @@ _DECLARING = frozenset({"zstd", "blosc", "lz4"})
 """Those whose first bytes tell the decoded size."""
 # its texts become Python objects, each behind a pointer
 _POINTER = 8
-_SAME_SIZE = frozenset(
-    {
-        "shuffle", "fletcher32", "crc32", "crc32c", "adler32", "jenkins_lookup3", "bitround",
-        "base64", "bytes", "endian", "transpose", "scale_offset",
-    }
-)  # fmt: skip
+_SAME_SIZE = frozenset({
+    "shuffle", "fletcher32", "crc32", "crc32c", "adler32", "jenkins_lookup3", "bitround", "base64",
+    "bytes", "endian", "transpose", "scale_offset",
+})  # fmt: skip
 
 _Measure = Callable[[bytes, Settings, int], int]
 

@@ -183,22 +183,16 @@ _BUFFER = 2**20
 """Bytes buffered in memory before a server is paused."""
 # a decompressed answer would no longer be the bytes at the offsets that a reference names
 _CLIENT: dict[str, Any] = {"timeout": TIMEOUT, "read_bufsize": _BUFFER, "auto_decompress": False}
-_FILESYSTEM = frozenset(
-    {
-        "client_kwargs", "get_client", "simple_links", "block_size", "same_scheme", "encoded",
-        "size_policy", "cache_type", "cache_options", "asynchronous", "loop",
-        "skip_instance_cache", "use_listings_cache", "listings_expiry_time", "max_paths",
-    }
-)  # fmt: skip
+_FILESYSTEM = frozenset({
+    "client_kwargs", "get_client", "simple_links", "block_size", "same_scheme", "encoded",
+    "size_policy", "cache_type", "cache_options", "asynchronous", "loop", "skip_instance_cache",
+    "use_listings_cache", "listings_expiry_time", "max_paths",
+})  # fmt: skip
 """Options for fsspec's filesystem, which say nothing about a request."""
 _TRANSIENT = (
-    TransientError,
-    TimeoutError,
-    ConnectionError,
-    aiohttp.ServerDisconnectedError,
-    aiohttp.ClientPayloadError,
-    aiohttp.ClientOSError,
-)
+    TransientError, TimeoutError, ConnectionError, aiohttp.ServerDisconnectedError,
+    aiohttp.ClientPayloadError, aiohttp.ClientOSError,
+)  # fmt: skip
 """What may be otherwise a moment later."""
 _LASTING = (aiohttp.ClientSSLError, ConnectionRefusedError)  # Those of them that will not
 

@@ -97,12 +97,8 @@ class DimensionProduct(PickledByFields):
 def read_dimensions(source: object, at: str, findings: Findings) -> tuple[Dimension, ...] | None:
     """Read the ``dimensions`` of a gen item; None if one of them is invalid."""
     if not isinstance(source, Mapping) or not source:
-        findings.add(
-            "gen-bad-dimension",
-            at,
-            "`dimensions` must be an object with at least one dimension.",
-            'Write for example {"i": {"stop": 5}}.',
-        )
+        message = "`dimensions` must be an object with at least one dimension."
+        findings.add("gen-bad-dimension", at, message, 'Write for example {"i": {"stop": 5}}.')
         return None
     read = [_read_dimension(name, value, at, findings) for name, value in source.items()]
     good = tuple(dimension for dimension in read if dimension is not None)

@@ -67,20 +67,13 @@ def whole_number(field: str, text: str) -> int:
     match = _WHOLE.fullmatch(text)
     if match is None:
         hint = "Use // for integer division." if "." in text else ""
-        raise BadField(
-            "gen-bad-int",
-            field,
-            f"`{field}` renders to {text[:60]!r}, which is not an integer.",
-            hint,
-        )
+        message = f"`{field}` renders to {text[:60]!r}, which is not an integer."
+        raise BadField("gen-bad-int", field, message, hint)
     try:
         value = int(match[1])
     except ValueError:  # the digits are more than Python reads
-        raise BadField(
-            "gen-bad-int",
-            field,
-            f"`{field}` renders to a number of {len(match[1]):,} digits, which is too large.",
-        ) from None
+        sentence = f"`{field}` renders to a number of {len(match[1]):,} digits, which is too large."
+        raise BadField("gen-bad-int", field, sentence) from None
     if value < 0:
         raise BadField(f"bad-{field}", field, f"`{field}` renders to {value}, which is negative.")
     if value > MOST_BYTES:

@@ -364,12 +364,8 @@ def _read_field(
 ) -> Template | None:
     value, where = source[name], at + pointer(name)
     if _is_whole(value) and name in ("offset", "length"):
-        findings.add(
-            "gen-number-not-string",
-            where,
-            f"`{name}` is a number, but the specification requires a string.",
-            f'Write "{int(value)}".',
-        )
+        message = f"`{name}` is a number, but the specification requires a string."
+        findings.add("gen-number-not-string", where, message, f'Write "{int(value)}".')
         value = f"{int(value)}"
     if not isinstance(value, str):
         code = "gen-bad-int" if name in ("offset", "length") else "gen-bad-field"
@@ -396,12 +392,8 @@ def _clashes(
 ) -> bool:
     clashing = [dimension.name for dimension in dimensions if dimension.name in templates]
     for name in clashing:
-        findings.add(
-            "name-clash",
-            at + pointer("dimensions", name),
-            f"`{name}` is the name of both a dimension and a template.",
-            "Rename one of them.",
-        )
+        message = f"`{name}` is the name of both a dimension and a template."
+        findings.add("name-clash", at + pointer("dimensions", name), message, "Rename one of them.")
     return bool(clashing)
 
 

@@ -130,20 +130,12 @@ Arrays = Mapping[str, np.ndarray]
 IntegerBounds = tuple[int, int]
 
 _ARITHMETIC: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
-    "+": np.add,
-    "-": np.subtract,
-    "*": np.multiply,
-    "//": np.floor_divide,
-    "%": np.remainder,
-}
+    "+": np.add, "-": np.subtract, "*": np.multiply, "//": np.floor_divide, "%": np.remainder,
+}  # fmt: skip
 COMPARISONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
-    "eq": np.equal,
-    "ne": np.not_equal,
-    "lt": np.less,
-    "lteq": np.less_equal,
-    "gt": np.greater,
+    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "lteq": np.less_equal, "gt": np.greater,
     "gteq": np.greater_equal,
-}
+}  # fmt: skip
 
 
 def integers(form: syntax.Form, values: Arrays) -> np.ndarray | None:

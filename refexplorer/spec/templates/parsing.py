@@ -108,22 +108,14 @@ def takes(operation: Callable[..., Value], count: int) -> bool:
 _ENVIRONMENT = jinja2.Environment()
 DEFAULT = {"default", "d"}
 _STATEMENTS = {
-    "Assign": "set",
-    "AssignBlock": "set",
-    "CallBlock": "call",
-    "FilterBlock": "filter",
-    "FromImport": "from",
-    "ScopedEvalContextModifier": "autoescape",
-}
+    "Assign": "set", "AssignBlock": "set", "CallBlock": "call", "FilterBlock": "filter",
+    "FromImport": "from", "ScopedEvalContextModifier": "autoescape",
+}  # fmt: skip
 """Statements that jinja2's tree names differently from they are written."""
 _METHODS = {
-    "format": "'%03d' | format(n)",
-    "join": "[1, 2] | join('-')",
-    "lstrip": "text | trim",
-    "rstrip": "text | trim",
-    "strip": "text | trim",
-    "zfill": "'%03d' | format(n)",
-}
+    "format": "'%03d' | format(n)", "join": "[1, 2] | join('-')", "lstrip": "text | trim",
+    "rstrip": "text | trim", "strip": "text | trim", "zfill": "'%03d' | format(n)",
+}  # fmt: skip
 """What to write instead of a method of a text, where it is not a filter of the same name."""
 _SAID = (
     (r"unexpected end of template, expected 'end of print .*'", "`{{` is not closed by `}}`"),
@@ -172,11 +164,8 @@ def _in_words(text: str) -> str:
 
 def unnamed_arguments(name: str) -> TemplateProblem:
     """Describe a template call with unnamed arguments."""
-    return TemplateProblem(
-        "bad-template",
-        f"The arguments of `{name}` must be passed by name.",
-        f"Write {{{{{name}(c=…)}}}}.",
-    )
+    message = f"The arguments of `{name}` must be passed by name."
+    return TemplateProblem("bad-template", message, f"Write {{{{{name}(c=…)}}}}.")
 
 
 def _body(statements: list[nodes.Node]) -> syntax.Body:

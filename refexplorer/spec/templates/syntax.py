@@ -144,11 +144,8 @@ def percent_format(pattern: str, values: Value, limits: Limits) -> str:
             if chars > limits.template_chars:
                 raise too_big(limits, "A formatted number")
     if pattern.count("%") != consumed:
-        raise TemplateProblem(
-            "bad-template",
-            f"`{pattern[:40]}` is not a supported number format.",
-            "Write for example '%03d' % i.",
-        )
+        message = f"`{pattern[:40]}` is not a supported number format."
+        raise TemplateProblem("bad-template", message, "Write for example '%03d' % i.")
     return pattern % values
 
 

@@ -113,11 +113,8 @@ class Scope:
         template = self.templates[name]
         if template.names:
             arguments = ", ".join(f"{wanted}=…" for wanted in sorted(template.names))
-            raise TemplateProblem(
-                "bad-template",
-                f"The template `{name}` takes arguments, so it must be called.",
-                f"Write {{{{{name}({arguments})}}}}.",
-            )
+            message = f"The template `{name}` takes arguments, so it must be called."
+            raise TemplateProblem("bad-template", message, f"Write {{{{{name}({arguments})}}}}.")
         return self.call(name, {})
 
     def call(self, name: str, arguments: Mapping[str, Value]) -> str:
@@ -363,11 +360,8 @@ def _call(node: nodes.Call, scope: Scope) -> str:
         raise UndefinedName(name, scope.values, scope.templates)
     template = scope.templates[name]
     if template.literal:
-        raise TemplateProblem(
-            "bad-template",
-            f"The template `{name}` takes no arguments, so it cannot be called.",
-            f"Write {{{{{name}}}}}.",
-        )
+        message = f"The template `{name}` takes no arguments, so it cannot be called."
+        raise TemplateProblem("bad-template", message, f"Write {{{{{name}}}}}.")
     passed = {}
     for pair in node.kwargs:
         try:

@@ -224,12 +224,14 @@ class DmrppFile(DataFile):
         indices = _indices(parts, array)
         if len(np.unique(indices, axis=0)) < len(indices):
             raise _unknown("The document has several parts of the same chunk.")
+        # the filters that each chunk skips, bit by bit as HDF5 has them
+        masks = np.array(_whole_numbers(part.get("fm") or "0" for part in parts), np.int64)
         urls = [each.get("href", each.get(_HREF, "")) for each in parts]
         return FileChunks(
             indices,
             np.array(_whole_numbers(each.get("offset") for each in parts), np.int64),
             np.array(_whole_numbers(each.get("nBytes") for each in parts), np.int64),
-            np.array(_masks(parts), np.uint32),
+            np.minimum(masks, 2**32 - 1).astype(np.uint32),
             urls=np.array([each or self.target for each in urls], object) if any(urls) else None,
         )
 
@@ -310,12 +312,6 @@ def _chunk_shape(storage: Element, shape: tuple[int, ...]) -> tuple[int, ...]:
     if len(size) != len(shape) or (sizes and 0 in size):
         raise _unknown(f"Its chunks have the shape {list(size)}.")
     return size
-
-
-def _masks(parts: list[Element]) -> tuple[int, ...]:
-    """Return the filters that each chunk skips, as HDF5 bit masks."""
-    masks = _whole_numbers(part.get("fm") or "0" for part in parts)
-    return tuple(min(mask, 2**32 - 1) for mask in masks)
 
 
 def _size_of(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:

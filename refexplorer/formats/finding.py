@@ -74,6 +74,12 @@ def _at_version(folder: SourceFolder, form: SourceForm, terms: OpeningTerms) -> 
     return form.of_folder(folder, terms) if known else None
 
 
+def _locating(terms: OpeningTerms) -> Locate:
+    if terms.locate is None:
+        raise SourceError("A URL in this source is not followed here.")
+    return terms.locate
+
+
 def at_url(url: str, locate: Locate, terms: OpeningTerms) -> Source | SourceFile:
     """Return what a URL points to; a document is returned as a file that is still to be read."""
     location, name = _parts_of(url)
@@ -184,13 +190,6 @@ def _parts_of(url: str) -> tuple[str, str]:
     return parent if "://" in parent else parent + "/", masked_url(f"{name}{mark}{query}")
 
 
-def locating(url: str, terms: OpeningTerms) -> Locate:
-    """Return the locator of a URL's file system."""
-    if terms.locate is None:
-        raise SourceError("A URL in this source is not followed here.")
-    return terms.locate
-
-
 _PART = re.compile(r"(.+)#([0-9]{1,6})")
 _MARK = "\ufeff"  # Tells the order of bytes at the start of a text, and is not a part of it
 _NAME_LENGTH = 4096  # Characters that the path of a file has at most
@@ -253,13 +252,15 @@ def _of_any(source: object, terms: OpeningTerms) -> Source:
     if isinstance(source, str):
         if not source.strip():
             raise SourceError("The source is an empty string.")
-        if _is_text(source) and (terms.files.guarded or not _names_files(source)):
+        start = source.removeprefix(_MARK).lstrip()
+        is_text = start.startswith(_TEXT_STARTS) or "\n" in source
+        if is_text and (terms.files.guarded or not _names_files(source)):
             return _of_bytes(source.encode("utf-8", "surrogatepass"), "text", None, terms)
         if "://" in source:
             match = _PART.fullmatch(source)
             place, part = (source, None) if match is None else (match[1], int(match[2]))
             terms = replace(terms, part=part)
-            there = at_url(place, locating(place, terms), terms)
+            there = at_url(place, _locating(terms), terms)
             there = there if isinstance(there, Source) else _of_file(there, terms)
             if there.place is None and "?" in place:
                 there = replace(there, place=source)  # its name is without what may be secret
@@ -278,10 +279,6 @@ def _of_any(source: object, terms: OpeningTerms) -> Source:
             f"{type(source).__name__}."
         )
     return found
-
-
-def _is_text(source: str) -> bool:
-    return source.removeprefix(_MARK).lstrip().startswith(_TEXT_STARTS) or "\n" in source
 
 
 def _names_files(source: str) -> bool:

@@ -260,13 +260,10 @@ def options_for(url: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
     protocols = set(available_protocols())
     if not all(name in protocols or "://" in name for name in options):
         return options
-    places = [name for name in options if "://" in name and _holds(name, url)]
+    whole = f"{url.rstrip('/')}/"
+    places = [n for n in options if "://" in n and whole.startswith(f"{n.rstrip('/')}/")]
     name = max(places, key=len, default=url.partition("://")[0])
     return options.get(name, {})
-
-
-def _holds(place: str, url: str) -> bool:
-    return f"{url.rstrip('/')}/".startswith(f"{place.rstrip('/')}/")
 
 
 @dataclass(frozen=True, slots=True)

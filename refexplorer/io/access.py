@@ -171,7 +171,9 @@ def _parse_host(url: str, protocol: str) -> Place:
         raise _refused(url, f"is not a valid URL ({error})") from None
     usual = default_port(protocol)
     authority = authority_of(host, None if port == usual else port)
-    path = _plain_path(url, parts)
+    if "%" in parts.path and {".", ".."} & set(unquote(parts.path).split("/")):
+        raise _refused(url, "hides '..' behind percent signs")
+    path = _without_dots(parts.path or "/")
     user, at, _ = parts.netloc.rpartition("@")
     url = urlunsplit((protocol, user + at + authority, path, parts.query, ""))
     return Place(protocol, authority, unquote(path), url, host, bool(at), port or usual)
@@ -208,12 +210,6 @@ def _undisguised(host: str) -> str:
     if address != host:
         raise ValueError(f"write its host as {address}")
     return host
-
-
-def _plain_path(url: str, parts: SplitResult) -> str:
-    if "%" in parts.path and {".", ".."} & set(unquote(parts.path).split("/")):
-        raise _refused(url, "hides '..' behind percent signs")
-    return _without_dots(parts.path or "/")
 
 
 def _without_dots(path: str) -> str:
@@ -369,12 +365,8 @@ def _named(options: StorageOptions, location: str | None) -> dict[str, dict[str,
     if not all(name in protocols and isinstance(rest[name], Mapping) for name in rest):
         rest = {(protocol_of(location) if location else None) or _NO_PROTOCOL: rest}
     named = rest | {name: options[name] for name in places}
-    return {_folded(name): dict(named[name]) for name in named}
-
-
-def _folded(name: str) -> str:
-    """Return ``"gs"`` for ``"gcs"``: aliases of a target's protocol are resolved, too."""
-    return name if "://" in name else protocol_of(f"{name}://") or name
+    folded = {n: n if "://" in n else protocol_of(f"{n}://") or n for n in named}  # gcs is gs
+    return {folded[name]: dict(named[name]) for name in named}
 
 
 def _anonymous(protocol: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -465,7 +457,9 @@ class AccessPolicy:
         """Do the same as `place`, also for a folder."""
         place = parse(self.resolve(url))
         if not any(root.holds(place) for root in self._places):
-            fact, grant = _fact(url, place), shown(place.grant)
+            whose = f" (the part before @ is a user name; the host is {shown(place.host)})"
+            fact = f"{shown(url)} is not allowed yet{whose if place.disguised else ''}"
+            grant = shown(place.grant)
             message = f'{fact}: use refs.allowing("{grant}") or allow=["{grant}"] to read it.'
             raise AccessError(message, target=url, grant=place.grant, fact=f"{fact}.")
         return place
@@ -601,11 +595,6 @@ def is_public(place: Place) -> bool:
         return not is_private(place.host)
     except ValueError:
         return True
-
-
-def _fact(url: str, place: Place) -> str:
-    whose = f" (the part before @ is a user name; the host is {shown(place.host)})"
-    return f"{shown(url)} is not allowed yet{whose if place.disguised else ''}"
 
 
 def _require_regular(url: str, place: Place) -> None:

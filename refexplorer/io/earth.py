@@ -260,8 +260,8 @@ class AffinePlaces(EarthPlaces):
     ) -> None:
         self.shape = shape
         self._grid = grid.transform
-        identity = (_unchanged, _unchanged)
-        self._to_earth, self._to_plane = identity if crs is None else transforms(crs, "")
+        unchanged: Transform = lambda x, y: (x, y)  # noqa: E731
+        self._to_earth, self._to_plane = transforms(crs, "") if crs else (unchanged, unchanged)
 
     def at(self, rows: Floats, columns: Floats) -> tuple[Floats, Floats]:
         a, b, c, d, e, f = self._grid
@@ -278,10 +278,6 @@ class AffinePlaces(EarthPlaces):
             if 0 <= row < self.shape[0] and 0 <= column < self.shape[1]:
                 return int(row), int(column)
         return None
-
-
-def _unchanged(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    return x, y
 
 
 class GridPlaces(EarthPlaces):
@@ -301,7 +297,8 @@ class GridPlaces(EarthPlaces):
         if across.any():
             found = found + self._corner(top, left + 1) * (1 - down) * across
             found = found + self._corner(top + 1, left + 1) * down * across
-        return _degrees(found)
+        x, y, z = np.moveaxis(found, -1, 0)
+        return np.degrees(np.arctan2(y, x)), np.degrees(np.arctan2(z, np.hypot(x, y)))
 
     def find(self, longitude: float, latitude: float) -> tuple[int, int] | None:
         point = _vectors(np.array(longitude), np.array(latitude))
@@ -396,8 +393,3 @@ def _interval(found: Floats, value: float) -> int | None:
 def _vectors(longitude: np.ndarray, latitude: np.ndarray) -> Floats:
     lon, lat = np.radians(longitude), np.radians(latitude)
     return np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], -1)
-
-
-def _degrees(vectors: Floats) -> tuple[Floats, Floats]:
-    x, y, z = np.moveaxis(vectors, -1, 0)
-    return np.degrees(np.arctan2(y, x)), np.degrees(np.arctan2(z, np.hypot(x, y)))

@@ -109,9 +109,9 @@ def _by_table(reader: str, effects: list[tuple[Use, Outcome, str]], why: str) ->
     """Return the table's verdict: the features that a set uses and the reader lacks."""
     outcome = next((one for one in _WORST if any(one is e[1] for e in effects)), Outcome.NOT_RUN)
     reasons = [
-        VerdictReason(f"{_capitalized(use.feature.title)}: {text}", use.n_keys if use.key else 0)
+        VerdictReason(f"{title[:1].upper()}{title[1:]}: {text}", use.n_keys if use.key else 0)
         for use, effect, text in effects
-        if effect is outcome
+        if effect is outcome and (title := use.feature.title)
     ]
     notes = [text for _, effect, text in effects if effect is Outcome.SAME]
     if outcome is Outcome.NOT_RUN:
@@ -120,10 +120,6 @@ def _by_table(reader: str, effects: list[tuple[Use, Outcome, str]], why: str) ->
     elif why:
         notes.append(why)
     return Verdict(reader, outcome, tuple(reasons), tuple(notes), basis=_basis(reader))
-
-
-def _capitalized(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _with_facts(

@@ -475,14 +475,10 @@ def _varying(grid: Mapping[str, object], shape: tuple[int, ...]) -> tuple[ChunkA
     if not isinstance(written, list):
         raise BadMetadata("bad-metadata", "`chunk_shapes` must be a list.")
     _check_rank(len(written), shape)
-    axes = map(read_axis, written, shape, count())
-    return tuple(map(_require_axis, axes))
-
-
-def _require_axis(axis: ChunkAxis | str) -> ChunkAxis:
-    if isinstance(axis, str):
-        raise BadMetadata("bad-chunks", axis)
-    return axis
+    axes = tuple(map(read_axis, written, shape, count()))
+    if wrong := next((axis for axis in axes if isinstance(axis, str)), None):
+        raise BadMetadata("bad-chunks", wrong)
+    return axes  # type: ignore[return-value]
 
 
 def _key_encoding(written: object) -> tuple[str, str]:

@@ -89,7 +89,11 @@ class _UnmakeableError(Exception):
 def made_references(file: DataFileSource, progress: Progress | None) -> MadeReferences:
     """Return references; `progress` is called with the bytes read, and the total."""
     if is_child() or not _can_confine():
-        return _with_entries(_made_here(file, progress), file.url)
+        stream = WatchedStream(file.stream, file.size, progress)
+        try:
+            return _with_entries(_checked_references(stream, file.kind), file.url)
+        except _UnmakeableError as error:
+            raise _failed(file, str(error)) from None
     reply, data = _answer(file, progress)
     for sentence in reply["warned"]:
         warn(sentence, LeftOutWarning)
@@ -111,13 +115,6 @@ def _with_entries(made: _Made, url: str) -> MadeReferences:
     documents, chunks, left_out, beyond = made
     references = DataFileReferences(documents, chunks, left_out)
     return MadeReferences(references.entries(url), tuple(beyond), left_out)
-
-
-def _made_here(file: DataFileSource, progress: Progress | None) -> _Made:
-    try:
-        return _checked_references(WatchedStream(file.stream, file.size, progress), file.kind)
-    except _UnmakeableError as error:
-        raise _failed(file, str(error)) from None
 
 
 def _answer(file: DataFileSource, progress: Progress | None) -> tuple[Head, bytes]:
@@ -197,19 +194,14 @@ def _work(head: Head, data: bytes, answering: Answering) -> None:
 
 def _made(head: Head, answering: Answering) -> _Made:
     with ExitStack() as stack:
-        stream = cast("BinaryIO", stack.enter_context(_opened(head, answering)))
+        if head["path"] is not None:
+            opened: Any = open(head["path"], "rb")  # noqa: PTH123, SIM115  whatever it is named
+        else:
+            read = lambda start, end: answering.ask({"read": [start, end]})  # noqa: E731
+            opened = RangeStream(read, head["bytes"], "the file")
+        stream = cast("BinaryIO", stack.enter_context(opened))
         progress = _Telling(answering) if head["tells"] else None
         return _checked_references(WatchedStream(stream, head["bytes"], progress), head["kind"])
-
-
-def _opened(head: Head, answering: Answering) -> Any:
-    if head["path"] is not None:
-        return open(head["path"], "rb")  # noqa: PTH123  whatever the name is made of
-
-    def fetch(start: int, end: int) -> bytes:
-        return answering.ask({"read": [start, end]})
-
-    return RangeStream(fetch, head["bytes"], "the file")
 
 
 class _Telling:

@@ -117,14 +117,10 @@ def references_of(file: DataFile) -> DataFileReferences:
     links = (each for each in file.objects() if each.kind == "link")
     left_out |= {each.name: each.barrier for each in links if each.barrier is not None}
     if file.form == "TIFF" and list(arrays) == ["0"] and not left_out:
-        return _at_root(documents, chunks)
+        # as tifffile does, a single image is an array at the root
+        moved = {key[2:]: text for key, text in documents.items() if key.startswith("0/")}
+        return DataFileReferences(moved, {"": chunks["0"]} if "0" in chunks else {}, {})
     return DataFileReferences(documents, chunks, left_out)
-
-
-def _at_root(documents: Mapping[str, str], chunks: Mapping[str, FileChunks]) -> DataFileReferences:
-    """Return a single image as an array at the root, as tifffile does."""
-    moved = {key.removeprefix("0/"): text for key, text in documents.items() if key[:2] == "0/"}
-    return DataFileReferences(moved, {"": chunks["0"]} if "0" in chunks else {}, {})
 
 
 def _group(path: str, attributes: Mapping[str, Any]) -> dict[str, str]:

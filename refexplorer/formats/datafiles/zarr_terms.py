@@ -25,7 +25,8 @@ def dimension_names(arrays: Mapping[str, FileArray]) -> dict[str, list[str]]:
     known = {path: _named(members) for path, members in groups.items()}
     count = sum(map(len, known.values()))
     found = dict[str, list[str]]()
-    for path in sorted(groups, key=_after_its_groups):
+    # a group comes after its subgroups
+    for path in sorted(groups, key=lambda path: [*path.split("/"), _LAST] if path else [_LAST]):
         for array in groups[path]:
             names: list[str] = []
             for axis, length in enumerate(array.shape):
@@ -71,11 +72,6 @@ def _scales(array: FileArray, known: set[str]) -> Iterator[str]:
                 break
             group = group.rpartition("/")[0]
         yield found
-
-
-def _after_its_groups(path: str) -> list[str]:
-    """Return the sort key that puts the path of a group after those of its subgroups."""
-    return [*path.split("/"), _LAST] if path else [_LAST]
 
 
 _LAST = chr(0x10FFFF)

@@ -185,7 +185,7 @@ def _containers(targets: Iterable[str], endpoints: Mapping[str, str]) -> Iterato
         )
         yield icechunk.VirtualChunkContainer(prefix, here)
     targets = [url for url in targets if not url.startswith(tuple(endpoints))]
-    stores = {"s3": partial(icechunk.s3_store, region=region)}
+    stores: dict[str, Any] = {"s3": partial(icechunk.s3_store, region=region)}
     stores |= dict.fromkeys(("gs", "gcs"), icechunk.gcs_store)
     stores |= dict.fromkeys(("http", "https"), icechunk.http_store)
     places = {"/".join(url.split("/", 3)[:3]) for url in targets}

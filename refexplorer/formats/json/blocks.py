@@ -135,7 +135,8 @@ _KEPT = 4 * BLOCK
 ones for the next block; before that it returns them, at a thousand page faults a block."""
 HEAD = 64 * 2**20  # bytes in which the first references must begin, and that one entry may have
 _CUT = b"],"
-_SECTIONS = ("version", "templates", "gen", "refs")
+_BEFORE_REFS = ("version", "templates", "gen")
+_SECTIONS = (*_BEFORE_REFS, "refs")
 
 
 class NotInBlocks(Exception):
@@ -181,7 +182,7 @@ def _read_head(stream: Readable) -> tuple[bytes, int, bool]:
         is_more = _fill(head, max(BLOCK, 2 * len(head)), stream)
         try:
             # every mark of JSON is ascii, so latin-1 keeps the places of bytes
-            name, place = first_member(head.decode("latin-1"), _is_section)
+            name, place = first_member(head.decode("latin-1"), _BEFORE_REFS.__contains__)
         except Broken:
             continue
         if place == len(head):
@@ -234,10 +235,6 @@ class _Cut:
                 if sum(map(len, parts)) > HEAD:
                     raise NotInBlocks
         self.rest = b"".join(parts)
-
-
-def _is_section(name: str) -> bool:
-    return name != "refs" and name in _SECTIONS
 
 
 def _read_outer(head: bytes, tail: str, noting: Noting) -> dict[str, Any]:

@@ -242,8 +242,12 @@ class ShardCodec:
                 f"The shard index has {len(data):,} bytes, but an index of "
                 f"{prod(self.grid):,} inner chunks has {self.size:,}."
             )
-        if self.is_summed and not _is_sum(data[:-_CHECKSUM], data[-_CHECKSUM:]):
-            raise DecodeError("The checksum of the shard index is wrong.")
+        if self.is_summed:
+            import google_crc32c
+
+            expected = int.from_bytes(data[-_CHECKSUM:], "little")
+            if int(google_crc32c.value(data[:-_CHECKSUM])) != expected:
+                raise DecodeError("The checksum of the shard index is wrong.")
         index = self._numbers(data)
         absent = index == ABSENT
         if np.any(absent[:, 0] != absent[:, 1]):
@@ -287,12 +291,6 @@ def _layout(array: ArrayMeta) -> ShardCodec | None:
         "crc32c" in by_name,
         settings.get("index_location") == "start",
     )
-
-
-def _is_sum(data: bytes, checksum: bytes) -> bool:
-    import google_crc32c
-
-    return int(google_crc32c.value(data)) == int.from_bytes(checksum, "little")
 
 
 _SLACK = 2**20  # bytes that a codec may add to the size of a chunk, such as headers
@@ -406,7 +404,8 @@ class ChunkGuard:
         again = recompressed(first.stage.name, data, first.limit)
         if again is not None and self._fits(found[1:], again.inside):
             return again.packed
-        risky = [at for at, step in enumerate(found) if _is_risky(step)]
+        names = [step.stage.name for step in found]
+        risky = [at for at, name in enumerate(names) if name != VALUES and not keeps_size(name)]
         decoded: Any = data
         for at, step in enumerate(found[: risky[-1] + 1 if risky else 0]):
             shard = self._shard_of(array) if step.stage.name == SHARDING else None
@@ -459,7 +458,3 @@ class ChunkGuard:
                 self._shards.clear()
             self._shards[kind] = shard_layout(array)
         return self._shards[kind]
-
-
-def _is_risky(step: Step) -> bool:
-    return step.stage.name != VALUES and not keeps_size(step.stage.name)

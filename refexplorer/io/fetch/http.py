@@ -108,11 +108,7 @@ class _GuardedResolver(AbstractResolver):
 
 async def check_addresses(policy: AccessPolicy, place: Place) -> None:
     """Raise `AccessError` if the host of a target resolves to an address that is not allowed."""
-    await asyncio.to_thread(_check_addresses, policy, place)
-
-
-def _check_addresses(policy: AccessPolicy, place: Place) -> None:
-    for *_, address in socket.getaddrinfo(place.host, None):
+    for *_, address in await asyncio.to_thread(socket.getaddrinfo, place.host, None):
         policy.check_address(place.protocol, place.host, str(address[0]), place.port)
 
 
@@ -240,10 +236,11 @@ class HttpReader:
             async with response:
                 self._refuse(response, 0, asked, place)
                 self._check_form(response, place)
-                found = _facts_in(response, _part_sent(response, 0, count))
+                size, headers = _part_sent(response, 0, count).size, response.headers
                 if not self._documents:
                     check_start(await _start(response, count), place)
-                return found
+                tags = headers.get("ETag"), headers.get("Last-Modified")
+                return Facts(size, *tags, ranges=response.status == 206)
         except _Empty:
             return Facts(0)
 
@@ -374,12 +371,6 @@ def _part_sent(response: aiohttp.ClientResponse, start: int, end: int | None) ->
     span = part_of(response.headers, start, end)
     check_body_length(span, length)
     return span
-
-
-def _facts_in(response: aiohttp.ClientResponse, span: ContentRange) -> Facts:
-    """Return the facts in the headers of a one-byte response."""
-    tags = response.headers.get("ETag"), response.headers.get("Last-Modified")
-    return Facts(span.size, *tags, ranges=response.status == 206)
 
 
 async def _start(response: aiohttp.ClientResponse, count: int) -> bytes:

@@ -105,17 +105,13 @@ class RemoteReader:
                     except (FileNotFoundError, PermissionError):
                         raise
                     except BaseException as error:  # also who waits no more: bytes are on the way
-                        self._forget(connection)
+                        kept = self._connections.items()
+                        self._connections = {k: each for k, each in kept if each is not connection}
                         if not (connection.has_answered and isinstance(error, _BROKEN_CONNECTION)):
                             raise
                     else:
                         connection.has_answered = True
                         return answer
-
-    def _forget(self, connection: _StoreConnection) -> None:
-        self._connections = {
-            key: each for key, each in self._connections.items() if each is not connection
-        }
 
     async def _connect(self, place: Place) -> _StoreConnection:
         import fsspec

@@ -101,8 +101,9 @@ def decode_plainly(array: ArrayMeta, values: np.ndarray, fill_value: object) -> 
         return None
     if known:
         (mask,) = known
-        dtype = np.dtype(np.float64) if is_scaled else _widened(values.dtype)
-        decoded = values.astype(dtype)
+        narrow = np.float32 if values.dtype.itemsize <= 2 else np.float64
+        own = values.dtype if values.dtype.kind == "f" else narrow
+        decoded = values.astype(np.float64 if is_scaled else own)
         decoded[decoded == mask] = np.nan
     elif is_scaled:
         decoded = values.astype(values.dtype if masks else np.float64)
@@ -139,7 +140,8 @@ def decode_times_plainly(
     if not np.array_equal(numbers, np.floor(numbers)) or (np.abs(seconds) >= 2**53).any():
         return None
     try:
-        begin = np.datetime64("{:0>4}-{:0>2}-{:0>2}T{:0>2}:{}:{}".format(*_parts(since)), "s")
+        parts = [each or "00" for each in since.groups()[1:]]
+        begin = np.datetime64("{:0>4}-{:0>2}-{:0>2}T{:0>2}:{}:{}".format(*parts), "s")
     except ValueError:
         return None
     times = np.asarray(begin + seconds.astype("timedelta64[s]"))  # else a scalar of one time
@@ -147,10 +149,6 @@ def decode_times_plainly(
         return None
     times[~is_known] = np.datetime64("NaT", "s")
     return times
-
-
-def _parts(since: re.Match[str]) -> list[str]:
-    return [each or "00" for each in since.groups()[1:]]
 
 
 def _masks(array: ArrayMeta, dtype: np.dtype[Any], fill_value: object) -> list[Any] | None:
@@ -177,10 +175,3 @@ def _unpacked(text: object) -> object:
     except (binascii.Error, struct.error, ValueError):
         return None
     return value
-
-
-def _widened(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the data type that can represent NaN."""
-    if dtype.kind == "f":
-        return dtype
-    return np.dtype(np.float32 if dtype.itemsize <= 2 else np.float64)

@@ -283,6 +283,10 @@ class _ChunkStream:
                 return
 
     def _fetch(self) -> None:
+        def going_on(progress: FetchProgress) -> bool:
+            self._progress = progress
+            return not self._stop.is_set()
+
         try:
             for batch in self._batches():
                 decoding: list[Future[None]] = []
@@ -297,7 +301,7 @@ class _ChunkStream:
                     except RuntimeError:  # the program is at its end: no thread takes more work
                         self._decode(key, data)
 
-                fetch_many(self._targets, batch, self._fetching, arrived)
+                fetch_many(self._targets, batch, going_on, arrived)
                 wait(decoding)
                 if self._stop.is_set():
                     return
@@ -318,10 +322,6 @@ class _ChunkStream:
             batch[key] = reference
             size += more
         yield batch
-
-    def _fetching(self, progress: FetchProgress) -> bool:
-        self._progress = progress
-        return not self._stop.is_set()
 
     def _decode(self, key: str, data: bytes | RefexplorerError) -> None:
         self._put(self._found(key, data))

@@ -128,7 +128,8 @@ def _opened(
 def _unread(refs: SetLike, targets: Targets, paths: Iterable[str]) -> dict[str, str]:
     """Return what xarray would read on opening but may not be read, with the reason."""
     arrays = {path: refs.array(path) for path in paths}
-    times = [path for path, array in arrays.items() if _is_time(array)]
+    units = {path: array.attributes.get("units") for path, array in arrays.items()}
+    times = [path for path, text in units.items() if isinstance(text, str) and " since " in text]
     bounds = [
         f"{prefix(path.rpartition('/')[0])}{arrays[path].attributes.get('bounds')}"
         for path in times
@@ -142,11 +143,6 @@ def _unread(refs: SetLike, targets: Targets, paths: Iterable[str]) -> dict[str, 
         except RefexplorerError as error:
             found[path] = str(error)
     return found
-
-
-def _is_time(array: ArrayMeta) -> bool:
-    units = array.attributes.get("units")
-    return isinstance(units, str) and " since " in units
 
 
 def _require_readable(refs: SetLike, targets: Targets, array: ArrayMeta, is_index: bool) -> None:

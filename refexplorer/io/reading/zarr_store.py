@@ -171,7 +171,7 @@ class ReferenceStore(Store):
                 if (data := self._at_once(key, plan)) is not None:
                     return prototype.buffer.from_bytes(data)
         # threads of its own: those of `asyncio.to_thread` are few, and all else shares them
-        read = partial(copy_context().run, self._read, key, *_bounds(byte_range))
+        read = partial(copy_context().run, self._checked, key, *_bounds(byte_range))
         try:
             data = await asyncio.get_running_loop().run_in_executor(_readers(), read)
         except NoReference:
@@ -233,11 +233,12 @@ class ReferenceStore(Store):
         plan.take(key)
         return data
 
-    def _read(self, key: str, start: int | None, end: int | None) -> bytes:
-        with as_internal_error(key):
-            return self._checked(key, start, end)
-
     def _checked(self, key: str, start: int | None, end: int | None) -> bytes:
+        """Return the bytes of a key, or a slice of them, if they may be decoded."""
+        with as_internal_error(key):
+            return self._given_or_read(key, start, end)
+
+    def _given_or_read(self, key: str, start: int | None, end: int | None) -> bytes:
         plan = current_plan.get()
         data: bytes | RefexplorerError | None = None
         if (given := self._given.get(key)) is not None:
@@ -332,15 +333,13 @@ class MergingPipeline(BatchedCodecPipeline):
         store = getattr(batch[0][0], "store", None) if batch else None
         if not isinstance(store, ReferenceStore):
             return None
-        is_read_in_parts = self.supports_partial_decode
-        return SelectionPlan(
-            store,
-            [
-                place.path
-                for place, chunk, selection, *_ in batch
-                if not is_read_in_parts or _is_whole(selection, chunk.shape)
-            ],
-        )
+        keys = []
+        for place, chunk, selection, *_ in batch:
+            parts = zip(selection, chunk.shape, strict=False)
+            is_whole = all(part == slice(0, size, 1) for part, size in parts)
+            if is_whole or not self.supports_partial_decode:
+                keys.append(place.path)
+        return SelectionPlan(store, keys)
 
     async def read_batch(self, batch_info: Iterable[Any], *arguments: Any, **options: Any) -> Any:
         batch = list(batch_info)
@@ -360,11 +359,6 @@ class MergingPipeline(BatchedCodecPipeline):
             if refs is None:
                 raise
             raise undecodable(refs, place.path, sentence_of(error)) from error
-
-
-def _is_whole(selection: Iterable[object], shape: Iterable[int]) -> bool:
-    """Return whether a selection covers a whole chunk."""
-    return all(part == slice(0, size, 1) for part, size in zip(selection, shape, strict=False))
 
 
 def _set_of(store: object) -> SetLike | None:

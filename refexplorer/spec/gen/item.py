@@ -443,20 +443,18 @@ def _whole(field: str, scopes: Scopes, template: Template | None) -> np.ndarray 
     numbers = scopes.integers(template)
     if numbers is None:
         texts = scopes.texts(template)
-        found = [_whole_or_less(field, text) for text in texts.ravel().tolist()]
+        found = []
+        for text in texts.ravel().tolist():
+            try:
+                found.append(whole_number(field, text))
+            except BadField:
+                found.append(-1)
         numbers = as_column(found).reshape(texts.shape)
     failed = (numbers < 0) | (numbers > MOST_BYTES)
     if failed.any():
         scopes.failures.append(failed.astype(np.bool_))
         numbers = np.where(failed, 0, numbers)
     return numbers.astype(np.int64)
-
-
-def _whole_or_less(field: str, text: str) -> int:
-    try:
-        return whole_number(field, text)
-    except BadField:
-        return -1
 
 
 def _coded(urls: list[TextPiece]) -> tuple[list[str], np.ndarray]:

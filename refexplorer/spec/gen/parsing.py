@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from jinja2 import nodes
@@ -363,7 +363,9 @@ def _read_field(
     name: str, source: Mapping[str, object], at: str, findings: Findings
 ) -> Template | None:
     value, where = source[name], at + pointer(name)
-    if _is_whole(value) and name in ("offset", "length"):
+    if name in ("offset", "length") and (
+        type(value) is int or (isinstance(value, float) and value.is_integer())
+    ):
         message = f"`{name}` is a number, but the specification requires a string."
         findings.add("gen-number-not-string", where, message, f'Write "{int(value)}".')
         value = f"{int(value)}"
@@ -378,10 +380,6 @@ def _read_field(
     except TemplateProblem as problem:
         findings.add(problem.code, where, str(problem), problem.hint)
         return None
-
-
-def _is_whole(value: object) -> TypeGuard[int | float]:
-    return type(value) is int or (isinstance(value, float) and value.is_integer())
 
 
 def _clashes(

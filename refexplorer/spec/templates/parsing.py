@@ -145,7 +145,9 @@ def as_template_problem() -> Iterator[None]:
     try:
         yield
     except jinja2.TemplateSyntaxError as error:
-        message = _in_words((error.message or "").rstrip("."))
+        message = (error.message or "").rstrip(".")
+        for pattern, words in _SAID:
+            message = re.sub(pattern, words, message, flags=re.DOTALL)
         raise TemplateProblem(
             "bad-template", f"The template cannot be parsed: {message}."
         ) from None
@@ -153,19 +155,6 @@ def as_template_problem() -> Iterator[None]:
         raise TemplateProblem("template-limit", "This template is nested too deeply.") from None
     except ValueError as error:  # a number literal with more digits than Python reads
         raise TemplateProblem("bad-template", f"The template cannot be parsed: {error}.") from None
-
-
-def _in_words(text: str) -> str:
-    """Return the notation of a jinja2 token."""
-    for pattern, words in _SAID:
-        text = re.sub(pattern, words, text, flags=re.DOTALL)
-    return text
-
-
-def unnamed_arguments(name: str) -> TemplateProblem:
-    """Describe a template call with unnamed arguments."""
-    message = f"The arguments of `{name}` must be passed by name."
-    return TemplateProblem("bad-template", message, f"Write {{{{{name}(c=…)}}}}.")
 
 
 def _body(statements: list[nodes.Node]) -> syntax.Body:
@@ -246,7 +235,9 @@ def _check_call(node: nodes.Call) -> None:
         raise refused("call of an expression", "Only templates are called, by their names.")
     name = node.node.name
     if node.args or node.dyn_args or node.dyn_kwargs:
-        raise refused(f"function `{name}`") if name in BUILT_IN else unnamed_arguments(name)
+        message = f"The arguments of `{name}` must be passed by name."
+        unnamed = TemplateProblem("bad-template", message, f"Write {{{{{name}(c=…)}}}}.")
+        raise refused(f"function `{name}`") if name in BUILT_IN else unnamed
 
 
 def _refused_method(name: str) -> TemplateProblem:

@@ -44,13 +44,6 @@ class Undefined:
     problem: TemplateProblem  # What is raised where a value is needed
 
 
-def require_value(value: Value) -> Value:
-    """Return a defined value; else raise the problem."""
-    if isinstance(value, Undefined):
-        raise value.problem
-    return value
-
-
 def too_big(limits: Limits, what: str) -> TemplateProblem:
     """Describe a template whose result would exceed `Limits.template_chars`."""
     return TemplateProblem(
@@ -97,10 +90,6 @@ def _integer_too_big(limits: Limits) -> TemplateProblem:
         f"A number of this template would need more than {limits.integer_bits:,} bits.",
         "Raise `Limits.integer_bits` if it is meant to be that large.",
     )
-
-
-def _add(left: Value, right: Value, limits: Limits) -> Value:
-    return left + right  # type: ignore[operator]
 
 
 def _multiply(left: Value, right: Value, limits: Limits) -> Value:
@@ -150,7 +139,7 @@ def percent_format(pattern: str, values: Value, limits: Limits) -> str:
 
 
 BINARY: dict[str, Callable[[Any, Any, Limits], Value]] = {
-    "+": _add,
+    "+": lambda left, right, limits: left + right,
     "-": lambda left, right, limits: left - right,
     "*": _multiply,
     "/": lambda left, right, limits: left / right,

@@ -212,13 +212,14 @@ def compile_template(text: str) -> Template:
     if len(text) > DEFAULT_LIMITS.template_chars:
         raise too_big(DEFAULT_LIMITS, "This template")
     with as_template_problem():
-        parts = tuple(part if isinstance(part, str) else _expression(part) for part in lower(text))
+        parts = tuple(
+            each
+            if isinstance(each, str)
+            else Expression(each, partial(value_of, each), syntax.names_in(each))
+            for each in lower(text)
+        )
     names = frozenset[str]().union(*(part.names for part in parts if isinstance(part, Expression)))
     return Template(text, parts, names, recipe=(compile_template, text))
-
-
-def _expression(form: nodes.Node) -> Expression:
-    return Expression(form, partial(value_of, form), syntax.names_in(form))
 
 
 def value_of(node: nodes.Node, scope: Scope) -> Value:
@@ -274,22 +275,10 @@ def _branches(node: nodes.If, scope: Scope) -> Value:
     return _joined(parts, scope)
 
 
-def _unary(node: nodes.UnaryExpr, scope: Scope) -> Value:
-    return UNARY[node.operator](value_of(node.node, scope))
-
-
 def _binary(node: nodes.BinExpr, scope: Scope) -> Value:
     scope.spend()
     left, right = value_of(node.left, scope), value_of(node.right, scope)
     return checked(BINARY[node.operator](left, right, scope.limits), scope.limits)
-
-
-def _and(node: nodes.And, scope: Scope) -> Value:
-    return value_of(node.left, scope) and _optional(node.right, scope)
-
-
-def _or(node: nodes.Or, scope: Scope) -> Value:
-    return value_of(node.left, scope) or _optional(node.right, scope)
 
 
 def _compare(node: nodes.Compare, scope: Scope) -> Value:
@@ -375,11 +364,16 @@ def _call(node: nodes.Call, scope: Scope) -> str:
 _EVALUATORS: dict[type[nodes.Node], Callable[[Any, Scope], Value]] = {
     nodes.Const: _constant, nodes.Name: _name, nodes.Getattr: _attribute, nodes.Getitem: _item,
     nodes.If: _branches,
-    nodes.And: _and, nodes.Or: _or, nodes.Compare: _compare, nodes.CondExpr: _choice,
+    nodes.And: lambda node, scope: value_of(node.left, scope) and _optional(node.right, scope),
+    nodes.Or: lambda node, scope: value_of(node.left, scope) or _optional(node.right, scope),
+    nodes.Compare: _compare, nodes.CondExpr: _choice,
     nodes.Concat: _concat, nodes.List: _sequence, nodes.Tuple: _sequence, nodes.Dict: _dictionary,
     nodes.Filter: _filter, nodes.Test: _test, nodes.Call: _call,
 }  # fmt: skip
-_EVALUATORS |= dict.fromkeys((nodes.Neg, nodes.Pos, nodes.Not), _unary)
+_EVALUATORS |= dict.fromkeys(
+    (nodes.Neg, nodes.Pos, nodes.Not),
+    lambda node, scope: UNARY[node.operator](value_of(node.node, scope)),
+)
 _EVALUATORS |= dict.fromkeys(
     (nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow), _binary
 )

@@ -1,7 +1,4 @@
-"""DMR++ documents, which describe the arrays of a data file and the locations of their chunks.
-
-A variable with an unsupported layout is omitted with the reason: half of one would be wrong.
-"""
+"""DMR++ documents, which describe the arrays of a data file and the locations of their chunks."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The source formats of sets, one class each, in the order in which `finding` asks them.
-
-To add a format, add a subclass of `SourceForm` and list it in `FORMS`. Packages are imported only
-if needed: VirtualiZarr and icechunk are only asked about their own objects.
-"""
+"""The source formats of sets, one class each, in the order in which `finding` asks them."""
 
 from __future__ import annotations
 

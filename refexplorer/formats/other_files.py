@@ -1,7 +1,4 @@
-"""Files that are not reference sets, by their first bytes: how to make references to them.
-
-This needs no reader of another package, and trusts none with the file.
-"""
+"""Files that are not reference sets, by their first bytes: how to make references to them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The verdicts of all readers on a set: installed ones are run, a table covers the others.
-
-The source format decides first: no reader of reference sets reads DMR++ or an HDF5 file.
-"""
+"""The verdicts of all readers on a set: installed ones are run, a table covers the others."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The features of the specification used by a set, and a dated table of readers without them.
-
-One pass over the columns finds the features; no reader is imitated. Readers that can be run are in
-`running`.
-"""
+"""The features of the specification used by a set, and a dated table of readers without them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The chunks along one dimension of an array, by arithmetic: equal lengths, or runs.
-
-Sources: the chunk grids ``regular`` of Zarr v3 and ``rectilinear`` of zarr-extensions.
-"""
+"""The chunks along one dimension: of equal lengths, or runs (``rectilinear`` in Zarr)."""
 
 from __future__ import annotations
 

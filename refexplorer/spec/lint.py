@@ -1,8 +1,4 @@
-"""Lint rules for one key, URL or array: things that are allowed, but usually mistakes.
-
-Rules see only the keys and URLs of a set that match `ODD_KEY` and `ODD_URL`: a new rule may have
-to extend these.
-"""
+"""Lint rules for single keys and URLs that match `ODD_KEY` and `ODD_URL`, and for arrays."""
 
 from __future__ import annotations
 

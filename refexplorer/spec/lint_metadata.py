@@ -1,7 +1,4 @@
-"""Lint rules for metadata keys: metadata that no reader can open.
-
-Sources: Zarr v2 and Zarr v3 storage specifications, "Array metadata" and "Data types".
-"""
+"""Lint rules for metadata keys, from the storage specifications of Zarr v2 and v3."""
 
 from __future__ import annotations
 

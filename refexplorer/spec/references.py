@@ -1,7 +1,4 @@
-"""Keys and references: keys that readers treat differently; the four kinds of reference.
-
-Source: kerchunk's reference specification, "Version 0".
-"""
+"""The four kinds of reference (specification, "Version 0"), and keys that are not portable."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Zarr metadata of an array: shape, chunks, codecs, and the names of its chunks.
-
-Sources: Zarr v2 (``.zarray``, ``.zattrs``) and Zarr v3 (``zarr.json``) storage specifications.
-"""
+"""Zarr metadata of an array, v2 and v3: shape, chunks, codecs, and the names of its chunks."""
 
 from __future__ import annotations
 

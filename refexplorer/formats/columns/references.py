@@ -1,8 +1,4 @@
-"""References as columns: no Python object for each of them.
-
-`pyarrow.array` on a list, `pyarrow.scalar` and `to_numpy` import pandas, which takes longer than
-opening a small set; so columns are created from numpy arrays and their buffers here.
-"""
+"""References as columns, created from numpy buffers: `pyarrow.array` would import pandas."""
 
 from __future__ import annotations
 

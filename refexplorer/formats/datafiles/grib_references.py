@@ -1,10 +1,4 @@
-"""References to the fields of a GRIB file, on the dimensions that cfgrib uses.
-
-Fields of one variable that fill all combinations of number, time, step and level are one array.
-Variables whose coordinates agree share the root; each of the others has a group of its own.
-kerchunk's codec ``grib`` decodes only the first field of a message, so further fields are stored
-inline if they are small.
-"""
+"""References to the fields of a GRIB file, on the dimensions that cfgrib uses."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""HDF5 and NetCDF4 files, read with h5py.
-
-Soft links within the file are alternative names of their targets. External links, datasets stored
-in other files and virtual datasets are never followed: HDF5 would open files whose names come from
-an untrusted file.
-"""
+"""HDF5 and NetCDF4 files, read with h5py; links and datasets in other files are never followed."""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-"""References generated for any data file that a reader of this package has opened.
-
-The metadata are in Zarr format 2, which every reader supports, and agree with the library of the
-format: `fill_value` is null unless the file declares a missing value, so that no reader treats data
-as missing. Data without byte ranges, or without a Zarr codec, are decoded by the library and stored
-inline if they are small. Everything else is omitted, with the reason.
-"""
+"""References to any data file: chunks with byte ranges, small arrays inline, in Zarr format 2."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""TIFF files, read with tifffile.
-
-Arrays are named as in tifffile's Zarr store: the levels of the first series are ``"0"``, ``"1"``,
-…, those of the others ``"1/0"``, ``"1/1"``, …; a single image is also ``""``. Files named in the
-OME-XML of a file are not opened.
-"""
+"""TIFF files, read with tifffile; arrays are named as in tifffile's Zarr store."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The chunks of a session in columns, as Icechunk 2 returns them for any storage.
-
-`IcechunkStore.array_chunk_iterator` resolves locations that are compressed or relative to a virtual
-chunk container.
-"""
+"""The chunks of a session in columns, as Icechunk 2 returns them for any storage."""
 
 from __future__ import annotations
 

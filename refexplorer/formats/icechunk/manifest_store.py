@@ -1,8 +1,4 @@
-"""The manifests of a snapshot, read when their chunks are requested.
-
-The snapshot itself lists the manifests of an array, how many chunks each contains and where these
-are in the grid.
-"""
+"""The manifests of a snapshot, read when their chunks are requested."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""The chunks of an array in a manifest of an Icechunk repository.
-
-Source: Icechunk specification, "Manifest files": a header of 39 bytes, then a FlatBuffer, mostly
-zstd. The known fields of versions 1 and 2 are read; a manifest that uses anything else is rejected,
-since a partly understood chunk would be a wrong reference.
-"""
+"""The chunks in a manifest of Icechunk (specification 1 and 2); other fields are rejected."""
 
 from __future__ import annotations
 

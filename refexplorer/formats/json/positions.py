@@ -1,7 +1,4 @@
-"""The position of a JSON pointer's value in a JSON text, looked up on demand.
-
-Nothing is recorded during parsing, so positions cost nothing until they are needed.
-"""
+"""The position of a JSON pointer's value in a JSON text, looked up on demand."""
 
 from __future__ import annotations
 

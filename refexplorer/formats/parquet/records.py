@@ -1,8 +1,4 @@
-"""One record file of a parquet store: its footer, which rows hold a reference, its columns.
-
-Chunks without a reference have neither ``path`` nor ``raw``. Their number is often in the footer;
-which ones they are is in these two columns, which are small compared with the others.
-"""
+"""One record file of a parquet store: its footer, the rows with a reference, and its columns."""
 
 from __future__ import annotations
 

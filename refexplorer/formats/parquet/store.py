@@ -1,11 +1,4 @@
-"""The parquet layout of fsspec's `LazyReferenceMapper`, one record file at a time.
-
-Source: reference specification, "Parquet references": a folder with ``.zmetadata`` (JSON:
-``metadata`` and ``record_size``), and for each array record files with the columns ``path``,
-``offset``, ``size`` and ``raw``. Chunk n is row ``n % record_size`` of
-``refs.<n // record_size>.parq``, counted from 0; the name
-``refs.2.parquet`` for the second file in the specification is a mistake.
-"""
+"""The parquet layout of fsspec's `LazyReferenceMapper` (specification, "Parquet references")."""
 
 from __future__ import annotations
 

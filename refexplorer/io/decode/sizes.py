@@ -1,7 +1,4 @@
-"""Shapes and sizes of chunks before decoding: a small one can expand to terabytes.
-
-Streams that do not declare their size are decoded piece by piece and only counted.
-"""
+"""Shapes and sizes of chunks before decoding: a small one can expand to terabytes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Responses: bytes in pieces, facts and versions of files, and the checks of HTTP responses.
-
-A server may send a login page, compressed bytes or a different range with a status of success; used
-as data they would be noise, or values of another chunk.
-"""
+"""Responses: bytes in pieces, facts and versions of files, and the checks of HTTP responses."""
 
 from __future__ import annotations
 

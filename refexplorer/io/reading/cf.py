@@ -1,8 +1,4 @@
-"""Missing values, scale and offset of numbers, and times, decoded as by xarray but without it.
-
-xarray takes half a second for its first variable (it then imports Dask and SciPy), which is longer
-than fetching and decoding all chunks of a picture.
-"""
+"""Missing values, scale, offset and times, decoded as by xarray, which is slow to import."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Dimensions of a gen item: the values of each variable, without writing them out.
-
-Source: reference specification, "Version 1", ``gen``: "dimensions" maps names to
-``{"start": int, "stop": int, "step": int}`` or ``[int, …]``; the item is their cartesian product.
-"""
+"""The dimensions of a gen item (specification, "Version 1"), without writing out their values."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""One item of ``gen``: a shape, a count and a function of a number, never written out.
-
-Source: reference specification, "Version 1", ``gen``. The keys of an item are in the order of the
-cartesian product of its dimensions, the last one fastest. If combinations generate the same key,
-the last one wins, as in any JSON object.
-"""
+"""One item of ``gen`` (specification, "Version 1"): its keys and references, by number."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Parsing of the ``gen`` section: each item is checked by a sample of its keys, or rejected.
-
-Source: reference specification, "Version 1", ``gen``.
-"""
+"""Parsing of ``gen`` (specification, "Version 1"): items are checked on a sample of their keys."""
 
 from __future__ import annotations
 

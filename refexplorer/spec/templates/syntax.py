@@ -1,8 +1,4 @@
-"""The values and operators of a ``jinja-str``, under limits, and views of its syntax.
-
-The syntax is jinja2's own nodes, of which `parsing` accepts only those that are supported here.
-`template` says what they mean, and analyses read them by ``match``.
-"""
+"""The values and operators of a ``jinja-str`` under limits, and views of jinja2's nodes."""
 
 from __future__ import annotations
 

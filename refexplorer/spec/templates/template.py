@@ -1,8 +1,4 @@
-"""A compiled ``jinja-str``: the meaning of its parts, the names it uses, its rendering.
-
-Source: reference specification, "Version 1", where a ``jinja-str`` is "a string which will be
-rendered by jinja2".
-"""
+"""A compiled ``jinja-str`` (specification, "Version 1"): its parts, names and rendering."""
 
 from __future__ import annotations
 

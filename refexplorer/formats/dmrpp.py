@@ -207,7 +207,7 @@ class DmrppFile(DataFile):
         data, array = _decoded(storage), self.array(name)
         if not array.filters and len(data) != _size_of(array.shape, array.dtype):
             raise _unknown(
-                f"The document has {len(data):,} bytes of it, which do not fill its shape."
+                f"The document has {len(data):,} bytes of its values, which does not fit its shape."
             )
         return data
 
@@ -236,7 +236,7 @@ class DmrppFile(DataFile):
         storage, array = _storage(self._variables[name].element), self.array(name)
         if not array.dtype.hasobject:
             raise _unknown(
-                "Zarr cannot decode all of its chunks: they skip or shuffle in their own way."
+                "Zarr cannot decode all of its chunks: some skip filters or are shuffled."
             )
         texts = np.empty(math.prod(array.shape), object)
         texts[:] = _texts(storage, len(texts))

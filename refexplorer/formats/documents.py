@@ -340,7 +340,7 @@ def note_encoding(source: Source, findings: Findings) -> None:
             "begins with a byte order mark" if encoding == "utf-8-sig" else f"is {encoding.upper()}"
         )
         hint = "Write it as UTF-8 without a mark, as RFC 8259 requires."
-        findings.add("odd-encoding", "", f"The document {said}; not every reader takes it.", hint)
+        findings.add("odd-encoding", "", f"The document {said}; not every reader accepts it.", hint)
 
 
 def note_beyond(source: Source, findings: Findings) -> None:

@@ -112,7 +112,7 @@ def _by_table(reader: str, effects: list[tuple[Use, Outcome, str]], why: str) ->
     ]
     notes = [text for _, effect, text in effects if effect is Outcome.SAME]
     if outcome is Outcome.NOT_RUN:
-        text = "It is not known to lack anything that the set uses."
+        text = "It is not known to lack any feature that the set uses."
         reasons = [VerdictReason(f"{why} {text}".strip())]
     elif why:
         notes.append(why)
@@ -131,7 +131,7 @@ def _with_facts(
     if verdict.reader in (FSSPEC, JINJA) and (name := _compression(source)):
         facts.append(f"It needs `target_options={{'compression': {name!r}}}`.")
     if source.zip_url is not None and verdict.outcome is not Outcome.REFUSED:
-        facts.append(f"It finds the store in the zip only by `{source.zip_url}` alone.")
+        facts.append(f"It opens the store in the zip file only by the URL `{source.zip_url}`.")
     if verdict.reader == ICECHUNK and source.repository and source.repository.access:
         facts.append(source.repository.access)
     return replace(verdict, reasons=tuple(reasons), notes=(*verdict.notes, *facts))

@@ -237,7 +237,7 @@ def _of_columns(columns: Columns) -> Iterator[tuple[str, np.ndarray]]:
 
 def _of_protocol(name: str) -> Feature:
     if name not in PROTOCOLS:
-        said = f"No reader is known that reads {name}: URLs."
+        said = f"No known reader supports {name}: URLs."
         return Feature(f"{name}: URLs", tuple((each, Outcome.SAME, said) for each in BASES), ALWAYS)
     readers = _TABLE["readers"].items()
     lacking = (each for each, known in readers if name not in known.get("protocols", (name,)))

@@ -192,8 +192,8 @@ def lint_links(path: str, attributes: Mapping[str, object]) -> Iterator[LintFind
     if isinstance(target, str):
         yield LintFinding(
             "soft-link",
-            f"`{path or '/'}` is a soft link to {target!r}; only LINDI follows it, and every "
-            "other reader shows a group of its own.",
+            f"`{path or '/'}` is a soft link to {target!r}; only LINDI follows it, and all other "
+            "readers show an empty group.",
             "Copy the keys that the link points to, or read them at their original path.",
         )
     external = attributes.get(EXTERNAL)

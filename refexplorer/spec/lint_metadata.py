@@ -79,9 +79,7 @@ def _array(path: str, metadata: Mapping[str, object], rules: _Rules) -> Iterator
         if any(length > INT64_MAX for length in array.shape):
             yield _bad("A length of `shape` does not fit into 64 bits, so no reader opens it.")
         if 0 in _written_chunks(metadata):
-            message = (
-                "A chunk has a length of 0, as the array has: Zarr reads it, fsspec divides by it."
-            )
+            message = "A chunk has a length of 0, like the array; fsspec divides by it."
             yield LintFinding("bad-chunks", message, "Write 1 instead.")
     yield from rules(metadata)
 
@@ -158,7 +156,7 @@ def _fill_value(
     metadata: Mapping[str, object], dtype: np.dtype[np.generic], zarr_format: int
 ) -> Iterator[LintFinding]:
     if "fill_value" not in metadata:
-        yield _bad("`fill_value` is missing, and without it Zarr opens no array.")
+        yield _bad("`fill_value` is missing, and Zarr does not open arrays without it.")
     elif wrong := wrong_fill_value(dtype, metadata["fill_value"], zarr_format):
         value = metadata["fill_value"]
         yield _bad(f"`fill_value` is {value!r}, but for the data type {dtype.str} {wrong}.")

@@ -44,7 +44,7 @@ _SHOWN = (
 _UNKNOWN = (None, "unknown", "~")
 _NOT_FIRST = Unread(
     "expression",
-    "It is not the first field of its message, which alone the codec for GRIB decodes.",
+    "It is not the first field of its message; the codec for GRIB decodes only that one.",
 )
 _REGULAR = frozenset({"regular_ll", "regular_gg"})
 _LEVEL_UNITS = {"isobaricInhPa": "hPa", "isobaricInPa": "Pa", "heightAboveGround": "m"}
@@ -283,7 +283,9 @@ def _messages(file: IO[bytes]) -> Iterator[tuple[int, int]]:
             )
         file.seek(start + length - len(_END))
         if file.read(len(_END)) != _END:
-            raise Unread("damaged", f"The message at byte {start:,} does not end where it says.")
+            raise Unread(
+                "damaged", f"The message at byte {start:,} does not end at its declared length."
+            )
         yield start, length
         count += 1
         if count > MESSAGES:

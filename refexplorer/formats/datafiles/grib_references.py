@@ -198,8 +198,8 @@ def _data(
         if math.prod(first.shape) * 8 * len(variable.fields) > INLINE_BYTES:
             raise Unread(
                 "expression",
-                "It has fields that are the first of their message and others, which no one codec "
-                "decodes, and they are too large to store inline.",
+                "Some of its fields are the first of their message and others are not; no single "
+                "codec decodes both, and they are too large to store inline.",
             )
         held, filters = variable.fields, []
     documents = array_documents(

@@ -217,7 +217,7 @@ def folder_version(
     if not any((path / mark).is_file() for mark in MARKS):
         raise SourceError(
             f"{escape(path.name, _SHOWN)} is an Icechunk repository without `{MARKS[1]}`: it was "
-            "written by an Icechunk older than 1.0, or not all of it was copied; open it with the "
+            "written by an Icechunk older than 1.0, or was not copied completely; open it with the "
             "version that wrote it, and write it again."
         )
     place = str(path.resolve())

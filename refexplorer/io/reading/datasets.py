@@ -121,7 +121,10 @@ def _opened(
         with saying_refusals("xarray", refs):
             found = open_(**plainly)
     if why:
-        warn(f"Not read, so without an index, and times are numbers: {what}. {why}", LeftOutWarning)
+        warn(
+            f"Not read, so without an index, and with undecoded times: {what}. {why}",
+            LeftOutWarning,
+        )
     return found
 
 

@@ -102,7 +102,7 @@ class _ValueTracer(Tracer):
         if self.state is ChunkState.FILL:
             self._say("raw value", f"Zarr fills the chunk with {fill}, the fill value.")
             self._say_shown(shown)
-            lacking = "no reference for" if self.reference is None else "the server has no file of"
+            lacking = "no reference for" if self.reference is None else "the server has no file for"
             text = f"{lacking} the chunk, so Zarr shows the fill value {fill}"
             return self._result(ValueOrigin.NO_REFERENCE, f"{text}{_and(shown)}", raw, shown)
         self._say("raw value", f"The stored value is {_written(raw)} ({self.array.dtype}).")
@@ -129,7 +129,7 @@ class _ValueTracer(Tracer):
                 ValueOrigin.REJECTED, f"the chunk has a rejected reference: {message}", None, None
             )
         if self.state is not ChunkState.FAILED:
-            self._add("values", None, None, message)
+            self._add("values", message=message)
         return self._result(
             ValueOrigin.FAILED, f"the chunk could not be read: {message}", None, None
         )
@@ -214,7 +214,7 @@ class _ValueTracer(Tracer):
         )
 
 
-_SWAPPED = "of big-endian integers with `_Unsigned` it reads the bytes of the fill value swapped"
+_SWAPPED = "for big-endian integers with `_Unsigned`, it swaps the bytes of the fill value"
 _VALUE_FILTERS = {"fixedscaleoffset", "astype"}
 
 
@@ -338,12 +338,12 @@ def _outside_valid_range(attributes: Mapping[str, Any], raw: Any) -> Iterator[st
         return
     if isinstance(low, int | float) and raw < low:
         yield (
-            f"{_written(raw)} is below the least valid value, {low}: netCDF4 masks it, xarray "
+            f"{_written(raw)} is below the minimum valid value, {low}: netCDF4 masks it, xarray "
             "does not."
         )
     if isinstance(high, int | float) and raw > high:
         yield (
-            f"{_written(raw)} is above the greatest valid value, {high}: netCDF4 masks it, xarray "
+            f"{_written(raw)} is above the maximum valid value, {high}: netCDF4 masks it, xarray "
             "does not."
         )
 

@@ -247,8 +247,7 @@ def _is_there(descriptor: int, lock: Path) -> bool:
 
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:")
-Check = Callable[[Path], object]
-"""Looks at what was written before it gets its name; raises what is wrong."""
+Check = Callable[[Path], object]  # Looks at what was written before it is renamed; may raise
 
 
 def unchecked(path: Path) -> None:

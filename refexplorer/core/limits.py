@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from refexplorer.core.errors import LimitError
 
 INT64_MAX = 2**63 - 1  # The largest number in a signed column of numpy or Arrow
-MOST_BYTES = 2**62 - 1
-"""The largest offset or length: no file is that long, and the sum of two fits into 64 bits."""
+MOST_BYTES = 2**62 - 1  # Largest offset or length; the sum of two fits into 64 bits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,10 +20,8 @@ from typing import IO, Any
 from refexplorer.core.errors import RefexplorerError
 
 Head = dict[str, Any]
-OWN_MEMORY = 2**30
-"""Bytes that Python with numpy, pyarrow and a codec takes, or reserves, for itself."""
-STARTING = 60
-"""Seconds that a child has to start: on a busy machine its imports take longer than its work."""
+OWN_MEMORY = 2**30  # Bytes that Python needs with numpy, pyarrow and a codec
+STARTING = 60  # Seconds that a child has to start: imports are slow on a busy machine
 POLL = 0.2  # Seconds between two looks at a child that works
 _NO_MEMORY = 90  # Exit status of a child whose memory was not enough
 _START = (

@@ -16,8 +16,7 @@ _SIGNATURES = (
     "OSSAccessKeyId", "AWSAccessKeyId", "Key-Pair-Id", "Signature", "sig", "access_token",
     "auth_token", "token", "api_key", "apikey", "password",
 )  # fmt: skip
-SIGNED = rf"(?i:[?&](?:{'|'.join(_SIGNATURES)})=[^&])"
-"""A URL that lets everybody in who has it; RE2 and `re` read it alike."""
+SIGNED = rf"(?i:[?&](?:{'|'.join(_SIGNATURES)})=[^&])"  # A URL that gives access; for RE2 and `re`
 KEYS = frozenset({"array", "arrays", "key", "keys", "path", "pointer"})
 """Members of documents that name what is in a set: no address, however they look."""
 _HARMLESS_PARAMETERS = frozenset({
@@ -40,15 +39,13 @@ _PUBLIC_VALUES = frozenset({"anon", "browser", "cloud", "google_default"})
 _SIMPLE = re.compile(r"[\w.\-]{1,64}|\{\{[^{}]*\}\}")
 _NAME = re.compile(r"[A-Za-z_][\w\-]{0,40}")
 _LONGEST_VALUE = 200  # longer values of options are hidden even where the name is harmless
-_SHORTEST_SECRET = 6
-"""Characters: a shorter value is part of too many other words to be taken out of a text."""
+_SHORTEST_SECRET = 6  # Characters: shorter values are part of too many other words
 
 _MARKS = ("AccountKey=", "SharedAccess", "X-Amz-", "X-Goog-", "X-OSS-", "access_token=")
 _WORD = re.compile(r"(?:[^\s\"'<>`\\]|\\(?![nrt\"'\\]))+")
 _END_OF_SENTENCE = ".,:;!)]…"
 _AUTHORITY = re.compile(r"[^/?#]*")
-_CONTAINERS = frozenset({"abfs", "abfss", "wasb", "wasbs"})
-"""Schemes of Azure, which has a container before an ``@``."""
+_CONTAINERS = frozenset({"abfs", "abfss", "wasb", "wasbs"})  # Azure has a container before an ``@``
 _PARAMETER = re.compile(r"[?&#](?=[A-Za-z_][\w.\-]*=)")
 _IN_ADDRESS = re.compile(r"\?|[&#;](?=[A-Za-z_][\w.\-]*=)")
 _ASSIGNED = re.compile(
@@ -258,8 +255,7 @@ def _escaped(match: re.Match[str]) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-SENTENCE = 2_000
-"""Characters of a message or a pointer that are shown: it may quote a text of any length."""
+SENTENCE = 2_000  # Characters of a message or pointer that are shown: it may quote any text
 
 
 def shorten(text: str, limit: int = SENTENCE) -> str:

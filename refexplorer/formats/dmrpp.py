@@ -38,13 +38,10 @@ _TYPES = {
 _ENUM = "Enum"
 _TEXTS = ("String", "URL", "Url")
 _OTHER_TYPES = (_ENUM, *_TEXTS, "Structure", "Sequence", "Opaque")
-_PLACEHOLDER = "OPeNDAP_DMRpp_DATA_ACCESS_URL"
-"""What stands for the URL of the data file until a server puts it in."""
+_PLACEHOLDER = "OPeNDAP_DMRpp_DATA_ACCESS_URL"  # A server puts the URL of the file here
 _HREF = "dmrpp:href"
-_UNWRAPPED = "HDF5_GLOBAL"
-"""The container that holds the attributes of the file."""
-_HELD = ("dmrpp:compact", "dmrpp:missingdata", "dmrpp:vlsa")
-"""Elements that hold the values of a variable themselves."""
+_UNWRAPPED = "HDF5_GLOBAL"  # The container of the file's attributes
+_HELD = ("dmrpp:compact", "dmrpp:missingdata", "dmrpp:vlsa")  # Elements that contain values
 _PLACED = ("dmrpp:chunks", "dmrpp:chunk")
 
 _PIECE = 2**20  # bytes that the XML parser gets at a time
@@ -393,8 +390,7 @@ def _filters(attributes: Mapping[str, str], dtype: np.dtype[Any]) -> Iterator[Fi
 
 
 _LEVELS = tuple("0123456789")
-_LEVEL = 6
-"""Of deflate, where the document has none; decoding does not need it."""
+_LEVEL = 6  # Of deflate, if the document has none; decoding does not need it
 
 
 def _fill_value(text: str | None, dtype: np.dtype[Any]) -> Any:

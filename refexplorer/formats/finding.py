@@ -65,8 +65,7 @@ MOST_NAMES = 10_000  # Names of a folder that are compared with one that is not 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
-DOCUMENTS = (".json", ".gz", ".zst", ".zstd")
-"""Endings of the names of documents, which are read at once without a look at what they are."""
+DOCUMENTS = (".json", ".gz", ".zst", ".zstd")  # Names with these endings are read without a probe
 
 
 def _at_version(folder: SourceFolder, form: SourceForm, terms: OpeningTerms) -> Source | None:

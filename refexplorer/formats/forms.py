@@ -335,8 +335,7 @@ FORMS: tuple[SourceForm, ...] = (
     DmrppForm(),
     DataFileForm(),
 )
-LAST = JsonForm()
-"""Takes every file for JSON, to say where it is none."""
+LAST = JsonForm()  # Accepts every file, to explain why it is not JSON
 
 Question = Callable[[SourceForm, OpeningTerms], "Source | None"]
 

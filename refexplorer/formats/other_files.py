@@ -15,8 +15,7 @@ from refexplorer.core.files import own_path
 from refexplorer.core.text import escape
 
 Sources = Sequence["str | os.PathLike[str]"]
-_FILES = 10_000
-"""Files that are opened together."""
+_FILES = 10_000  # Files that are opened together
 NAME_SHOWN = 200  # Characters of a name in a message
 
 
@@ -121,16 +120,13 @@ def _stac_node(folder: str, node: Mapping[str, Any]) -> dict[str, Any]:
 
 _ZARR_KEYS = (".zgroup", ".zarray", "zarr.json")
 _SET_KEYS = (b'"refs"', *map(str.encode, _ZARR_KEYS))
-PROBE = 2**16
-"""Bytes that tell nearly every file."""
+PROBE = 2**16  # Bytes that identify nearly every file
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _HDF5_PLACES = (0, *(512 * 2**power for power in range(11)))
 """Before the superblock a file may have a block of its user, of 512 bytes or a doubling of that."""
 _GRIB = re.compile(rb"GRIB.{3}([\x01\x02])", re.DOTALL)
-_GRIB_HEADING = 128
-"""Bytes of a heading that bulletins have before the first message."""
-_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
-"""gzip and zstd, which may leave the start of a file readable."""
+_GRIB_HEADING = 128  # Bytes of a bulletin's heading before the first message
+_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")  # gzip and zstd, which may keep a start readable
 _NOTEBOOK = re.compile(rb'\s*\{\s*"cells"\s*:\s*\[\s*\{')
 _PAGE = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b", re.DOTALL | re.IGNORECASE)
 _XML = re.compile(rb"\s*<(?:\?xml|[A-Za-z])")

@@ -36,14 +36,12 @@ ZMETADATA = ".zmetadata"
 RECORD_SIZE = (
     100_000  # rows: as VirtualiZarr writes; fsspec's own writer makes ten times as many files
 )
-JSON = "JSON"
-"""The form of a document before it is read."""
+JSON = "JSON"  # The form of a document before it is read
 DATA_FILE = "data file"
 DOCUMENTS = ("V0", "V1")
 # a heavier document stays behind when its set goes to another process: the columns go with it
 _HEAVY = 2**20
-_TRAVELLING = 10_000
-"""Entries of a parsed document that is sent to other processes beside its columns."""
+_TRAVELLING = 10_000  # Entries of a parsed document that is sent with its columns
 _CHAR_BYTES = 4  # Most bytes of a character, or of a mark before them all
 
 
@@ -206,8 +204,7 @@ def cause(error: BaseException) -> str:
     return str(error).strip().rstrip(".") or type(error).__name__
 
 
-Locate = Callable[[str], "tuple[AbstractFileSystem, str]"]
-"""Finds the filesystem of a URL and the path in it."""
+Locate = Callable[[str], "tuple[AbstractFileSystem, str]"]  # Finds file system and path of a URL
 HEAD = LARGE = 2**20  # Bytes of a file by which its format is recognized
 LONG = 2**16  # bytes from which a document is read in blocks
 

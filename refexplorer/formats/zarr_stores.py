@@ -23,13 +23,11 @@ if TYPE_CHECKING:
 
     from refexplorer.core.limits import Limits
 
-MARKS = ("zarr.json", ".zgroup", ".zarray")
-"""Files of which a store has one, unless all its metadata are consolidated."""
+MARKS = ("zarr.json", ".zgroup", ".zarray")  # A store has one of these, unless it is consolidated
 _METADATA = (*MARKS, ".zattrs", ZMETADATA)
 _CONSOLIDATED = b'"zarr_consolidated_format"'
 _PARQUET = b'"record_size"'
-_EDGE = 4096
-"""Bytes at each end of consolidated metadata in which the name of the layout stands."""
+_EDGE = 4096  # Bytes at each end of consolidated metadata that name the layout
 
 
 class ZarrForm(SourceForm):

@@ -19,17 +19,13 @@ from refexplorer.core.text import escape, masked_url, masks_repr
 
 OBJECT_STORES = frozenset({"s3", "gs", "az", "abfs", "adl", "oci", "oss", "r2"})
 """Protocols whose URLs name a bucket, not a host."""
-_NO_HOSTS = OBJECT_STORES | {"memory", "github", "jupyter", "jlab"}
-"""Those, and others whose URLs begin with something else than a host."""
+_NO_HOSTS = OBJECT_STORES | {"memory", "github", "jupyter", "jlab"}  # URLs without a host
 
 _ALIASES = {"local": "file", "gcs": "gs", "s3a": "s3", "abfss": "abfs"}
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21, "sftp": 22, "ssh": 22, "smb": 445}
-_UNICAST = ipaddress.IPv6Network("2000::/3")
-"""All of IPv6 that is on the internet; `is_global` alone also says so of what nobody assigned."""
-_TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")
-"""Where networks without IPv4 reach it: the last 32 bits are the address (NAT64)."""
-_TUNNELLED = frozenset({0x5EFE, 0x02005EFE})
-"""The third quarter of addresses whose last is of IPv4 (ISATAP)."""
+_UNICAST = ipaddress.IPv6Network("2000::/3")  # IPv6 on the internet; `is_global` includes more
+_TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")  # IPv4 in the last 32 bits (NAT64)
+_TUNNELLED = frozenset({0x5EFE, 0x02005EFE})  # IPv4 in the last quarter (ISATAP)
 _PROTOCOL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://|(file|local):", re.IGNORECASE)
 _CHAIN = re.compile(r"^[A-Za-z0-9+.-]+::|::[A-Za-z0-9+.-]+://")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")

@@ -167,10 +167,8 @@ _ANGLES = {
 }  # fmt: skip
 
 
-LINES = 256
-"""Most intervals of a mesh along each dimension; a picture of more cells interpolates in them."""
-_LEAST = 96
-"""A mesh of few cells has lines in between, since the edge of a large cell is bent on a map."""
+LINES = 256  # Most intervals of a mesh along each dimension
+_LEAST = 96  # Fewest: the edge of a large cell is curved on a map
 _AHEAD = 3  # Cells around the nearest centre that may hold a point of a 2-d grid
 
 

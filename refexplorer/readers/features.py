@@ -36,8 +36,7 @@ BASES, ICECHUNK_BASES = (
     for part in ("readers", "icechunk_readers")
 )
 """The readers of reference sets (zarr-java 0.2.0 has no store for them), and those of Icechunk."""
-WHOLE = (FSSPEC, JINJA, JAVASCRIPT)
-"""The readers of the whole specification: where one refuses a set, it is worth a note."""
+WHOLE = (FSSPEC, JINJA, JAVASCRIPT)  # Readers of the whole specification: a refusal is noted
 
 Effect = tuple[str, Outcome, str]
 
@@ -52,8 +51,7 @@ class Feature(NamedTuple):
 
     title: str
     effects: tuple[Effect, ...]
-    noting: str = SILENT
-    """When `check` has a note on it."""
+    noting: str = SILENT  # When `check` has a note on it
 
 
 EXACT = 2**53  # Up to here each whole number is a 64-bit float
@@ -91,8 +89,7 @@ class Use(NamedTuple):
     name: str
     key: str | None
     n_keys: int = 1
-    place: str = ""
-    """A pointer, where there is no key."""
+    place: str = ""  # A pointer, if there is no key
 
     @property
     def feature(self) -> Feature:

@@ -38,8 +38,7 @@ RUN = {
 }  # fmt: skip
 """Readers that can be run, by the form of the source."""
 KEYS = 20_000  # Explicit references of a sample; fsspec and VirtualiZarr read them in half a second
-MADE_KEYS = 400
-"""Generated keys of a sample: fsspec makes a jinja2 environment for each field of each key."""
+MADE_KEYS = 400  # Generated keys of a sample: fsspec renders them slowly
 SECONDS = 20  # time for one reader; then its child is stopped
 _MEMORY = 2 * OWN_MEMORY
 _EXAMPLES = 5  # differing keys that are shown

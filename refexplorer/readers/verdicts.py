@@ -18,11 +18,9 @@ class Outcome(StrEnum):
 
     SAME = "same"  # Every key as in the specification
     DROPPED = "dropped"  # Keys are missing without an error or a warning
-    DIFFERENT = "different"
-    """Keys refer to something else, or there are keys that the specification refuses."""
+    DIFFERENT = "different"  # Keys differ, or the specification rejects some of them
     REFUSED = "refused"  # The reader raises an error, and no key can be read
-    NOT_RUN = "not run"
-    """The reader was not run, and nothing that the set uses is known to be lacking in it."""
+    NOT_RUN = "not run"  # The reader was not run, and lacks nothing known that the set uses
 
 
 @masks_repr

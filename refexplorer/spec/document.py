@@ -347,8 +347,7 @@ class ArgumentNotes:
         note_unused_arguments(template, document.templates, at, document.findings)
 
 
-Forms = dict[str, tuple[str, int]]
-"""By its name, the first key that is written so, and how many are."""
+Forms = dict[str, tuple[str, int]]  # By name, the first key written in this form, and their number
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _WORD = re.compile(_NAME, re.ASCII)
 _LITERAL = r"(?:'[^'{}]*'|\"[^\"{}]*\"|[0-9]+)"

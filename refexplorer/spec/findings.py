@@ -15,15 +15,12 @@ from refexplorer.spec.codes import CODES, Severity
 
 SHOWN_PER_CODE = 1_000  # Diagnostics of one code and one array that are kept one by one
 HINTS_PER_CODE = 20  # Hints of one code that are found out: each compares a name with all others
-_KEPT_PER_CODE = 50_000
-"""The same of all arrays: beyond it, those of further arrays are counted together."""
+_KEPT_PER_CODE = 50_000  # The same of all arrays; beyond it, further arrays are counted together
 TOGETHER = 4  # Diagnostics of one code that people are shown as one group, from this number on
-_READABLE_COLUMN = 200
-"""Beyond it a column of the first line does not help: kerchunk writes a whole set as one line."""
+_READABLE_COLUMN = 200  # Columns beyond it do not help: kerchunk writes a set as one line
 
 Hint = str | Callable[[], str]  # What to do, or what finds it out when it is to be shown
-Locator = Callable[[str], tuple[int, int] | None]
-"""From a JSON pointer to line and column, or None where the text is not known."""
+Locator = Callable[[str], tuple[int, int] | None]  # From a pointer to line and column, if known
 
 
 class Problem(PickledError):

@@ -50,8 +50,7 @@ ODD_URL = (
 )
 """The same for `lint_url`."""
 
-URL_START = r"(?s)^(?P<start>[A-Za-z][A-Za-z0-9+.\-]*:|.)"
-"""What `lint_protocols` needs of a URL: the protocol, or one character if there is none."""
+URL_START = r"(?s)^(?P<start>[A-Za-z][A-Za-z0-9+.\-]*:|.)"  # The protocol, or one character
 
 ELSEWHERE = (
     "The metadata is in a target: refexplorer does not show such an array, and GDAL and "

@@ -219,8 +219,7 @@ _LARGE = 1e15  # such numbers, and those of nines alone, are taken for marks of 
 _NINES = re.compile(r"99[9.]*(?:\.0)?|3276[78](?:\.0)?")
 """What people choose where no value is like it: -999, -9999.0, -32768 in floats."""
 _KINDS = re.compile(r"\|[iu]1|[<>](?:[iu][248]|f[248])")
-_NCZARR = "_NCZARR_ARRAY"
-"""Where netCDF-C writes names of dimensions; xarray reads those, too."""
+_NCZARR = "_NCZARR_ARRAY"  # Dimension names as written by netCDF-C, which xarray reads, too
 _CALENDARS = frozenset({
     "standard", "gregorian", "proleptic_gregorian", "noleap", "365_day", "all_leap", "366_day",
     "360_day", "julian", "",

@@ -139,8 +139,7 @@ def _is_base64(value: Any) -> bool:
     return True
 
 
-_KEY_CHARS = 4000
-"""More than the indices of any chunk have, and fewer digits than Python refuses to read."""
+_KEY_CHARS = 4000  # More than a chunk key has, and fewer digits than Python refuses
 METADATA_NAMES = frozenset({".zarray", ".zgroup", ".zattrs", ".zmetadata", "zarr.json"})
 
 
@@ -158,8 +157,7 @@ def parse_metadata(text: str) -> Mapping[str, object] | None:
     return value if isinstance(value, dict) else None
 
 
-DIMENSIONS = "_ARRAY_DIMENSIONS"
-"""The attribute with the names of dimensions, which xarray writes for Zarr v2."""
+DIMENSIONS = "_ARRAY_DIMENSIONS"  # The attribute with dimension names that xarray writes for v2
 _ADDED = {
     "bytes": 0, "endian": 0, "transpose": 0, "shuffle": 0, "fletcher32": 4, "crc32": 4, "crc32c": 4,
     "adler32": 4,

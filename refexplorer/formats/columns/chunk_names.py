@@ -26,8 +26,7 @@ from refexplorer.formats.columns.texts import (
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _MOST_LAYOUTS = 16  # names with more layouts are read one by one
-_FEWEST = 256
-"""Fewer names are read one layout after the other in no less time than in the usual way."""
+_FEWEST = 256  # Reading fewer names by layout is not faster
 _LONGEST = 512  # characters of a name that has a layout
 
 

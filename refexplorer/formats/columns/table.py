@@ -79,8 +79,7 @@ class GrowingTexts:
 LARGEST = 2**63 - 1
 # numpy makes objects of numbers from here on
 _TOO_LARGE = 2**64
-WHOLE = -1
-"""The length in these columns of what refers to a whole file."""
+WHOLE = -1  # The length of a reference to a whole file in these columns
 _SUSPECT = r"[{\r\n]"
 Texts: TypeAlias = "pa.Array | Sequence[str]"
 Numbers: TypeAlias = "np.ndarray | Sequence[int]"
@@ -227,12 +226,10 @@ def _numbers(numbers: Numbers, name: str) -> np.ndarray:
     return np.array(numbers, np.uint64)
 
 
-_FACTOR = secrets.randbits(64) | 1
-"""Of this process alone, so that no file can be made whose keys all collide."""
+_FACTOR = secrets.randbits(64) | 1  # Random, so no file can have keys that all collide
 # Python's numbers do not overflow, and those of the columns do
 _MASK = 2**64 - 1
-_HALF = 32
-"""A product changes no bit below those that differ, so high bits are mixed into low ones."""
+_HALF = 32  # High bits are mixed into low ones, which products do not change
 _LONG = 512  # longer keys are hashed by blake2b: see `hash_of`
 
 

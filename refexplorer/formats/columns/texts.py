@@ -19,8 +19,7 @@ _MOST_DIGITS = 18
 _MOST_BLANKS = 64
 _BLANKS = np.isin(np.arange(256), list(b" \t\r\n"))
 ZEROS = np.uint64(0x3030303030303030)
-_TO_TOP = np.uint64(0x7676767676767676)
-"""Sets the top bit of each byte above 9."""
+_TO_TOP = np.uint64(0x7676767676767676)  # Sets the top bit of each byte above 9
 _TOPS = np.uint64(0x8080808080808080)
 _LEAST = np.array([2**63 - 1, 0, *(10**n for n in range(1, 18)), 2**63 - 1])
 """The least number of n digits that JSON writes with them; of none, and of too many, no number."""

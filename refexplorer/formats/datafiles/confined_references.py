@@ -41,8 +41,7 @@ if TYPE_CHECKING:
 
 SECONDS = 60  # Time for a small file; waiting for a server does not count
 _SECONDS_PER_MIB = 10  # and for each MiB of the file
-_MEMORY, _MEMORY_PER_BYTE = 2**28, 100
-"""What the references to a file may take: no sound file comes near."""
+_MEMORY, _MEMORY_PER_BYTE = 2**28, 100  # Of references; sound files need far less
 _CHILDREN = 8  # files that are read at once
 _BETWEEN = 0.1  # Seconds between two messages of how far it is
 _NAME = __spec__.name if __spec__ else __name__

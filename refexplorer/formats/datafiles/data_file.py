@@ -15,8 +15,7 @@ from refexplorer.spec.chunk_axes import ChunkAxis
 _SHOWN = 5  # names in the sentence about what was left out
 
 
-NO_PLAIN_FORM = "It is of a type without a plain form"
-"""How the reason begins why an attribute is not read that JSON, and netCDF, have no type for."""
+NO_PLAIN_FORM = "It is of a type without a plain form"  # Why an attribute is not read, if so
 
 
 UnreadReason = Literal["damaged", "format", "library", "cost", "expression"]

@@ -26,8 +26,7 @@ from refexplorer.formats.datafiles.data_file import (
 
 MESSAGES = 100_000  # so that a file of very many tiny messages ends
 _MAGIC = b"GRIB"
-_GAP = 2**16
-"""Bytes between two messages in which the next one is looked for at a time."""
+_GAP = 2**16  # Bytes that are searched at a time for the next message
 _KEYS: dict[str, type] = {
     "shortName": str, "cfVarName": str, "units": str, "typeOfLevel": str, "gridType": str,
     "level": float, "number": int, "dataType": str, "stepType": str, "jPointsAreConsecutive": int,

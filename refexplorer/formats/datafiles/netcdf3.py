@@ -29,8 +29,7 @@ _TYPES = {
 }  # fmt: skip
 # tags of the lists in a header (the classic format)
 _DIMENSIONS, _VARIABLES, _ATTRIBUTES = 10, 11, 12
-_STREAMING = {4: 2**32 - 1, 8: 2**64 - 1}
-"""The number of records of a file that was not closed, by the bytes of the number."""
+_STREAMING = {4: 2**32 - 1, 8: 2**64 - 1}  # Number of records in a file that was not closed
 
 
 @dataclass(frozen=True, slots=True)

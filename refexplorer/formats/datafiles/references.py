@@ -41,14 +41,12 @@ from refexplorer.formats.datafiles.zarr_terms import (
 
 INLINE_BYTES = 2**16  # Most bytes of one array that are kept inline
 _FILL_BYTES = 2**24  # Most bytes of a chunk of fill values that is encoded
-_LZF_RATIO = 8
-"""imagecodecs decodes no LZF into more than this multiple of its length, without a header."""
+_LZF_RATIO = 8  # imagecodecs decodes LZF to at most this multiple of its length
 _NUMCODECS = frozenset({
     "zlib", "shuffle", "fletcher32", "bz2", "blosc", "zstd", "lzma", "grib", "fixedscaleoffset",
 })  # fmt: skip
 _WORDS = {"scaleoffset": "scale-offset", "nbit": "n-bit"}
-_SEVERAL = 64
-"""Texts that are read at a time, until they are too many."""
+_SEVERAL = 64  # Texts that are read at a time
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from typing import BinaryIO
 from refexplorer.core.errors import LimitError, SourceError
 from refexplorer.core.files import Progress
 
-BLOCK = 2**17
-"""Bytes of one request at least: metadata of a file is in many small pieces, often near."""
+BLOCK = 2**17  # Least bytes of a request: metadata are in many small pieces close together
 
 Fetch = Callable[[int, int], bytes]  # Returns the bytes from the first number to the second
 
@@ -80,8 +79,7 @@ class SeekableBytes(io.RawIOBase):
 class RangeStream(SeekableBytes):
     """A file whose bytes are fetched elsewhere, read in blocks."""
 
-    kept, longest = 128, 2**24
-    """Blocks in memory, as packages come back to those that they have read; bytes of a request."""
+    kept, longest = 128, 2**24  # Blocks in memory, and bytes of a request
 
     def __init__(
         self, fetch: Fetch, size: int, name: str, most: int = sys.maxsize, block: int = BLOCK

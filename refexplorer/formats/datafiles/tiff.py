@@ -34,8 +34,7 @@ _COMPRESSORS = {
 _SUBIFDS = 330  # number of the TIFF tag
 _NODATA = 42113  # The tag of GDAL that names the value of missing ones
 _DELTA = {2: 1, 34892: 2, 34893: 4}
-_FLOAT = {3: 1, 34894: 2, 34895: 4}
-"""Predictors, and the distance of the values that they subtract."""
+_FLOAT = {3: 1, 34894: 2, 34895: 4}  # Predictors, and the distance of the values that they subtract
 
 
 class TiffFile(DataFile):

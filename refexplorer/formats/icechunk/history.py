@@ -179,9 +179,7 @@ class RecordedVersion(NamedTuple):
     modified: int | None
 
 
-Recorded = Mapping[str, tuple[RecordedVersion, ...]]
-"""The versions by location; several where references to one target were written at several
-times."""
+Recorded = Mapping[str, tuple[RecordedVersion, ...]]  # By location
 
 
 def recorded_versions(

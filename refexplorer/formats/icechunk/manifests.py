@@ -108,8 +108,7 @@ _MAGIC = "ICE🧊CHUNK".encode()
 # magic (12 bytes), writer (24), then a byte each for version, type of file and compression
 _HEADER = 39
 _WRITER = slice(12, 36)
-_VERSION, _TYPE, _COMPRESSION = 36, 37, 38
-"""Positions of bytes in the header."""
+_VERSION, _TYPE, _COMPRESSION = 36, 37, 38  # Positions in the header
 _VERSIONS = (1, 2)  # of the format that this reader knows
 _MANIFEST = 2  # type of file
 _PLAIN, _ZSTD = 0, 1  # compression
@@ -118,24 +117,18 @@ _ARRAYS = 1
 _REFS = 1
 _INDEX, _INLINE, _OFFSET, _LENGTH, _CHUNK, _LOCATION, _ETAG, _MODIFIED = range(8)
 """Positions of fields in the tables Manifest, ArrayManifest and ChunkRef."""
-_DICTIONARY, _METHOD, _SHORT = 2, 3, 8
-"""Positions of the dictionary for locations and of their compression in a manifest, and of a
-location that is compressed so in a chunk."""
+_DICTIONARY, _METHOD, _SHORT = 2, 3, 8  # Fields for compressed locations
 _OF_MANIFEST = frozenset({0, _ARRAYS, _DICTIONARY, _METHOD})
 _OF_ARRAY = frozenset({0, _REFS})
 _OF_CHUNK = frozenset(range(9))
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _BASE32 = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", _CROCKFORD)
-_BLOCK = 2**16
-"""Chunks that are read together."""
+_BLOCK = 2**16  # Chunks that are read together
 _NUMBER = 8  # Bytes of a number of an index, as it is held
-_NO_METHOD = b"\0"
-"""Of compression of locations; what is left out stands for zstd with a dictionary."""
+_NO_METHOD = b"\0"  # If absent, locations are compressed by zstd with a dictionary
 _IN_CONTAINER = "vcc://"
-_LOCATION_BYTES = 2**16
-"""Longest location that is unpacked; the URLs of a store have some hundred bytes."""
-Containers = Mapping[str, str]
-"""What URLs of virtual chunk containers begin with, by the names of these."""
+_LOCATION_BYTES = 2**16  # Longest location that is decompressed
+Containers = Mapping[str, str]  # URL prefixes of virtual chunk containers, by name
 
 
 @dataclass(frozen=True, slots=True)

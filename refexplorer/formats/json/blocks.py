@@ -46,10 +46,8 @@ class _Marks(NamedTuple):
 
     quotes: np.ndarray
     commas: np.ndarray
-    cuts: np.ndarray
-    """Closing brackets that a comma follows."""
-    odd: np.ndarray
-    """What a plain text does not hold: control characters, escapes but that of a slash."""
+    cuts: np.ndarray  # Closing brackets before a comma
+    odd: np.ndarray  # Control characters, and escapes other than of a slash
 
 
 def match_ranges(block: bytes) -> Ranges:

@@ -14,10 +14,8 @@ _BLOCK = 4 * 2**20  # bytes that are searched for a key at a time
 _SHOWN = 64 * 2**10  # bytes of the text that are returned around a place
 _BLANK = re.compile(r"[ \t\r\n]*")
 _COLON = re.compile(rb"\s*:\s*")
-_DECODER = json.JSONDecoder(strict=False)
-"""Reads one value and tells where it ends: far faster than going by its brackets."""
-TEXT = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-"""Matches a JSON text; possessive, since a way back from each letter of a long one is kept else."""
+_DECODER = json.JSONDecoder(strict=False)  # Finds the end of a value faster than by its brackets
+TEXT = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'  # A JSON text; possessive, to save memory with long ones
 _TOKEN = re.compile(rf'[ \t\r\n]*(?:({TEXT})|([{{}}\[\]:,])|([^\s{{}}\[\]:,"]+))', re.DOTALL)
 
 

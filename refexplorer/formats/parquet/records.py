@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
     from fsspec import AbstractFileSystem
 
-_SHORT, _LONG = 2**12, 2**24
-"""Bytes in which most headers, and the longest that Arrow reads, have room."""
+_SHORT, _LONG = 2**12, 2**24  # Sizes of most page headers, and of the longest that Arrow reads
 # field ids of PageHeader and its parts in parquet.thrift: Arrow does not give the headers of pages
 _UNPACKED, _PACKED = 2, 3
 _DATA_HEADERS = (5, 8)  # fields of PageHeader in parquet.thrift: versions 1 and 2
@@ -122,12 +121,9 @@ class _Compact:
 
 TEXTS, NUMBERS = ("path", "raw"), ("offset", "size")
 COLUMNS = ("path", "offset", "size", "raw")
-_COUNTED = ("path", "size", "raw")
-"""The columns that tell how many references there are, and of how many bytes."""
-_SPARED = ((), ("raw",), ("path", "offset", "size"))
-"""The columns that a file may lack: fsspec takes each row of them for null."""
-_STORED, _DECODED = 16, 1024
-"""Bytes of a row that its column may take in the file, and by itself, beside the limit."""
+_COUNTED = ("path", "size", "raw")  # The columns needed to count references and bytes
+_SPARED = ((), ("raw",), ("path", "offset", "size"))  # Columns that may be missing: null for fsspec
+_STORED, _DECODED = 16, 1024  # Bytes of a row, stored and decoded, beyond the limit
 
 
 class BadRecords(Exception):

@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
 _RECORD = re.compile(r"refs\.(0|[1-9][0-9]{0,17})\.parq")
-_CHUNKS = 2**63
-"""Chunks are numbered in 64 bits; no store has files for more."""
+_CHUNKS = 2**63  # Chunks are numbered in 64 bits; no store has more files
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from refexplorer.core.errors import DecodeError
 from refexplorer.core.text import escape
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
-METADATA_NAMES = frozenset({".zarray", "zarr.json", ".zmetadata"})
-"""Last parts of the keys whose text names codecs."""
+METADATA_NAMES = frozenset({".zarray", "zarr.json", ".zmetadata"})  # Metadata that name codecs
 
 _CODECS = 1_000  # codecs of an array whose names are looked at
 _UNSAFE = frozenset({"pickle", "numcodecs.pickle"})
@@ -45,10 +44,8 @@ def refuse_unsafe(key: str, text: bytes) -> None:
             )
 
 
-_SINCE_3_2 = frozenset({"scale_offset", "cast_value", "struct"})
-"""Codecs and data types that Zarr itself has from version 3.2 on."""
-_NEEDED = {"cast_value": "cast_value_rs"}
-"""The module without which a codec that Zarr has cannot be used."""
+_SINCE_3_2 = frozenset({"scale_offset", "cast_value", "struct"})  # In Zarr itself since 3.2
+_NEEDED = {"cast_value": "cast_value_rs"}  # The module that a codec of Zarr requires
 
 
 def require_codecs(key: str, text: bytes) -> None:

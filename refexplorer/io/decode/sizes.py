@@ -84,8 +84,7 @@ def check_size(array: ArrayMeta, limits: Limits) -> None:
 Settings = Mapping[str, Any]
 # four bytes of versions and flags, then decoded size, block size and encoded size, four each
 _BLOSC_HEADER = 16
-_MSGPACK_RATIO = 64
-"""The largest Python object from one msgpack byte: an empty list and its slot."""
+_MSGPACK_RATIO = 64  # Bytes of the largest Python object from one msgpack byte
 _ZFP_HEADER, _ZFP_WIDTHS, _ZFP_ITEMSIZES = 12, (48, 24, 16, 12), (4, 8, 4, 8)
 """Bytes of it; bits of a length, by dimensions; bytes of an element, by type."""
 
@@ -158,11 +157,9 @@ _FED = 2**16
 _PIECE = 2**20  # decoded bytes that are held while they are counted
 # xz -9 needs 65 MB to decode; a header may ask for 4 GB
 _LZMA_MEMORY = 2**28
-_DEFLATE_RATIO = 1032
-"""The most that deflate can inflate a byte to (zlib's technical notes)."""
+_DEFLATE_RATIO = 1032  # The highest ratio of deflate (zlib's technical notes)
 _DEFLATED = frozenset({ZLIB, "gzip"})
-_DECLARING = frozenset({"zstd", "blosc", "lz4"})
-"""Those whose first bytes tell the decoded size."""
+_DECLARING = frozenset({"zstd", "blosc", "lz4"})  # Their first bytes give the decoded size
 # its texts become Python objects, each behind a pointer
 _POINTER = 8
 _SAME_SIZE = frozenset({

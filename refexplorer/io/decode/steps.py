@@ -376,8 +376,7 @@ _UNCHECKED = 2**26
 of `Limits.chunk_bytes`, far more, and Zarr refuses those that turn out too large for theirs."""
 
 
-_KINDS = 1_000
-"""Shapes of chunks whose steps are kept: where chunks have varying lengths there may be many."""
+_KINDS = 1_000  # Shapes of chunks whose steps are kept
 _ChunkKind = tuple[str, tuple[int, ...]]
 
 

@@ -14,15 +14,13 @@ from typing import NamedTuple
 from refexplorer.core.errors import FetchError
 from refexplorer.io.access import Place, shown
 
-SELF_DESCRIBING = frozenset({"gzip", "x-gzip", "zstd"})
-"""Encodings that the first bytes tell, so that a document may have them."""
+SELF_DESCRIBING = frozenset({"gzip", "x-gzip", "zstd"})  # Recognized by their first bytes
 _NO_ENCODING = frozenset({"", "identity", "chunked", "aws-chunked"})
 """Of these the body is free when it is read; the last one some stores keep of an upload."""
 _PAGES = ("text/html", "application/xhtml+xml")
 _PAGE_NAMES = (".html", ".htm", ".xhtml")
 _DOCTYPE = b"<!doctype html"
-HEAD = 2**14
-"""Bytes at the start of a file in which a page shows, whatever comments it begins with."""
+HEAD = 2**14  # First bytes that show a web page, even after comments
 START = 256  # Bytes that show most pages, where only that is asked
 TEXT = 512  # Bytes that tell numbers from text
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f]")
@@ -30,8 +28,7 @@ _PAGE_START = re.compile(
     rb"(?>\s+|<!--.*?-->|<\?xml.*?\?>)*+(<!doctype\s+html|<html|<head|<body)(?=[\s/>]|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
-_SHORTEST = 4
-"""First bytes that are enough where only so many come: no number is likely to be these."""
+_SHORTEST = 4  # First bytes that suffice in a short response
 _SPAN = re.compile(r"bytes +([0-9]{1,20})-([0-9]{1,20})(?:/([0-9]{1,20}|\*))?", re.IGNORECASE)
 _SHOWN = 60  # characters of a header: a server may send any text
 

@@ -33,8 +33,7 @@ _HTTP = {
     416: "the server refuses this byte range (416)",
     429: "the server limits the rate of requests (429)",
 }
-_DIGITS = 9
-"""Of seconds to wait; whoever says more will not be waited for."""
+_DIGITS = 9  # Of seconds to wait
 _BUGS = (TypeError, AttributeError, LookupError, NameError, AssertionError)
 _CREDENTIALS = {
     "http": '{"headers": {"Authorization": …}}',

@@ -166,17 +166,14 @@ ATTEMPTS = 4  # requests for one range, the first among them, until its failure 
 FIRST_WAIT, LONGEST_WAIT = 0.25, 8.0
 """Seconds between attempts: at most, and doubled each time; any part of it, so that requests that
 failed together do not come back together."""
-LONGEST_ASKED = 30.0
-"""Seconds that are waited besides if a server asks for it; for one that asks for more nobody waits.
-"""
+LONGEST_ASKED = 30.0  # Longest additional wait that a server may ask for
 REDIRECTS = 10  # As many as aiohttp follows itself; here the access policy is asked before each
 Answer = TypeVar("Answer")
 Asked = ParamSpec("Asked")
 _REDIRECTED = frozenset({301, 302, 303, 307, 308})
 # 2^64 has 20 digits; a server could send any number of them, and `int` refuses above 4,300
 _DIGITS = 20
-_BUFFER = 2**20
-"""Bytes buffered in memory before a server is paused."""
+_BUFFER = 2**20  # Bytes buffered in memory before a server is paused
 # a decompressed answer would no longer be the bytes at the offsets that a reference names
 _CLIENT: dict[str, Any] = {"timeout": TIMEOUT, "read_bufsize": _BUFFER, "auto_decompress": False}
 _FILESYSTEM = frozenset({

@@ -25,8 +25,7 @@ from refexplorer.io.fetch.targets import (
 )
 from refexplorer.spec.references import Base64, Inline, Reference
 
-CONCURRENCY = 24
-"""Requests at a time: enough to hide the way to a server, few enough for a server to bear."""
+CONCURRENCY = 24  # Requests at a time
 
 Fetched = dict[str, bytes | RefexplorerError]  # The bytes of each key, or why there are none
 
@@ -48,10 +47,8 @@ class FetchProgress:
         return f"{size_text(self.bytes)}{of}"
 
 
-Advance = Callable[[FetchProgress], bool]
-"""Called in the thread that waits, about ten times a second and at the end; False stops."""
-Arrived = Callable[[str, bytes | RefexplorerError], None]
-"""Called with a key and its bytes, or why there are none, in the thread that reads."""
+Advance = Callable[[FetchProgress], bool]  # Called ten times a second and at the end; False stops
+Arrived = Callable[[str, bytes | RefexplorerError], None]  # Called with a key and bytes or error
 
 
 def fetch_many(

@@ -33,8 +33,7 @@ from refexplorer.io.fetch.http import (
 )
 
 _READS_AT_A_TIME = 24  # Reads at a time of a filesystem that is not asynchronous, each in a thread
-_BROKEN_CONNECTION = (EOFError, ConnectionError, ftplib.Error)
-"""What a connection says that a server closed, since it was not used for a while."""
+_BROKEN_CONNECTION = (EOFError, ConnectionError, ftplib.Error)  # A server closed the connection
 _USERS = frozenset({"user", "username", "password"})
 
 Answer = TypeVar("Answer")
@@ -187,9 +186,7 @@ logging.getLogger("gcsfs").addHandler(logging.NullHandler())
 _PIECE = 2**20  # bytes of a body that are read before the deadline is checked
 _STORED = "X-Goog-Stored-Content-Encoding"
 
-TaggedBytes = tuple[bytes, str | None, int | None]
-"""Bytes, what changes with the content of their object, and its size; None if the store does not
-tell."""
+TaggedBytes = tuple[bytes, str | None, int | None]  # Bytes, version and size, if known
 
 
 def gcs_options(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -47,8 +47,7 @@ if TYPE_CHECKING:
     from refexplorer.io.fetch.stores import RemoteReader
     from refexplorer.refset.opened_set import SetLike
 
-_FOLDER = getattr(os, "O_PATH", os.O_RDONLY)
-"""Where it exists, a folder need not be readable for the way to lead through it."""
+_FOLDER = getattr(os, "O_PATH", os.O_RDONLY)  # A folder need not be readable to pass through it
 
 
 def open_resolved(path: str) -> BinaryIO:
@@ -125,12 +124,8 @@ def _modified(found: os.stat_result) -> str:
     return datetime.fromtimestamp(found.st_mtime, UTC).isoformat()
 
 
-MERGE_GAP = 2**16
-"""Bytes that are read and thrown away to save a request: at 10 MB/s they take 6 ms, less than the
-way to a server and back."""
-MERGE_BYTES = 2**23
-"""A request does not grow beyond this by merging: several run at once, and a failed one is
-repeated as a whole."""
+MERGE_GAP = 2**16  # Unneeded bytes that are read to save a request
+MERGE_BYTES = 2**23  # Most bytes of a merged request, which may have to be repeated
 
 
 @masks_repr
@@ -195,9 +190,7 @@ def merged(wanted: Iterable[RangeOfKey]) -> Iterator[RangeRequest]:
             yield last
 
 
-BATCH_DELAY = 0.002
-"""Seconds that a read waits for others: far less than a request takes, and enough for the threads
-of one selection to arrive."""
+BATCH_DELAY = 0.002  # Seconds that a read waits for others to merge with
 
 ReadRange = Callable[[Place, int, int | None], Awaitable[ByteParts]]
 
@@ -251,9 +244,7 @@ def _end(task: asyncio.Future[None], futures: list[asyncio.Future[ByteParts]], _
 
 
 Answer = TypeVar("Answer")
-_SILENCE = 1.0
-"""Seconds in which no other read begins of a server that just sent nothing in all its time: those
-that wait for their turn would wait as long, one after the other."""
+_SILENCE = 1.0  # Seconds without new reads from a server that did not respond in time
 
 
 class Targets:

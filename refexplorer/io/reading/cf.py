@@ -66,8 +66,7 @@ def decoding_attributes(
 
 _MASKS = ("missing_value", "_FillValue")
 _SCALES = ("scale_factor", "add_offset")
-_OTHER = frozenset({"_Unsigned", "dtype"})
-"""Attributes of which xarray knows more."""
+_OTHER = frozenset({"_Unsigned", "dtype"})  # Attributes that need xarray
 _SINCE = re.compile(
     r"(seconds|minutes|hours|days) since"
     r" (\d{4})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{2})(?::(\d{2})(?:\.0+)?)?)?Z?",
@@ -76,8 +75,7 @@ _SINCE = re.compile(
 _UNITS = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86_400}
 _CALENDARS = ("standard", "gregorian", "proleptic_gregorian")
 _FIRST = np.datetime64("1678-01-01", "s")
-_LAST = np.datetime64("2262-01-01", "s")
-"""Between these all calendars here are one, and nanoseconds since 1970 fit into 64 bits."""
+_LAST = np.datetime64("2262-01-01", "s")  # Between these, all calendars here are the same
 
 
 def decode_plainly(array: ArrayMeta, values: np.ndarray, fill_value: object) -> np.ndarray | None:

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
 
 ArrayValues = np.ndarray[Any, Any]
-_PLAIN = frozenset("biufcmMSU")
-"""Kinds of data types whose bytes are the values, so that Zarr adds nothing to the codecs."""
+_PLAIN = frozenset("biufcmMSU")  # Kinds of data types whose bytes are the values
 
 
 class ArrayDecoder:
@@ -152,9 +151,7 @@ def _open(store: ReferenceStore, array: ArrayMeta) -> zarr.Array[Any]:
         ) from error
 
 
-DECODERS = 2
-"""Threads that decode: codecs let others run, and more would not help the two cores that most
-machines of visitors and Binder have."""
+DECODERS = 2  # Threads that decode; most machines of Binder have two cores
 _BATCH_BYTES = 2**26  # Encoded bytes that are fetched before those before them are decoded
 _UNKNOWN = 2**20  # What a whole file counts for, whose size is not known
 _WAITING = 16  # Decoded chunks that wait for whoever reads them

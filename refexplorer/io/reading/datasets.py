@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
 
 T = TypeVar("T")
-CHUNKS = 1_000
-"""Chunks of one coordinate that are fetched unasked: one for each of 20,000 files takes minutes."""
+CHUNKS = 1_000  # Chunks of a coordinate that are fetched by default
 _ENGINE: dict[str, Any] = {"engine": "zarr", "consolidated": False}
 _ROOT = (".zgroup", ".zarray", "zarr.json", ".zmetadata")
 

@@ -128,8 +128,7 @@ def short_name(url: str) -> str:
     return f"{protocol}://{host}" if host else url
 
 
-SelectionPart = int | slice | EllipsisType
-"""Of one dimension an index or a slice; ``...`` stands for all that are not named."""
+SelectionPart = int | slice | EllipsisType  # An index, a slice, or ``...`` for all others
 
 
 @dataclass(frozen=True, slots=True)

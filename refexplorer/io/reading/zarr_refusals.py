@@ -90,10 +90,8 @@ _REQUIRED = {
     ),
 }  # fmt: skip
 """Fields without which Zarr reads no metadata, by the name of the key or the type of the node."""
-RECTILINEAR = "array.rectilinear_chunks"
-"""The switch of Zarr 3.2 and newer without which it opens no array of such a grid."""
-_EDGES = 10**6
-"""Chunks along a dimension of varying chunks, of which Zarr makes a list each time it opens one."""
+RECTILINEAR = "array.rectilinear_chunks"  # The setting of Zarr 3.2 that enables such grids
+_EDGES = 10**6  # Chunks of varying lengths along a dimension; Zarr lists all of them
 _NUMBERS = ("scale_factor", "add_offset")
 _SHOWN = 300  # characters of a URL or a foreign message
 

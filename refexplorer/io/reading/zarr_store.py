@@ -126,8 +126,7 @@ current_plan: ContextVar[SelectionPlan | None] = ContextVar("current_plan", defa
 """What the key that is read now belongs to."""
 
 
-_THREADS = 64
-"""More than Zarr's ``async.concurrency``, which is 10, and which people raise for far servers."""
+_THREADS = 64  # More than Zarr's ``async.concurrency``, which people raise
 _KEYS = 10_000  # Keys that are listed before others on Zarr's loop have their turn
 _SETTING = "codec_pipeline.path"
 _DEFAULT = f"{BatchedCodecPipeline.__module__}.{BatchedCodecPipeline.__qualname__}"

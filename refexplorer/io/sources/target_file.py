@@ -20,11 +20,8 @@ if TYPE_CHECKING:
     from refexplorer.io.fetch.answers import Facts
 
 BLOCK = 2**16  # Bytes of a block: at 10 MB/s they take 6 ms, less than the way to a server and back
-LONGEST = 2**20
-"""Who reads on where the last request ended is given twice as much each time, up to this."""
-MOST_BYTES = 2**25
-"""Bytes that may be read of one file over the network for its metadata: as many as the byte ranges
-of half a million chunks take in HDF5."""
+LONGEST = 2**20  # Bytes of a request; sequential reads double them up to this
+MOST_BYTES = 2**25  # Bytes of metadata that may be read from one remote file
 _KEY = "The metadata"
 
 

@@ -43,8 +43,7 @@ _PART = re.compile(r"c|(c\.)?\d+(\.\d+)*")
 _LEVELS = frozenset({"level", "clevel", "cname", "blocksize", "shuffle", "preset", "acceleration"})
 """Settings by which a codec compresses; what decodes finds them in the bytes."""
 _SELF_DESCRIBING = frozenset({"blosc", "zlib", "gzip", "zstd", "lz4", "bz2"})
-_FOLDERS = 10_000
-"""Folders whose metadata are kept, since a set has many chunks of an array."""
+_FOLDERS = 10_000  # Folders whose metadata are kept
 
 Metadata = dict[str, Any]
 Documents = tuple[Metadata, Metadata]

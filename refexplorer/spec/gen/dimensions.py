@@ -171,9 +171,7 @@ def _read_range(source: Mapping[str, object]) -> range | str:
 
 
 BLOCK = 65_536  # Combinations of a block, which bound the memory that it needs
-Values = dict[str, np.ndarray]
-"""The values of each dimension, in arrays that broadcast together: int64, or object where some
-need more than 64 bits."""
+Values = dict[str, np.ndarray]  # By dimension, arrays that broadcast: int64, or object if larger
 
 
 class Block(NamedTuple):

@@ -32,8 +32,7 @@ from refexplorer.spec.gen.dimensions import Dimension
 from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.template import Expression, Template
 
-Digit = tuple[str, int, int | None]
-"""``(dimension, divisor, modulus)``: the value ``dimension // divisor % modulus``."""
+Digit = tuple[str, int, int | None]  # ``(dimension, divisor, modulus)``: ``i // divisor % modulus``
 Terms = Mapping[Digit, int]  # A sum of digits: the factor of each
 Dimensions = Mapping[str, Dimension]
 
@@ -168,8 +167,7 @@ def _unknowns(terms: Terms, dimensions: Dimensions) -> tuple[_Unknown, ...]:
 
 # each is rendered before the first key is asked for
 LISTED_VALUES = 65_536
-LONGEST = 400
-"""Digits of a number in a key; Python reads few thousands."""
+LONGEST = 400  # Digits of a number in a key
 
 Linear = tuple[dict[Digit, int], int]  # Coefficients and a constant
 _PADDED = re.compile(r"%(?:0(\d+))?d")

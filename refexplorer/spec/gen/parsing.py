@@ -197,11 +197,9 @@ def _chars_in(text: str) -> int | None:
     return len(text) if text.isascii() else None
 
 
-TRIED_KEYS = 100_000
-"""Keys of an item that are all tried, unless it is plain that no template can fail."""
+TRIED_KEYS = 100_000  # Keys of an item that are all tried, unless no template can fail
 TRIED_STEPS = 4_000_000  # Steps of evaluation that this may take in a document
-LISTED_BY_COLUMNS = 1_000_000
-"""Keys of a document that are written out to look for equal ones, of items with very many."""
+LISTED_BY_COLUMNS = 1_000_000  # Keys of a document that are listed to find duplicates
 _TRUSTED_STEPS = 20  # steps that are assumed of a template that jinja2 renders
 
 

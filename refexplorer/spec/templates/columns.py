@@ -226,9 +226,7 @@ def _comparison(form: nodes.Compare, values: Arrays) -> np.ndarray | None:
 TEXT_CHARS = 2**25  # Characters of all texts that are made together
 _PLAIN_BITS = 64  # bits of a number in a column
 _PLAIN_CHARS = 256
-_LISTED_CHARS = 24
-"""Under tighter limits than these, an array of numbers could hold what they forbid: a number, and
-one in a list, as `text_length` counts it."""
+_LISTED_CHARS = 24  # Columns are not used if the limits are tighter than these
 
 
 class TooMuchText(Exception):

@@ -181,9 +181,7 @@ class FixedItems(NamedTuple):
     chars: int
 
 
-Form = nodes.Node | None
-"""An expression, or ``{% if %}``; None for what is computed by other means, of which nothing is
-known."""
+Form = nodes.Node | None  # An expression, or ``{% if %}``; None if unknown
 Body = list["str | nodes.Node"]  # Literal texts and expressions, in order
 
 

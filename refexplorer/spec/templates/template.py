@@ -44,8 +44,7 @@ _NEWLINE = re.compile(r"\r\n?")
 class UndefinedName(TemplateProblem):
     """A name that is not defined; cheap until displayed, as each reference may raise it."""
 
-    argument = ""
-    """How the name was passed to a template, such as ``f(c=a)``; not set again by unpickling."""
+    argument = ""  # How the name was passed to a template, such as ``f(c=a)``
 
     def __init__(self, name: str, *known: Collection[str]) -> None:
         listed = sorted(islice(chain(*known), COMPARED))

@@ -132,9 +132,7 @@ class Files(Protocol):
         """Open a file for reading."""
         ...
 
-    def filesystem(self) -> AbstractFileSystem:
-        """Return the files as an fsspec file system."""
-        ...
+    def filesystem(self) -> AbstractFileSystem: ...
 
     def unchanging(self, folder: Path, limits: Limits) -> AbstractContextManager[Path]:
         """Yield a folder whose metadata an external reader may open in its own way."""

@@ -115,7 +115,6 @@ class Child:
                 _write(given, {}, reply)
 
     def _next_line(self, answers: IO[bytes]) -> Head:
-        """Return the next line from the child."""
         line = answers.readline()
         if not line.endswith(b"\n"):
             raise LostError

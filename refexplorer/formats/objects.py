@@ -102,7 +102,6 @@ class _Nowhere:
     """A file that discards its data."""
 
     def write(self, data: bytes | memoryview) -> int:
-        """Discard data."""
         return len(data)
 
 

@@ -97,7 +97,6 @@ def is_private(address: str) -> bool:
 
 
 def default_port(protocol: str) -> int | None:
-    """Return the default port of a protocol; None if unknown."""
     return _DEFAULT_PORTS.get(protocol)
 
 

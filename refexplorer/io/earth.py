@@ -56,7 +56,6 @@ _METRES = {"m": 1.0, "metre": 1.0, "meter": 1.0, "metres": 1.0, "meters": 1.0, "
 
 
 def is_installed() -> bool:
-    """Return whether pyproj is installed."""
     return importlib.util.find_spec("pyproj") is not None
 
 

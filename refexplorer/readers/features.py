@@ -105,7 +105,6 @@ class ColumnFeatures:
         self.found = _UsedFeatures()
 
     def look(self, part: Segment, columns: Columns) -> None:
-        """Add the features of a segment."""
         for name, flags in _of_columns(columns):
             if count := int(np.count_nonzero(flags)):
                 self.found.add(name, part.key_at(int(flags.argmax())), count)

@@ -62,7 +62,6 @@ class KeysSample:
 
     @property
     def is_part(self) -> bool:
-        """Whether the set has other keys."""
         return len(self.expected) < self.total
 
 

@@ -30,7 +30,6 @@ class ChunkAxis:
 
     @property
     def longest(self) -> int:
-        """The length of the longest chunk."""
         return max(self.lengths)
 
     @property

@@ -46,18 +46,13 @@ class Document:
     """A V0 or V1 document, parsed but not expanded."""
 
     version: int  # 0 or 1
-    # The explicit references as JSON values: all of V0, or the ``refs`` of V1
-    refs: Mapping[str, object]
-    # The templates of V1, compiled, with what was given at open time in their place
-    templates: Mapping[str, Template] = field(default_factory=dict)
+    refs: Mapping[str, object]  # The explicit references as JSON values
+    templates: Mapping[str, Template] = field(default_factory=dict)  # Compiled, with overrides
     gen: tuple[GenItem, ...] = ()  # The gen items that could be read
-    # Those whose templates fail: none of their keys is there
-    rejected_items: tuple[GenItem, ...] = ()
-    # What was noted while reading; `entries` adds to it
-    findings: Findings = field(default_factory=Findings)
+    rejected_items: tuple[GenItem, ...] = ()  # Those whose templates fail
+    findings: Findings = field(default_factory=Findings)  # `entries` adds to them
     limits: Limits = DEFAULT_LIMITS
-    # What is wrong with the explicit references that cannot be used; `entries` adds to it
-    rejected: dict[str, Reason] = field(default_factory=dict)
+    rejected: dict[str, Reason] = field(default_factory=dict)  # By key; `entries` adds to them
 
     @property
     def base(self) -> str:
@@ -93,7 +88,6 @@ class EntryNotes:
     key: str
 
     def add(self, code: str, message: str, hint: Hint = "") -> None:
-        """Add one finding of this entry."""
         where = self.document.base + pointer(self.key)
         self.document.findings.add(code, where, message, hint, key=self.key)
 

@@ -86,7 +86,7 @@ def test_a_track_and_a_line_are_told() -> None:
              **inline_array("w", LAT, ["obs"])}  # fmt: skip
     with pytest.raises(NoPlaceError, match="along the same dimension, as for stations or a track"):
         found(track, "v")
-    with pytest.raises(NoPlaceError, match="no two dimensions"):
+    with pytest.raises(NoPlaceError, match="fewer than two named dimensions"):
         found(track, "w")
 
 

@@ -167,7 +167,6 @@ class Columns:
         return len(self.kinds)
 
     def reference_at(self, row: int) -> Reference:
-        """Return a reference by its row."""
         url = self.urls[self.targets[row]] if self.targets[row] >= 0 else None
         numbers = self.kinds[row], int(self.offsets[row]), int(self.lengths[row])
         return self._reference(url, *numbers)
@@ -244,7 +243,6 @@ class ColumnsBuilder:
         return self._codes.setdefault(url, len(self._codes))
 
     def build(self) -> Columns:
-        """Return the columns."""
         columns = np.array(self._rows, np.int64).reshape(-1, 4).T
         return Columns(
             columns[0].astype(np.uint8),

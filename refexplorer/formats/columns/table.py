@@ -57,7 +57,6 @@ class GrowingTexts:
         self._bytes = 0
 
     def append(self, texts: pa.LargeStringArray) -> None:
-        """Append texts."""
         if len(texts):
             spans = spans_of(texts)
             size = int(spans.ends[-1])
@@ -70,7 +69,6 @@ class GrowingTexts:
         return self._count
 
     def finish(self) -> pa.LargeStringArray:
-        """Return the column; nothing may be appended afterwards."""
         buffers = [None, pa.py_buffer(self._offsets.finish()), pa.py_buffer(self._data.finish())]
         return pa.Array.from_buffers(pa.large_string(), self._count, buffers)
 
@@ -304,7 +302,6 @@ class KeyIndex:
 
 
 def hash_of(key: bytes) -> int:
-    """Return the hash of a key."""
     # the loop over words runs once for the longest key of a column, so one of 64 kB would slow all
     if len(key) > _LONG:
         return int.from_bytes(blake2b(key, digest_size=WORD).digest(), "little")
@@ -361,7 +358,6 @@ class Table(PickledByFields):
         return int(self.columns.lengths.sum())
 
     def key_at(self, row: int) -> str:
-        """Return a key by its row."""
         return str(self.keys[row].as_py())
 
     def keys_at(self, rows: np.ndarray) -> pa.LargeStringArray:
@@ -373,7 +369,6 @@ class Table(PickledByFields):
         return self.columns.kinds[rows]
 
     def reference_at(self, row: int) -> Reference:
-        """Return a reference by its row."""
         return self.columns.reference_at(row)
 
     @cached_property
@@ -398,16 +393,13 @@ class Table(PickledByFields):
         return KeyIndex(self.keys)
 
     def find(self, key: str) -> int | None:
-        """Return the row of a key, or None."""
         is_metadata = key.rpartition("/")[2] in METADATA_NAMES
         return self.metadata.get(key) if is_metadata else self.index.find(key)
 
     def holds(self, key: str) -> bool:
-        """Return whether a key exists."""
         return self.find(key) is not None
 
     def get(self, key: str) -> Reference | None:
-        """Return the reference of a key, or None."""
         row = self.find(key)
         return None if row is None else self.reference_at(row)
 

@@ -37,7 +37,6 @@ class Spans(NamedTuple):
 
     @property
     def sizes(self) -> np.ndarray:
-        """Bytes of each text."""
         return self.ends - self.starts
 
     def blocks(self) -> Iterator[np.ndarray]:
@@ -46,7 +45,6 @@ class Spans(NamedTuple):
             yield self.data[at : at + BLOCK]
 
     def take(self, rows: np.ndarray | slice) -> Spans:
-        """Return some of the texts."""
         return Spans(self.data, self.starts[rows], self.ends[rows])
 
     def holding(self, places: np.ndarray) -> np.ndarray:
@@ -84,7 +82,6 @@ class Spans(NamedTuple):
         return good
 
     def _equal_to(self, row: int) -> np.ndarray:
-        """Return which texts equal the one in a row."""
         size = int(self.sizes[row])
         equal: np.ndarray = self.sizes == size
         for done in range(0, size, WORD):

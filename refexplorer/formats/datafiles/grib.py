@@ -305,7 +305,6 @@ def _next(file: IO[bytes], at: int, end: int) -> int | None:
 
 
 def variable_name(message: FileArray) -> str:
-    """Return the variable name for a message."""
     return _first_known(message.attributes, ("cfVarName", "shortName"), message.name)
 
 

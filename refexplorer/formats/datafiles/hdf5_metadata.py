@@ -168,7 +168,6 @@ def plain(value: Any) -> Any:
 
 
 def attribute_value(attribute: h5a.AttrID) -> Any:
-    """Read an attribute."""
     space = attribute.get_space()
     if space.get_simple_extent_type() == h5s.NULL:
         return ""

@@ -136,7 +136,6 @@ class _Header:
         self.offset_width = 4 if version == 1 else 8
 
     def take(self, count: int) -> bytes:
-        """Return the next bytes."""
         if self._at + count > HEADER_BYTES:
             raise ValueError(f"it has more than {size_text(HEADER_BYTES)}")
         data = self._file.read_at(self._at, self._at + count)
@@ -146,7 +145,6 @@ class _Header:
         return data
 
     def integer(self, width: int) -> int:
-        """Return the next number."""
         return int.from_bytes(self.take(width), "big")
 
     def number(self, unknown: int | None = None) -> Any:
@@ -159,7 +157,6 @@ class _Header:
         return self.take(-(-count // 4) * 4)[:count]
 
     def text(self) -> str:
-        """Return the next name."""
         return self.padded(self.number()).decode("utf-8", "replace")
 
     def listed(self, tag: int) -> range:

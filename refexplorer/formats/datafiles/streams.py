@@ -28,7 +28,6 @@ class ReadAmount:
     size: int = 0  # Bytes of the file, or of all of them
 
     def add(self, other: ReadAmount) -> None:
-        """Add the amount read from another file."""
         self.requests += other.requests
         self.bytes += other.bytes
         self.size += other.size

@@ -43,11 +43,9 @@ class ManifestStore(PickledByFields):
     noted: set[str] = field(default_factory=set)  # The manifests that it is about
 
     def path_of(self, file: ManifestFile) -> str:
-        """Return the path or URL of a manifest."""
         return manifest_path(self.place, file.id)
 
     def chunks(self, array: ManifestArray, file: ManifestFile) -> Iterator[ManifestChunks]:
-        """Read the chunks of an array in a manifest."""
         path = self.path_of(file)
         yield from chunks_of(path, array.node, self.limits, self.opening, self.containers)
 

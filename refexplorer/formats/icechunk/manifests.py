@@ -200,7 +200,6 @@ class _Manifest:
 
     @classmethod
     def of(cls, data: bytes, file: str) -> _Manifest:
-        """Read the header."""
         if not data.startswith(_MAGIC):
             raise SourceError(f"{file!r} is not an Icechunk manifest.")
         writer = data[_WRITER].decode("utf-8", "replace").strip()
@@ -212,7 +211,6 @@ class _Manifest:
         return found
 
     def content(self, body: bytes, limits: Limits) -> bytes:
-        """Return the FlatBuffer."""
         if self.compression == _PLAIN:
             return body
         if self.compression != _ZSTD:
@@ -226,7 +224,6 @@ class _Manifest:
     def chunks(
         self, content: bytes, node: str, limits: Limits, containers: Containers
     ) -> Iterator[ManifestChunks]:
-        """Yield the chunks of one array."""
         locations = _Locations(self, content, containers, limits)
         for chunks in self._arrays(content, node):
             for at in range(0, len(chunks), _BLOCK):

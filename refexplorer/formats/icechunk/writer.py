@@ -45,7 +45,6 @@ class RepositoryWriter:
         offsets: np.ndarray,
         lengths: np.ndarray,
     ) -> None:
-        """Write byte ranges of one array."""
         import icechunk
 
         columns = indices.tolist(), urls, offsets.tolist(), lengths.tolist()

@@ -368,7 +368,6 @@ class RecordCounts(NamedTuple):
 
     @property
     def references(self) -> int:
-        """The total number of references."""
         return self.ranges + self.whole
 
 
@@ -396,7 +395,6 @@ class RecordFile:
         self._metadata: pq.FileMetaData | None = None
 
     def footer(self) -> Footer:
-        """Read the footer."""
         with self._opened() as file:
             return read_footer(self._checked(file))
 
@@ -433,7 +431,6 @@ class RecordFile:
             return _counted(codes[:rows], urls, byte_counts(table["size"])[:rows])
 
     def columns(self) -> RecordColumns:
-        """Read all columns."""
         with self._opened() as file:
             opened = self._decoder(file, COLUMNS)
             columns = to_columns(_read(opened, COLUMNS))

@@ -232,7 +232,6 @@ class ShardCodec:
         return [data[offset : offset + length] for offset, length in present]
 
     def is_index(self, data: bytes, start: int) -> bool:
-        """Return whether a given part is the index."""
         return self.leads and start == 0 and len(data) == self.size
 
     def read(self, data: bytes) -> tuple[np.ndarray, np.ndarray]:

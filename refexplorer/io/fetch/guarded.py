@@ -58,7 +58,6 @@ class GuardedFiles:
         self._policy = policy
 
     def place(self, name: str) -> Path:
-        """Return the path for a name, with links resolved."""
         return Path(self._policy.allowed(name).path)
 
     def open(self, path: str) -> BinaryIO:

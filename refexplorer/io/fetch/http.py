@@ -202,7 +202,6 @@ class HttpReader:
         self._sessions: dict[str, tuple[aiohttp.ClientSession, dict[str, Any]]] = {}
 
     async def read(self, place: Place, start: int, end: int | None, limit: int) -> ByteParts:
-        """Return the bytes from `start` to `end` (None: to the end of the file)."""
         return await _retry(self._read, place, start, end, limit)
 
     async def facts(self, place: Place) -> Facts:

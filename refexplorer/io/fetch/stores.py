@@ -65,7 +65,6 @@ class RemoteReader:
         self._making: dict[tuple[str, str], asyncio.Lock] = {}
 
     async def read(self, place: Place, start: int, end: int | None, limit: int) -> ByteParts:
-        """Return the bytes from `start` to `end` (None: to the end of the file)."""
         stop = start + limit + 1 if end is None else end
         data, version, size = await self._ask(
             place, lambda filesystem: read(filesystem, place.url, start, stop)
@@ -82,7 +81,6 @@ class RemoteReader:
         return ByteParts([data], size)
 
     async def facts(self, place: Place) -> Facts:
-        """Return the facts about a file."""
         return await self._ask(place, lambda filesystem: facts(filesystem, place.url))
 
     async def filesystem(self, place: Place) -> Any:

@@ -170,7 +170,6 @@ class RangeRequest:
         return same
 
     def cut(self, data: ByteParts, part: RangeOfKey) -> bytes:
-        """Return the bytes of one range from the bytes received."""
         stop = None if part.end is None else part.end - self.start
         return data.cut(part.start - self.start, stop)
 
@@ -212,7 +211,6 @@ class RequestBatcher:
         return await future
 
     def _send(self) -> None:
-        """Send the requests for all waiting reads."""
         waiting, self._waiting = self._waiting, {}
         # by identity: two who want the same bytes are equal, and both are to be answered
         futures = {id(wanted): future for future, wanted in waiting.items() if not future.done()}
@@ -410,7 +408,6 @@ def reference_of(refs: SetLike, key: str) -> Reference:
 
 
 def inline_bytes(key: str, reference: Inline | Base64) -> bytes:
-    """Return inline bytes of the set."""
     try:
         return reference.data
     except ValueError as error:
@@ -419,7 +416,6 @@ def inline_bytes(key: str, reference: Inline | Base64) -> bytes:
 
 
 def complete(wanted: RangeOfKey, data: bytes, size: int | None) -> bytes:
-    """Return the bytes if complete."""
     if wanted.end is None or len(data) == wanted.end - wanted.start:
         return data
     failure = f"{wanted}: only {len(data):,} of {wanted.end - wanted.start:,} bytes were received"

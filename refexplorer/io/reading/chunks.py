@@ -158,7 +158,6 @@ _WAITING = 16  # Decoded chunks that wait for whoever reads them
 
 
 def read_chunk(refs: SetLike, path: str, index: Index, targets: Targets) -> Reading:
-    """Read and decode one chunk."""
     array = array_at(refs, path)
     if not array.contains(index):
         raise DecodeError(f"{path} has no chunk {list(index)}; its grid is {list(array.grid)}.")

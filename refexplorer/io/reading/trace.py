@@ -416,7 +416,6 @@ class Tracer:
         self._decode(array)
 
     def trace(self) -> Trace:
-        """Return the trace."""
         return Trace(
             self.key,
             tuple(self.steps),

@@ -305,7 +305,6 @@ class _Masks:
         return None
 
     def is_fill(self, raw: Any) -> bool:
-        """Return whether a raw value is the fill value."""
         return self._fill is not None and _equals(raw, self._fill)
 
 

@@ -91,7 +91,6 @@ class SelectionPlan:
         return None if future is None else future.result()
 
     def _next_window(self) -> dict[str, Reference]:
-        """Return the references of the next window."""
         window: dict[str, Reference] = {}
         size = 0
         while self._left and size < AHEAD_BYTES and len(window) < _AHEAD_KEYS:

@@ -68,7 +68,6 @@ class DimensionProduct(PickledByFields):
 
     @cached_property
     def count(self) -> int:
-        """The number of combinations."""
         return prod(self.sizes)
 
     def at(self, number: int) -> dict[str, int]:

@@ -103,13 +103,10 @@ class GenItem(PickledByFields):
     length: Template | None
     templates: Mapping[str, Template]  # The templates section of the document
     limits: Limits
-    # What was noted while it was read
+    # Findings, numbers of failing keys, how many keys may be listed, and whether no other key fails
     findings: Findings = field(default_factory=Findings, compare=False, repr=False)
-    # The numbers of keys that are known to fail, in order
     failing: tuple[int, ...] = field(default=(), compare=False, repr=False)
-    # So many combinations are written out, where equal keys are not to be told by arithmetic
     most_listed: int = field(default=LISTED_KEYS, compare=False, repr=False)
-    # Whether no other key fails; False where there are too many to know
     is_tried: bool = field(default=True, compare=False, repr=False)
 
     @cached_property
@@ -210,7 +207,6 @@ class GenItem(PickledByFields):
         return found
 
     def key_at(self, number: int) -> str:
-        """Return the key with this number."""
         return self.rendered("key", self.values(number))
 
     def reference_at(self, number: int) -> Reference:
@@ -310,7 +306,6 @@ class Run:
         return self.texts.tolist()
 
     def select(self, rows: np.ndarray) -> Run:
-        """Return some of the references."""
         offsets = None if self.offsets is None else self.offsets[rows]
         lengths = None if self.lengths is None else self.lengths[rows]
         return Run(
@@ -318,7 +313,6 @@ class Run:
         )
 
     def references(self) -> Iterator[tuple[str, Reference]]:
-        """Yield the keys and their references."""
         urls = self._urls()
         if self.offsets is None or self.lengths is None:
             return zip(self.keys, map(Url, urls), strict=True)

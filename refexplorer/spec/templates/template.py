@@ -201,7 +201,6 @@ def run(evaluate: Evaluate, scope: Scope) -> Value:
 
 @lru_cache(maxsize=4096)
 def compile_template(text: str) -> Template:
-    """Compile a jinja-str."""
     if not is_template(text):
         return Template(text, (text,), frozenset(), recipe=(compile_template, text))
     if len(text) > DEFAULT_LIMITS.template_chars:

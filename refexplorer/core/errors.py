@@ -93,9 +93,7 @@ class SpecError(SourceError):
         column: int | None = None,
     ) -> None:
         super().__init__(message)
-        self.code = code
-        self.pointer = pointer
-        self.line = line
+        self.code, self.pointer, self.line = code, pointer, line
         self.column = column
 
 
@@ -114,8 +112,7 @@ class AccessError(RefexplorerError):
 
     def __init__(self, message: str, *, target: str, grant: str, fact: str | None = None) -> None:
         super().__init__(message)
-        self.target = target
-        self.grant = grant
+        self.target, self.grant = target, grant
         self.fact = masked_text(message if fact is None else fact)
 
 

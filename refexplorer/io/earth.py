@@ -255,8 +255,7 @@ class AffinePlaces(EarthPlaces):
     def __init__(
         self, shape: tuple[int, int], grid: AffineGrid, crs: Mapping[str, Any] | None
     ) -> None:
-        self.shape = shape
-        self._grid = grid.transform
+        self.shape, self._grid = shape, grid.transform
         unchanged: Transform = lambda x, y: (x, y)  # noqa: E731
         self._to_earth, self._to_plane = transforms(crs, "") if crs else (unchanged, unchanged)
 

@@ -28,8 +28,7 @@ class Problem(PickledError):
 
     def __init__(self, code: str, message: str, hint: Hint = "") -> None:
         super().__init__(message)
-        self.code = code
-        self.late_hint = hint
+        self.code, self.late_hint = code, hint
 
     @property
     def hint(self) -> str:

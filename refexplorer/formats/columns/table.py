@@ -235,8 +235,7 @@ class KeyIndex:
     """The hashes and rows of a column of keys."""
 
     def __init__(self, keys: pa.LargeStringArray, block: int = BLOCK) -> None:
-        self._keys = keys
-        self._block = block
+        self._keys, self._block = keys, block
         self._bits = max(len(keys) - 1, 1).bit_length()
         # the low bits hold the row, as many as the number of keys needs; the hash has the rest
         self._high = np.uint64(_MASK >> self._bits << self._bits)

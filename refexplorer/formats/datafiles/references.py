@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from refexplorer.core.text import counted, size_text
-from refexplorer.formats.columns.references import number_column, text_column, text_scalar
+from refexplorer.formats.columns.chunk_names import KeyEncoding
+from refexplorer.formats.columns.references import text_scalar
 from refexplorer.formats.columns.table import Entries, EntriesBuilder
 from refexplorer.formats.datafiles.data_file import (
     NO_PLAIN_FORM,
@@ -64,7 +64,7 @@ class DataFileReferences:
         builder.add_values(self.documents)
         for name, chunks in self.chunks.items():
             urls = pa.repeat(place, len(chunks.offsets)) if chunks.urls is None else chunks.urls
-            keys = _keys(name, chunks.indices)
+            keys = KeyEncoding(f"{name}/" if name else "", False, ".").keys(chunks.indices)
             builder.add_ranges(keys, urls, chunks.offsets, chunks.lengths)
         return builder.finish()
 
@@ -410,18 +410,3 @@ def _fill(
         found = {key: text for index in lacking if (key := index_text(index)) not in inline}
         return json_fill(array.dtype, declared), found
     return json_fill(array.dtype, written), {}
-
-
-def _keys(name: str, indices: np.ndarray) -> pa.Array:
-    """Return the keys of chunks."""
-    if not indices.shape[1]:
-        return text_column([f"{name}/0" if name else "0"] * len(indices))
-    columns = [
-        number_column(indices[:, axis]).cast(pa.large_string()) for axis in range(indices.shape[1])
-    ]
-    joined = (
-        pc.binary_join_element_wise(*columns, text_scalar(".")) if len(columns) > 1 else columns[0]
-    )
-    if not name:
-        return joined
-    return pc.binary_join_element_wise(text_scalar(name), joined, text_scalar("/"))

@@ -14,49 +14,17 @@ import pyarrow.compute as pc
 
 from refexplorer.core.errors import LimitError, SourceError
 from refexplorer.core.limits import Limits
+from refexplorer.formats.columns.chunk_names import KeyEncoding
 from refexplorer.formats.columns.references import (
     joined,
     number_column,
     text_column,
-    text_scalar,
 )
 from refexplorer.formats.columns.table import EntriesBuilder
 from refexplorer.formats.datafiles.zarr_terms import base64_text
 
 if TYPE_CHECKING:
     from icechunk import IcechunkStore, Repository, Session
-
-
-@dataclass(frozen=True, slots=True)
-class KeyEncoding:
-    """The chunk key encoding of an array: prefix and separator."""
-
-    start: str  # What every key begins with
-    is_default: bool  # Whether the numbers follow a ``c``
-    separator: str  # Between numbers
-
-    @classmethod
-    def of(cls, folder: str, metadata: str) -> KeyEncoding:
-        """Return the encoding in a ``zarr.json``; Zarr's default if that is invalid."""
-        try:
-            found = json.loads(metadata).get("chunk_key_encoding", {})
-            is_default = found.get("name") != "v2"
-            separator = found.get("configuration", {}).get("separator", "/" if is_default else ".")
-        except (ValueError, AttributeError, RecursionError):
-            is_default, separator = True, "/"
-        prefix = f"{folder}/" if folder else ""
-        separator = separator if isinstance(separator, str) else "/"
-        return cls(f"{prefix}c" if is_default else prefix, is_default, separator)
-
-    def keys(self, indices: np.ndarray) -> pa.LargeStringArray:
-        """Return the keys of chunks by their indices, shape ``(n, rank)``."""
-        if not indices.shape[1]:
-            key = self.start if self.is_default else f"{self.start}0"
-            return pa.repeat(text_scalar(key), len(indices))
-        parts: list[pa.LargeStringArray | str] = []
-        for column in indices.T:
-            parts += [self.separator, number_column(column).cast(pa.large_string())]
-        return joined(self.start, *(parts if self.is_default else parts[1:]))
 
 
 _BATCH = 100_000  # Chunks that are taken together

@@ -17,10 +17,10 @@ from refexplorer.core.errors import SourceError
 from refexplorer.core.files import Files
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import escape
+from refexplorer.formats.columns.chunk_names import KeyEncoding
 from refexplorer.formats.columns.table import Entries, EntriesBuilder
 from refexplorer.formats.datafiles.zarr_terms import base64_text
 from refexplorer.formats.icechunk.columns import (
-    KeyEncoding,
     SnapshotNode,
     add_snapshot,
     awaited,

@@ -388,8 +388,7 @@ class RecordFile:
     def __init__(
         self, filesystem: AbstractFileSystem, root: str, name: str, rows: int, limits: Limits
     ) -> None:
-        self.name = name
-        self._filesystem = filesystem
+        self.name, self._filesystem = name, filesystem
         self._path = f"{root.rstrip('/')}/{name}"
         self._rows, self._limits = rows, limits
         self._metadata: pq.FileMetaData | None = None

@@ -223,8 +223,7 @@ class ByteParts:
     """Received bytes in pieces: joining them before cutting would copy once more."""
 
     def __init__(self, pieces: list[bytes], size: int | None = None) -> None:
-        self._pieces = pieces
-        self.size = size
+        self._pieces, self.size = pieces, size
 
     @cached_property
     def _starts(self) -> list[int]:

@@ -116,8 +116,7 @@ class ReaderThreads(Executor):
     """A limited number of threads, each started when first needed."""
 
     def __init__(self, most: int, name: str) -> None:
-        self._most = most
-        self._name = name
+        self._most, self._name = most, name
         self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._idle = threading.Semaphore(0)
         self._starting = threading.Lock()

@@ -145,8 +145,7 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]
         super().__init__()
         self.protocol = filesystem.protocol
         self._place = place  # That was typed, for advice on credentials
-        self._filesystem = filesystem
-        self._seconds = seconds
+        self._filesystem, self._seconds = filesystem, seconds
 
     def info(self, path: str, **named: Any) -> dict[str, Any]:
         return cast(dict[str, Any], self._ask("info", path, **named))

@@ -194,9 +194,7 @@ class HttpReader:
     """Reads on fsspec's event loop, with one session per set of options."""
 
     def __init__(self, policy: AccessPolicy, options: Options, documents: bool = False) -> None:
-        self._policy = policy
-        self._options = options
-        self._documents = documents
+        self._policy, self._options, self._documents = policy, options, documents
         self._versions = Versions()
         self._begun: set[str] = set()
         self._sessions: dict[str, tuple[aiohttp.ClientSession, dict[str, Any]]] = {}

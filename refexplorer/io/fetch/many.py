@@ -79,9 +79,7 @@ class _FetchRun:
         advance: Advance,
         arrived: Arrived,
     ) -> None:
-        self._targets = targets
-        self._advance = advance
-        self._arrived = arrived
+        self._targets, self._advance, self._arrived = targets, advance, arrived
         self._done = set[str]()
         self._count = len(references)
         self._bytes = 0

@@ -58,8 +58,7 @@ class RemoteReader:
     """
 
     def __init__(self, policy: AccessPolicy, options: Options) -> None:
-        self._policy = policy
-        self._options = options
+        self._policy, self._options = policy, options
         self._versions = Versions()
         self._connections: dict[tuple[str, str], _StoreConnection] = {}
         self._making: dict[tuple[str, str], asyncio.Lock] = {}

@@ -106,8 +106,7 @@ class LocalFile:
     """An open file of known size in bytes."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
-        self._file = file
-        self.size = size
+        self._file, self.size = file, size
 
     def read(self, start: int, end: int | None, limit: int) -> bytes:
         """Return the bytes from `start` to `end`; nothing past the end is requested."""
@@ -251,8 +250,7 @@ class Targets:
     def __init__(
         self, policy: AccessPolicy, storage_options: StorageOptions | None, limits: Limits
     ) -> None:
-        self.policy = policy
-        self.limit = limits.fetch_bytes
+        self.policy, self.limit = policy, limits.fetch_bytes
         self.seconds = limits.read_seconds
         self.local = LocalReader()
         self._options = Options(storage_options or {}, policy.location, policy.endpoints)

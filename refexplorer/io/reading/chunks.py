@@ -39,9 +39,7 @@ class ArrayDecoder:
 
     def __init__(self, refs: SetLike, array: ArrayMeta, targets: Targets) -> None:
         check_size(array, refs.limits)
-        self.refs = refs
-        self.array = array
-        self.targets = targets
+        self.refs, self.array, self.targets = refs, array, targets
         self._given: dict[str, bytes] = {}
         self._metadata = _metadata_of(array)
         self._steps = [] if self._metadata is None else self._own_steps(array)
@@ -226,9 +224,7 @@ class _ChunkStream:
     def __init__(
         self, decoder: ArrayDecoder, wanted: Mapping[str, tuple[Index, Reference]], advance: Advance
     ) -> None:
-        self._decoder = decoder
-        self._targets = decoder.targets
-        self._wanted = wanted
+        self._decoder, self._targets, self._wanted = decoder, decoder.targets, wanted
         self._advance = advance
         self._made: Queue[Reading | BaseException] = Queue(_WAITING)
         self._stop = threading.Event()

@@ -266,8 +266,7 @@ class Assembled:
     def __init__(
         self, array: ArrayMeta, places: tuple[range, ...], dtype: np.dtype[Any] | None = None
     ) -> None:
-        self._array = array
-        self._places = places
+        self._array, self._places = array, places
         self._values: ArrayValues | None = None
         if dtype is not None or not all(places):
             self._values = self._blank(dtype or np.dtype(float))

@@ -361,8 +361,7 @@ class Tracer:
         self.raw: bytes | None = None
         self.values: np.ndarray | None = None
         self.shard: Shard | None = None
-        self.state = ChunkState.FETCHED
-        self._advance = advance
+        self.state, self._advance = ChunkState.FETCHED, advance
         self.reference = self._at = refs.get(key)
         self.rejection = refs.rejection(key) if self.reference is None else None
 

@@ -52,9 +52,7 @@ class BadField(Exception):
 
     def __init__(self, code: str, field: str, message: str, hint: str = "") -> None:
         super().__init__(message)
-        self.code = code
-        self.field = field
-        self.hint = hint
+        self.code, self.field, self.hint = code, field, hint
 
 
 def whole_number(field: str, text: str) -> int:

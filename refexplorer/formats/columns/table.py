@@ -363,10 +363,6 @@ class Table(PickledByFields):
         """Return the keys of some rows, in the order given, shape ``(n,)``."""
         return self.keys.take(number_column(rows))
 
-    def kinds_at(self, rows: np.ndarray) -> np.ndarray:
-        """Return the kinds of some rows as indices into `KINDS`, shape ``(n,)`` uint8."""
-        return self.columns.kinds[rows]
-
     def reference_at(self, row: int) -> Reference:
         return self.columns.reference_at(row)
 

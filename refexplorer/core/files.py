@@ -215,7 +215,7 @@ def _lock(path: Path, lock: Path, descriptors: list[int]) -> None:
             return
         if _is_there(descriptors[-1], lock):
             return
-        os.close(descriptors.pop())  # who had it before has just removed it
+        os.close(descriptors.pop())  # the previous owner has just removed it
 
 
 def _release(descriptors: list[int], lock: Path) -> None:

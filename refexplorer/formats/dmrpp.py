@@ -211,7 +211,7 @@ class DmrppFile(DataFile):
     def chunks(self, name: str) -> FileChunks:
         storage, array = _storage(self._variables[name].element), self.array(name)
         parts = [storage] if storage.tag == "dmrpp:chunk" else _of(storage, "dmrpp:chunk")
-        # a chunk with a fill value and no offset is nowhere in the file
+        # a chunk with a fill value and no offset is not in the file
         parts = [
             each for each in parts if {"offset", "fillValue"} & each.attrib.keys() != {"fillValue"}
         ]

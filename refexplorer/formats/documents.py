@@ -229,7 +229,7 @@ def locator_of(source: Source) -> Locator | None:
     return place
 
 
-_AROUND = 3  # Levels of a document that can stand around a value of its references, and one more
+_AROUND = 3  # Levels of a document around a value of its references, and one more
 
 
 def read_whole(
@@ -325,7 +325,7 @@ def placed(error: SpecError, source: Source) -> SpecError:
     return SpecError(f"{source.name}: {message}", **known)
 
 
-_HEAD = 4  # Bytes that tell the encoding
+_HEAD = 4  # Bytes that show the encoding
 
 
 def note_encoding(source: Source, findings: Findings) -> None:

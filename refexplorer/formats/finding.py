@@ -106,7 +106,7 @@ def at_url(url: str, locate: Locate, terms: OpeningTerms) -> Source | SourceFile
     except ImportError as error:
         said = missing_package(url.partition(":")[0]) or f"it needs a missing package: {error}"
         raise SourceError(f"{shown} cannot be read: {said.rstrip('.')}.") from None
-    except Exception as error:  # each protocol has errors of its own
+    except Exception as error:  # each protocol raises its own errors
         said = without(cause(error), secrets_of(url))  # botocore quotes what it takes for a bucket
         raise SourceError(f"{shown} cannot be read: {said}.") from None
     if not data and (found := _of_sought(url, locate, terms)) is not None:  # s3fs opens folders
@@ -132,7 +132,7 @@ def _document(
         head = read_within(file, PROBE)
         refuse_early(name, head)
         terms.check_size(name, filesystem.info(path).get("size") or 0)
-        # a byte beyond the limit, so that a size that the server does not tell is refused, too
+        # a byte beyond the limit, so that a file of unknown size is refused, too
         return head + read_within(file, terms.limits.document_bytes + 1 - len(head))
 
 
@@ -307,7 +307,7 @@ def _of_path(name: str, terms: OpeningTerms, *, parts: bool = True) -> Source:
         except AccessError:
             if (found := _of_version(name, None, terms)) is None:
                 raise
-            return found  # its folder may be opened, and nothing beside it
+            return found  # only its folder may be opened
         if parts and (match := _PART.fullmatch(name)) and not path.exists():
             name, part = match[1], int(match[2])
             path = terms.files.place(name)

@@ -115,7 +115,7 @@ class DataFileForm(SourceForm):
             try:
                 made = made_references(given, terms.progress)
             except ImportError:
-                return None  # what the file is, and what to install, is told after the last form
+                return None  # the last form explains what to install
             fetched = stream.fetched if isinstance(stream, RangeStream) else None
         if terms.progress is not None:
             terms.progress(file.size, file.size)
@@ -192,7 +192,7 @@ class IcechunkForm(SourceForm):
             return _read_version(opened, terms)
         if not folder.is_sought or not any(map(folder.has, MARKS)):
             return None
-        if terms.files.guarded:  # its package connects to servers by itself
+        if terms.files.guarded:  # its package would connect to servers directly
             raise SourceError(
                 f"{escape(folder.name)} is an Icechunk repository; this page opens those in the "
                 "folders that it may read, but none by URL."

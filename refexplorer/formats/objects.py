@@ -31,7 +31,7 @@ _PASS = "Pass the path, URL or dict of the references, or the store or filesyste
 
 
 PLAIN = (str, bytes, bytearray, memoryview, list, tuple, dict, type(Path()))
-"""Classes of what leads to nothing else; a path of another package may lead elsewhere."""
+"""Classes that are opened as they are; path classes of other packages may lead to a set."""
 
 
 class Given(NamedTuple):

@@ -198,7 +198,7 @@ class OpeningTerms:
     files: Files  # Opens local files, or refuses to
     progress: Progress | None = None  # Gets bytes read and the total; what it raises ends opening
     options: Mapping[str, Any] = field(default_factory=dict)  # For fsspec
-    locate: Locate | None = None  # Finds who reads a URL, in place of fsspec
+    locate: Locate | None = None  # Finds the file system of a URL, in place of fsspec
     part: int | None = None  # The number after ``#`` in the name of the source
 
     def of_file(self, number: int, count: int) -> OpeningTerms:

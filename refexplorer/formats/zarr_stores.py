@@ -49,7 +49,7 @@ class ZarrForm(SourceForm):
             raise SourceError(
                 f"{escape(folder.name)} is a Zarr store that cannot be listed: {cause(error)}."
             ) from None
-        # its own files are allowed, and nothing beside it
+        # only its own files are allowed
         return Source(folder.name, self.name, place, entries=entries.finish(), place=place)
 
 

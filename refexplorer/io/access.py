@@ -45,7 +45,7 @@ class Place:
     # The URL has a user name before its host, which makes it look like another
     disguised: bool = False
     port: int | None = None  # That of the protocol if the URL has none; None if it is not known
-    # Whether no message may name its folder, as on a page that others see
+    # Whether messages must not name its folder, as on a served page
     is_hidden: bool = field(default=False, compare=False)
 
     def holds(self, other: Place) -> bool:
@@ -467,7 +467,7 @@ class AccessPolicy:
             return
         usual, plain = default_port(protocol), plain_address(address)
         port = port or usual
-        # who named the host with this port needs not repeat the port for its address
+        # a host that was allowed with this port need not be allowed again by address
         named = any((place.host, place.port) == (host, port) for place in self._places)
         ports = {port, usual} if named else {port}
         if any(place.host == plain and place.port in ports for place in self._places):

@@ -31,7 +31,7 @@ _PLANE: Mapping[Direction, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
 
 _KNOWN = {name for names in _STEMS.values() for name in names}
 _KNOWN |= {name for _, _, names in _PLANE.values() for name in names}
-_NEAR = 200  # Arrays of a folder that are looked at, beside those whose names say what they are
+_NEAR = 200  # Arrays of a folder that are examined, in addition to those with known names
 _NAMED = 100  # names that `coordinates` and `grid_mapping` may list
 Folders = Mapping[str, Sequence[str]]  # The paths of the arrays of each folder
 

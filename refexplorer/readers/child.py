@@ -62,7 +62,7 @@ def _of_each(store: Mapping[str, Any], keys: list[str]) -> ReaderKeys:
             value = store[key]
         except KeyError:
             continue
-        except Exception as error:  # a reader raises what it likes
+        except Exception as error:  # a reader raises any error
             value = f"{type(error).__name__}: {error}"
         found[key] = _text_of(value) if isinstance(value, bytes) else value
     return found
@@ -159,7 +159,7 @@ def _work(request: dict[str, Any], data: bytes, answering: Answering) -> None:
         answering.answer({"error": None}, json.dumps(found, default=_plain).encode())
     except MemoryError:
         raise
-    except Exception as error:  # a reader raises what it likes
+    except Exception as error:  # a reader raises any error
         text = str(error).strip().partition("\n")[0][:500]
         name = type(error).__name__
         answering.answer({"error": f"{name}: {text}" if text else name}, b"")

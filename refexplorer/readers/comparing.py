@@ -210,7 +210,7 @@ def fsspec_options(source: Source, contents: Contents) -> dict[str, bool] | None
     if source.form != "V1":
         return {}
     for found in contents.findings:
-        # an item that others override is not among the features, and fsspec renders it
+        # fsspec renders overridden items, too, which are not among the features
         if found.severity is Severity.ERROR or found.code == "bad-dimension-name":
             return None
     table = effects_on(features_of(source, contents))

@@ -14,7 +14,7 @@ from refexplorer.core.text import masked_text, shorten
 from refexplorer.spec.codes import CODES, Severity
 
 SHOWN_PER_CODE = 1_000  # Diagnostics of one code and one array that are kept one by one
-HINTS_PER_CODE = 20  # Hints of one code that are found out: each compares a name with all others
+HINTS_PER_CODE = 20  # Hints of one code that are computed: each compares a name with all others
 _KEPT_PER_CODE = 50_000  # The same of all arrays; beyond it, further arrays are counted together
 TOGETHER = 4  # Diagnostics of one code that people are shown as one group, from this number on
 _READABLE_COLUMN = 200  # Columns beyond it do not help: kerchunk writes a set as one line

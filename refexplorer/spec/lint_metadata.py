@@ -352,7 +352,7 @@ def _is_outside(array: ArrayMeta, value: float, attributes: Mapping[str, object]
     most = _numbers(attributes.get("valid_max")) or span[1:]
     is_integer = array.dtype[1] in "iu"
     if is_integer and any(isinstance(each, float) for each in (*least, *most)):
-        return False  # limits of the values that packing stands for
+        return False  # limits of the unpacked values
     if array.dtype[1] == "i" and str(attributes.get("_Unsigned", "")).lower() == "true":
         bits = 8 * int(array.dtype[2:])
         value, least, most = (

@@ -362,7 +362,7 @@ class ArrayMeta(PickledByFields):
     def inside(self, indices: np.ndarray) -> np.ndarray:
         """Return whether each index is in the grid, shape ``(n,)`` bool, of int64 ``(n, rank)``."""
         found = np.ones(len(indices), np.bool_)
-        for axis, size in enumerate(self.narrow_grid):  # each by itself: many rows of few numbers
+        for axis, size in enumerate(self.narrow_grid):  # column by column: many rows of few numbers
             found &= indices[:, axis] < size
         return found
 

@@ -18,7 +18,7 @@ from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, 
 def text_column(texts: Sequence[str]) -> pa.LargeStringArray:
     """Create a text column; texts must not contain lone surrogates."""
     joined = "".join(texts)
-    # where a character is a byte, no text needs to be encoded by itself
+    # where a character is a byte, no text needs to be encoded separately
     sized = texts if joined.isascii() else [text.encode() for text in texts]
     offsets = np.zeros(len(texts) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, sized), np.int64, len(texts)), out=offsets[1:])

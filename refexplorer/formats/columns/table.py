@@ -73,7 +73,7 @@ class GrowingTexts:
         return pa.Array.from_buffers(pa.large_string(), self._count, buffers)
 
 
-# columns hold int64; what is larger is kept as a value of its own
+# columns hold int64; larger numbers are kept as separate values
 LARGEST = 2**63 - 1
 # numpy makes objects of numbers from here on
 _TOO_LARGE = 2**64
@@ -294,7 +294,7 @@ class KeyIndex:
         stored, asked = (c.take(number_column(r)) for c, r in ((self._keys, found), (keys, hits)))
         same = flags_of(pc.equal(stored, asked))
         rows[hits[same]] = found[same]
-        for position in hits[~same].tolist():  # a key of the same hash stands first
+        for position in hits[~same].tolist():  # another key with the same hash comes first
             row = self.find(keys[position].as_py())
             rows[position] = -1 if row is None else row
         return rows

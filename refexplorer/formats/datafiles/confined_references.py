@@ -215,7 +215,7 @@ def _checked_references(stream: WatchedStream, kind: str) -> _Made:
         return _references(stream, kind)
     except (ImportError, MemoryError):
         raise
-    except Exception as error:  # each library has errors of its own
+    except Exception as error:  # each library raises its own errors
         stream.reraise()
         raise _UnmakeableError(_clause(error)) from None
     finally:

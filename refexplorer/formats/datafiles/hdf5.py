@@ -43,7 +43,7 @@ _STRUCTURE = frozenset({
 _NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable."
 _ELSEWHERE = Unread("expression", "This link points to another file, or to nothing.")
 _ERRORS = (OSError, RuntimeError, ValueError, TypeError, KeyError, OverflowError)
-"""What h5py raises of a broken file; it has no error of its own."""
+"""What h5py raises for a broken file; it has no error class."""
 
 
 class Hdf5File(DataFile):

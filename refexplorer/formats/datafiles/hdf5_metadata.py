@@ -32,7 +32,7 @@ def chunk_table(dataset: h5d.DatasetID, file: IO[bytes], userblock: int) -> File
         masks.append(found[1])
         offsets.append(found[2])
         lengths.append(found[3])
-        return True if len(masks) > size else None  # h5py cannot bear that this raises
+        return True if len(masks) > size else None  # this must not raise inside h5py
 
     dataset.chunk_iter(take)
     plist = dataset.get_create_plist()

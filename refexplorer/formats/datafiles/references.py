@@ -128,7 +128,7 @@ def _arrays(file: DataFile, left_out: dict[str, Unread]) -> dict[str, FileArray]
     for name in file.names():
         if not _is_nameable(name, left_out):
             continue
-        if (folder := name.rpartition("/")[0]) in names:  # a series of TIFF beside a pyramid
+        if (folder := name.rpartition("/")[0]) in names:  # a TIFF series next to a pyramid
             words = f"It would be in {folder}, which is a level of another image."
             left_out[name] = Unread("expression", words)
             continue
@@ -256,7 +256,7 @@ def _fits_shuffle(array: FileArray, filters: Sequence[FileFilter]) -> bool:
 def _unknown(array: FileArray) -> str:
     """Return the name of the filter that no codec can decode."""
     if array.filters is None:
-        return "that this format has of its own"
+        return "specific to this format"
     names = [each.name for each in array.filters if not _is_codec(each)]
     return _WORDS.get(names[0], names[0]) if names else "shuffle after another one"
 
@@ -292,7 +292,7 @@ def _held_texts(file: DataFile, array: FileArray) -> _ArrayReferences:
     from numcodecs import VLenUTF8
 
     texts, size, shape = list[str](), 0, file.array(array.name).shape
-    if math.prod(array.shape) > INLINE_BYTES // 4:  # each text takes four bytes besides its own
+    if math.prod(array.shape) > INLINE_BYTES // 4:  # each text takes four more bytes
         raise _many_texts(array)
     rows = shape[0] if shape else 1
     for start in range(0, rows, _SEVERAL):
@@ -378,7 +378,7 @@ def _encoded(block: np.ndarray, filters: list[dict[str, Any]]) -> bytes:
     try:
         for codec in reversed(codecs):
             again = codec.decode(again)
-    except Exception as error:  # codecs raise what they like
+    except Exception as error:  # codecs raise any error
         raise Unread(
             "expression", "One of its chunks cannot be encoded like the others."
         ) from error

@@ -30,7 +30,7 @@ _COMPRESSORS = {
     50000: "imagecodecs_zstd", 50002: "imagecodecs_jpegxl", 50013: "zlib",
     52546: "imagecodecs_jpegxl",
 }  # fmt: skip
-"""As tifffile names them in reference sets; those are left out that need settings of the page."""
+"""As named by tifffile in reference sets; those that need settings of the page are omitted."""
 _SUBIFDS = 330  # number of the TIFF tag
 _NODATA = 42113  # The tag of GDAL that names the value of missing ones
 _DELTA = {2: 1, 34892: 2, 34893: 4}

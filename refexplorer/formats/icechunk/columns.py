@@ -68,7 +68,7 @@ async def metadata_of(store: IcechunkStore, paths: Sequence[str] | None = None) 
     """Return the metadata of groups and arrays by path, in order; by default of all."""
     from zarr.core.buffer import default_buffer_prototype
 
-    if paths is None:  # Icechunk lists no folder without metadata of its own
+    if paths is None:  # Icechunk lists no folder without metadata
         keys = [key async for key in store.list_prefix("") if key.endswith(_METADATA)]
         paths = [key.removesuffix(_METADATA).rstrip("/") for key in keys]
     if len(paths) > _NODES:
@@ -149,7 +149,7 @@ class ManifestFile(NamedTuple):
     """A manifest as described by a snapshot."""
 
     id: str
-    chunks: int | None  # How many it holds, of all arrays; None if that is not told
+    chunks: int | None  # Chunks of all arrays in it; None if unknown
     extents: tuple[tuple[int, int], ...]  # Where these are in the grid, for each dimension
 
 

@@ -1,4 +1,4 @@
-"""Facts about a repository besides its references."""
+"""Facts about a repository, in addition to its references."""
 
 from __future__ import annotations
 

@@ -331,7 +331,7 @@ class _Reader(EntriesBuilder):
             entries, end = self._decoder.raw_decode(text)
         except (ValueError, RecursionError):
             raise NotInBlocks from None
-        if not entries and len(self._keys):  # a comma stands before the end
+        if not entries and len(self._keys):  # there is a comma before the end
             raise NotInBlocks
         none = np.empty(0, np.int64)
         self._insert(text_column([]), [none] * 3, np.empty(0, bool), {-1: entries})

@@ -138,7 +138,7 @@ class Footer(NamedTuple):
     """The facts about a record file known before its columns are read."""
 
     rows: int  # How many rows it has
-    held: int | None  # How many of them hold a reference; None where the statistics do not tell
+    held: int | None  # How many have a reference; None if the statistics do not show it
     # Whether the statistics prove that every offset and size is a number of bytes
     proved: bool = False
     absent: tuple[str, ...] = ()  # Columns that the file does not have

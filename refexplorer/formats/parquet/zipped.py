@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _MARK = b'"record_size"'
 _ERRORS = (BadZipFile, RuntimeError, NotImplementedError, zlib.error, EOFError, OSError, ValueError)
-"""What `zipfile` raises of archives that are damaged, encrypted or packed in a way of their own."""
+"""What `zipfile` raises of archives that are damaged, encrypted or use another compression."""
 
 
 def zipped_store(

@@ -27,7 +27,7 @@ _PACKAGES = {
 
 
 _REGISTERED_BY = {"imagecodecs_": "imagecodecs.numcodecs", "tifffile": "tifffile.numcodecs"}
-"""The modules whose codecs numcodecs learns of when they say so: they have no entry points."""
+"""Modules that have to register their codecs with numcodecs: they have no entry points."""
 _REGISTRATIONS = {
     "imagecodecs.numcodecs": "imagecodecs.numcodecs.register_codecs(verbose=False)",
     "tifffile.numcodecs": "tifffile.numcodecs.register_codec()",
@@ -74,7 +74,7 @@ def missing_type(written: object) -> str | None:
     name, document = _name(written), cast(Any, written)
     try:
         get_data_type_from_json(document, zarr_format=3)
-    except Exception:  # Zarr's data types raise what they like
+    except Exception:  # Zarr's data types raise any error
         if name in data_type_registry.contents:
             return None  # a known one with wrong settings, which other rules say better
         shown = escape(name, 100)

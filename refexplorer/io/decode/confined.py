@@ -26,7 +26,7 @@ from refexplorer.io.decode.steps import stages
 from refexplorer.spec.zarr_metadata import ArrayMeta, read_array
 
 SECONDS = 60  # time for one chunk; then its child is stopped
-CHILDREN = 2  # Processes at a time; who wants one more waits
+CHILDREN = 2  # Processes at a time; further callers wait
 _NAME = __spec__.name if __spec__ else __name__
 
 
@@ -144,7 +144,7 @@ def _decoded(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], byte
         return reply, packed
     except MemoryError:
         raise
-    except Exception as error:  # a codec raises what it likes
+    except Exception as error:  # a codec raises any error
         words = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         return reply | {"error": words}, b""
 

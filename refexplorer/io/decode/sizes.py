@@ -220,7 +220,7 @@ def inflated(data: bytes, limit: int) -> bytes | None:
     """Decompress a zlib stream to at most `limit` bytes, in one pass."""
     stream = zlib.decompressobj()
     try:
-        # one byte more tells a chunk that is too large from one that just fits
+        # one byte more distinguishes a chunk that is too large from one that fits
         found = stream.decompress(data, limit + 1)
     except zlib.error:
         return None

@@ -153,7 +153,7 @@ def _chunk_spec(array: ArrayMeta) -> Any:
     try:
         dtype = get_data_type_from_json(written["data_type"], zarr_format=3)
         fill = dtype.from_json_scalar(written.get("fill_value"), zarr_format=3)
-    except Exception as error:  # Zarr's data types raise what they like
+    except Exception as error:  # Zarr's data types raise any error
         raise DecodeError(f"Zarr cannot read the data type {array.dtype}: {error}.") from None
     config = ArrayConfig.from_dict({})
     return ArraySpec(array.chunks, dtype, fill, config, default_buffer_prototype())
@@ -177,7 +177,7 @@ def _zarr_codec(
         written: Any = {"name": name, "configuration": settings}
         codec = get_codec_class(name).from_dict(written).evolve_from_array_spec(spec)
         after = codec.resolve_metadata(spec)
-    except Exception as error:  # Zarr's codecs raise what they like
+    except Exception as error:  # Zarr's codecs raise any error
         raise DecodeError(f"Zarr cannot create the codec {name}: {error}.") from None
     return (lambda data: _decode_v3(codec, data, spec, name in _TO_ARRAY)), after
 

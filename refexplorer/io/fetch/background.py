@@ -136,7 +136,7 @@ class ReaderThreads(Executor):
                 return
             try:
                 result = fn(*args, **kwargs)
-            except BaseException as error:  # it is for the caller who waits
+            except BaseException as error:  # passed to the waiting caller
                 future.set_exception(error)
             else:
                 future.set_result(result)

@@ -237,7 +237,7 @@ def typed(options: StorageOptions, limits: Limits) -> Locate:
             given, place = options_for(url, options), None
             if "::" not in url and protocol_of(url) in OBJECT_STORES:
                 place = parse(url)
-                given = Options(options, url).of(place)[1]  # without credentials of its own
+                given = Options(options, url).of(place)[1]  # without the user's credentials
             found, path = url_to_fs(url, **given)
             is_here = "::" in url or found.protocol in _HERE
             return found if is_here else StoreFiles(found, limits.read_seconds, place), path

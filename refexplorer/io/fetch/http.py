@@ -47,7 +47,7 @@ from refexplorer.io.fetch.failures import (
 )
 
 _policy: ContextVar[AccessPolicy | None] = ContextVar("policy", default=None)
-"""Of who reads now: filesystems and their sessions are shared."""
+"""The policy of the current read: file systems and sessions are shared."""
 
 
 class _RefusedRedirect(BaseException):
@@ -328,7 +328,7 @@ def _is_lasting(error: Exception) -> bool:
 
 
 def _headers(options: dict[str, Any], start: int, end: int | None) -> dict[str, str]:
-    # a compressed answer would be unpacked, and its offsets would be others
+    # a compressed response would have different offsets
     headers = dict(options.get("headers", {})) | {"Accept-Encoding": "identity"}
     if start or end is not None:
         headers["Range"] = f"bytes={start}-{'' if end is None else end - 1}"

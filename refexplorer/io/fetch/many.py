@@ -156,9 +156,9 @@ class _FetchRun:
             for request in requests:
                 try:
                     data = await self._targets.read(request.place, request.start, request.end)
-                except Exception as error:  # each protocol has errors of its own
+                except Exception as error:  # each protocol raises its own errors
                     self._fail(request, error)
-                else:  # an error of who is given it is not a failure of the target
+                else:  # an error of the receiver is not a failure of the target
                     self._finish(request, data)
 
         async with asyncio.TaskGroup() as group:

@@ -100,7 +100,7 @@ class RemoteReader:
                         answer = await ask(connection.filesystem)
                     except (FileNotFoundError, PermissionError):
                         raise
-                    except BaseException as error:  # also who waits no more: bytes are on the way
+                    except BaseException as error:  # also cancellation: bytes are still arriving
                         kept = self._connections.items()
                         self._connections = {k: each for k, each in kept if each is not connection}
                         if not (connection.has_answered and isinstance(error, _BROKEN_CONNECTION)):

@@ -211,7 +211,7 @@ class RequestBatcher:
 
     def _send(self) -> None:
         waiting, self._waiting = self._waiting, {}
-        # by identity: two who want the same bytes are equal, and both are to be answered
+        # by identity: requests for the same bytes are equal, and both need a response
         futures = {id(wanted): future for future, wanted in waiting.items() if not future.done()}
         for request in merged(wanted for wanted in waiting.values() if id(wanted) in futures):
             mine = [futures[id(part)] for part in request.parts]
@@ -224,7 +224,7 @@ class RequestBatcher:
     ) -> None:
         try:
             data = await self._read(request.place, request.start, request.end)
-        except Exception as error:  # each protocol has errors of its own
+        except Exception as error:  # each protocol raises its own errors
             for future in futures:
                 if not future.done():
                     future.set_exception(error)

@@ -151,8 +151,8 @@ def _open(store: ReferenceStore, array: ArrayMeta) -> zarr.Array[Any]:
 
 DECODERS = 2  # Threads that decode; most machines of Binder have two cores
 _BATCH_BYTES = 2**26  # Encoded bytes that are fetched before those before them are decoded
-_UNKNOWN = 2**20  # What a whole file counts for, whose size is not known
-_WAITING = 16  # Decoded chunks that wait for whoever reads them
+_UNKNOWN = 2**20  # Bytes assumed for a whole file of unknown size
+_WAITING = 16  # Decoded chunks that wait for the reader
 
 
 def read_chunk(refs: SetLike, path: str, index: Index, targets: Targets) -> Reading:
@@ -297,7 +297,7 @@ class _ChunkStream:
                 wait(decoding)
                 if self._stop.is_set():
                     return
-        except BaseException as error:  # it is for the caller who waits
+        except BaseException as error:  # passed to the waiting caller
             if not self._stop.is_set():
                 self._put(error)
 
@@ -333,7 +333,7 @@ class _ChunkStream:
             return error
         except RefexplorerError as error:
             return failed(index, error)
-        except BaseException as error:  # it is for the caller who waits
+        except BaseException as error:  # passed to the waiting caller
             return error
         state = ChunkState.FETCHED
         return Reading(index, values, state, None, {index: state}, self._decoder.fill_value)

@@ -464,7 +464,7 @@ class Tracer:
             data = run()
         except AccessError:
             raise
-        except Exception as error:  # a codec raises what it likes
+        except Exception as error:  # a codec raises any error
             self._add(name, "", clock() - started, message=error_text(error))
             return None
         is_array = isinstance(data, np.ndarray)

@@ -181,7 +181,7 @@ class _ValueTracer(Tracer):
         """Return the value shown by xarray, or why there is none."""
         try:
             return decode_as_xarray(self.array, np.asarray(raw), self.fill)[()]
-        except Exception as error:  # xarray raises what it likes
+        except Exception as error:  # xarray raises any error
             return _Undecoded(str(error).strip().partition("\n")[0].rstrip("."))
 
     def _say(self, name: str, text: str) -> None:
@@ -230,7 +230,7 @@ def _packed(refs: SetLike, array: ArrayMeta, raw: Any, masks: _Masks) -> str | N
         try:
             with np.errstate(all="ignore"):
                 packed = np.asarray(get_codec(dict(config)).encode(packed))
-        except Exception:  # codecs raise what they like
+        except Exception:  # codecs raise any error
             return None
         names.append(name)
     missing = masks.of_packed(packed[0]) if names else None

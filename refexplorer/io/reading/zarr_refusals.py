@@ -51,7 +51,7 @@ class SyncLoop(asyncio.SelectorEventLoop):
         future = self.create_future()
         try:
             future.set_result(func(*args))
-        except Exception as error:  # it is for the caller who waits
+        except Exception as error:  # passed to the waiting caller
             future.set_exception(error)
         return future
 

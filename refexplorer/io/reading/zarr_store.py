@@ -97,7 +97,7 @@ class SelectionPlan:
             key = self._left.popleft()
             self._window_of[key] = self._started
             reference = self._store.references.get(key)
-            if isinstance(reference, Range):  # the set holds others, or their size is not known
+            if isinstance(reference, Range):  # others are inline, or of unknown size
                 window[key] = reference
                 size += reference.length
         return window
@@ -113,7 +113,7 @@ class SelectionPlan:
             error: BaseException = Stopped()
             try:
                 fetch_many(self._store.targets, references, lambda progress: is_wanted(), arrived)
-            except BaseException as raised:  # it is for the caller who waits
+            except BaseException as raised:  # passed to the waiting caller
                 error = raised
             for future in waiting.values():
                 future.set_exception(error)
@@ -126,7 +126,7 @@ current_plan: ContextVar[SelectionPlan | None] = ContextVar("current_plan", defa
 
 
 _THREADS = 64  # More than Zarr's ``async.concurrency``, which people raise
-_KEYS = 10_000  # Keys that are listed before others on Zarr's loop have their turn
+_KEYS = 10_000  # Keys that are listed before other tasks on Zarr's loop run
 _SETTING = "codec_pipeline.path"
 _DEFAULT = f"{BatchedCodecPipeline.__module__}.{BatchedCodecPipeline.__qualname__}"
 
@@ -168,7 +168,7 @@ class ReferenceStore(Store):
                 # half of the time that Zarr needs for a small chunk goes from thread to thread
                 if (data := self._at_once(key, plan)) is not None:
                     return prototype.buffer.from_bytes(data)
-        # threads of its own: those of `asyncio.to_thread` are few, and all else shares them
+        # separate threads: those of `asyncio.to_thread` are few and shared
         read = partial(copy_context().run, self._checked, key, *_bounds(byte_range))
         try:
             data = await asyncio.get_running_loop().run_in_executor(_readers(), read)
@@ -345,7 +345,7 @@ class MergingPipeline(BatchedCodecPipeline):
             return await super().read_batch(batch, *arguments, **options)
         except (RefexplorerError, Stopped):
             raise
-        except Exception as error:  # a codec raises what it likes
+        except Exception as error:  # a codec raises any error
             place = batch[0][0]  # of more than one, where Zarr is set so, the first that fails
             for each in batch if len(batch) > 1 else ():
                 try:

@@ -121,7 +121,7 @@ class ConfinedFile(SizedDataFile):
                 return self._file.read_at(*reply["read"])
             except (RefexplorerError, Unread) as error:
                 failures.append(error)
-                return b""  # the child is told so by what is missing
+                return b""  # the child notices the missing bytes
 
         place = self._file.place
         path = place.path if place.protocol == "file" else None

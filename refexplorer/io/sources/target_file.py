@@ -54,7 +54,7 @@ class TargetFile(RangeStream):
         """Raise errors like those of reading a reference."""
         try:
             yield
-        except Exception as error:  # each protocol has errors of its own
+        except Exception as error:  # each protocol raises its own errors
             error_of_read = explanation(self._targets.range_of(_KEY, reference), error)
             raise error_of_read from cause_of(error_of_read, error)
 

@@ -1,4 +1,4 @@
-"""Zarr metadata and chunks as files of their own."""
+"""Files that are chunks of a Zarr array, v2 or v3, with metadata in a folder above."""
 
 from __future__ import annotations
 
@@ -119,12 +119,12 @@ class ZarrChunkFile(SizedDataFile):
         places = region(meta, index)
         inside = all(span.stop <= place.stop for span, place in zip(spans, places, strict=True))
         if not len(found) or not inside:
-            raise Unread("expression", "The file has one chunk, and these values are of others.")
+            raise Unread("expression", "The file has one chunk, and these values are in others.")
         offset, length = int(chunks.offsets[found[0]]), int(chunks.lengths[found[0]])
         data = self._file.read_at(offset, offset + length)
         try:
             values = decoded(meta.chunk_array(index), data, self._limits)
-        except Exception as error:  # codecs raise what they like
+        except Exception as error:  # codecs raise any error
             why = _why_undecoded(meta, error)
             raise Unread(why, f"The chunk cannot be decoded: {error_text(error)}.") from error
         cut = (
@@ -216,7 +216,7 @@ def _native(array: ArrayMeta) -> FileArray:
             given = written.get("fill_value")
             fill = None if given is None else kind.from_json_scalar(given, zarr_format=2)
         dtype = kind.to_native_dtype()
-    except Exception as error:  # Zarr's data types raise what they like
+    except Exception as error:  # Zarr's data types raise any error
         raise Unread(
             "library", f"Zarr cannot read the data type {escape(array.dtype)}: {error_text(error)}."
         ) from error

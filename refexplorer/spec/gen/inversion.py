@@ -280,7 +280,7 @@ def _group(
     if len(used) > 1 or dimension.size > LISTED_VALUES:
         return None
     texts = dict(zip(render(part, dimension), dimension.values, strict=True))
-    # two values with the same text: the key would not tell them apart
+    # two values with the same text cannot be distinguished in a key
     if len(texts) < dimension.size:
         return None
     return _Listed(dimension.name, texts)

@@ -127,7 +127,7 @@ _SAID = (
     (r"'?begin of statement block'?", "`{%`"),
 )  # fmt: skip
 """What jinja2 says of a text that it cannot parse, and what it means to a person."""
-BUILT_IN = {*_ENVIRONMENT.globals, "self"}  # Names that jinja2 defines by itself
+BUILT_IN = {*_ENVIRONMENT.globals, "self"}  # Names that jinja2 defines
 
 
 def lower(text: str) -> syntax.Body:

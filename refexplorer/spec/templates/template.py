@@ -141,7 +141,7 @@ class Template:
     parts: tuple[str | Expression, ...]  # Literal texts and expressions, in order
     names: frozenset[str]  # The free names: dimensions, templates or arguments that it uses
     # What makes it again, and from which text: closures cannot be pickled, texts can. None for a
-    # part of a template, which does not travel by itself.
+    # part of a template, which is not pickled alone.
     recipe: tuple[Callable[[str], Template], str] | None = None
 
     def __reduce__(self) -> tuple[Callable[[str], Template], tuple[str]]:

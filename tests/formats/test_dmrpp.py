@@ -197,7 +197,7 @@ FIXED = '<dmrpp:FixedLengthStringArray string_length="4" pad="null_pad"/>'
                 + CHUNK.replace("/>", ' chunkPositionInArray="[2]"/>'),
                 'compressionType="deflate"',
             ),
-            "skip or shuffle",
+            "skip filters or are shuffled",
         ),
         (held("<dmrpp:vlsa/>", "String"), "fewer strings"),
         (held('<dmrpp:vlsa><dmrpp:v c="9">a</dmrpp:v></dmrpp:vlsa>', "String"), "more strings"),

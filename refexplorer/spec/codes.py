@@ -52,6 +52,7 @@ class SpecRule(NamedTuple):
 
     @property
     def link(self) -> str:
+        """The link to the specification."""
         return f"{SPECIFICATION}#{self.section.lower().replace(' ', '-')}"
 
 

@@ -275,6 +275,7 @@ class Assembled:
         self.failures: dict[str, str] = {}
 
     def add(self, found: Reading) -> None:
+        """Add the values of a chunk."""
         assert found.index is not None
         self.states[found.index] = found.state
         if found.state is ChunkState.FAILED:

@@ -415,6 +415,7 @@ class Tracer:
         self._decode(array)
 
     def trace(self) -> Trace:
+        """Return the trace."""
         return Trace(
             self.key,
             tuple(self.steps),

@@ -28,11 +28,7 @@ class PickledByFields:
 
 
 class PickledError(Exception):
-    """An error that survives pickling whatever its `__init__` takes.
-
-    By default, Python calls the class with only ``args``, which fails if it takes more: a worker
-    then dies, or hangs, instead of reporting the error.
-    """
+    """An error that survives pickling even if its `__init__` has other parameters than ``args``."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _error_again, (type(self), self.args, self.__dict__)
@@ -46,16 +42,12 @@ def _error_again(
     return error
 
 
-_CHAIN = 100_000
-"""Characters of errors that are looked through."""
+_CHAIN = 100_000  # Characters of errors that are looked through
 
 
 def cause_of(raised: BaseException, cause: BaseException) -> BaseException | None:
-    """Return the cause for `raise … from`: none if it is the error itself, or quotes a secret.
-
-    distributed follows causes, endlessly for an error that is its own cause. aiohttp and botocore
-    quote URLs with their signatures, which a traceback would show.
-    """
+    """Return the cause for `raise … from`; None if it is the error itself or quotes a secret."""
+    # distributed follows causes, endlessly for an error that is its own cause
     said = ""
     error: BaseException | None = cause
     while error is not None and len(said) < _CHAIN:
@@ -101,9 +93,7 @@ class SpecError(SourceError):
         column: int | None = None,
     ) -> None:
         super().__init__(message)
-        self.code = code
-        self.pointer = pointer
-        self.line = line
+        self.code, self.pointer, self.line = code, pointer, line
         self.column = column
 
 
@@ -122,8 +112,7 @@ class AccessError(RefexplorerError):
 
     def __init__(self, message: str, *, target: str, grant: str, fact: str | None = None) -> None:
         super().__init__(message)
-        self.target = target
-        self.grant = grant
+        self.target, self.grant = target, grant
         self.fact = masked_text(message if fact is None else fact)
 
 

@@ -74,11 +74,7 @@ def plain_bytes(data: bytes, name: str, limits: Limits) -> PlainStream:
 
 
 class PlainStream(io.RawIOBase):
-    """A stream with a size limit, whose errors name the source.
-
-    Reading raises `SourceError` if the compressed data are damaged, and `LimitError` after
-    `Limits.document_bytes`.
-    """
+    """A stream with a size limit: `SourceError` for damaged data, `LimitError` beyond the limit."""
 
     # Called after each read, if it is set; what it raises ends the reading
     progress: Progress | None = None
@@ -86,10 +82,7 @@ class PlainStream(io.RawIOBase):
     def __init__(
         self, opened: BinaryIO, inner: BinaryIO, damaged: str, name: str, limits: Limits
     ) -> None:
-        self._opened = opened
-        self._inner = inner
-        self._damaged = damaged
-        self._name = name
+        self._opened, self._inner, self._damaged, self._name = opened, inner, damaged, name
         self._limit = limits.document_bytes
         self._given = 0
         self._size = inner.seek(0, io.SEEK_END)
@@ -139,9 +132,7 @@ class Files(Protocol):
         """Open a file for reading."""
         ...
 
-    def filesystem(self) -> AbstractFileSystem:
-        """Return the files as an fsspec file system."""
-        ...
+    def filesystem(self) -> AbstractFileSystem: ...
 
     def unchanging(self, folder: Path, limits: Limits) -> AbstractContextManager[Path]:
         """Yield a folder whose metadata an external reader may open in its own way."""
@@ -189,11 +180,7 @@ if sys.platform != "win32":  # which has no such lock
 
 @contextmanager
 def writing_alone(path: Path) -> Iterator[None]:
-    """Keep other refexplorer processes, and threads of this one, from writing to a name.
-
-    The lock is a file next to it, and not the partial output itself, which is renamed. A lock file
-    left by a killed process locks nothing and is reused.
-    """
+    """Keep other processes and threads from writing to a name, by a lock file next to it."""
     if sys.platform == "win32":
         yield
         return
@@ -228,7 +215,7 @@ def _lock(path: Path, lock: Path, descriptors: list[int]) -> None:
             return
         if _is_there(descriptors[-1], lock):
             return
-        os.close(descriptors.pop())  # who had it before has just removed it
+        os.close(descriptors.pop())  # the previous owner has just removed it
 
 
 def _release(descriptors: list[int], lock: Path) -> None:
@@ -258,8 +245,7 @@ def _is_there(descriptor: int, lock: Path) -> bool:
 
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:")
-Check = Callable[[Path], object]
-"""Looks at what was written before it gets its name; raises what is wrong."""
+Check = Callable[[Path], object]  # Looks at what was written before it is renamed; may raise
 
 
 def unchecked(path: Path) -> None:

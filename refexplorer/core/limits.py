@@ -8,10 +8,8 @@ from dataclasses import dataclass
 
 from refexplorer.core.errors import LimitError
 
-INT64_MAX = 2**63 - 1
-"""The largest number in a signed column of numpy or Arrow."""
-MOST_BYTES = 2**62 - 1
-"""The largest offset or length: no file is that long, and the sum of two fits into 64 bits."""
+INT64_MAX = 2**63 - 1  # The largest number in a signed column of numpy or Arrow
+MOST_BYTES = 2**62 - 1  # Largest offset or length; the sum of two fits into 64 bits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,11 +96,7 @@ def memory_limit() -> int | None:
 
 
 def limit_arrow_pool() -> None:
-    """Keep Arrow from reserving memory, in this process and its children, if there is a limit.
-
-    Call it before Arrow allocates memory. Its own allocator (mimalloc) reserves 1 GiB of address
-    space: with a limit of 1.6 GB, the rest was too little for a set that needs 1.2 GB.
-    """
+    """Keep Arrow from reserving 1 GiB if memory is limited; call this before using Arrow."""
     if memory_limit() is not None:
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 

@@ -1,8 +1,4 @@
-"""Child processes that work one request at a time, and can be ended at any time.
-
-A child runs a module that calls `serve` and responds to requests on its stdin until that ends. Both
-sides write a line of JSON, followed by as many bytes as its ``"size"`` says.
-"""
+"""Child processes that answer requests on stdin: a line of JSON, then ``"size"`` bytes."""
 
 from __future__ import annotations
 
@@ -24,14 +20,10 @@ from typing import IO, Any
 from refexplorer.core.errors import RefexplorerError
 
 Head = dict[str, Any]
-OWN_MEMORY = 2**30
-"""Bytes that Python with numpy, pyarrow and a codec takes, or reserves, for itself."""
-STARTING = 60
-"""Seconds that a child has to start: on a busy machine its imports take longer than its work."""
-POLL = 0.2
-"""Seconds between two looks at a child that works."""
-_NO_MEMORY = 90
-"""Exit status of a child whose memory was not enough."""
+OWN_MEMORY = 2**30  # Bytes that Python needs with numpy, pyarrow and a codec
+STARTING = 60  # Seconds that a child has to start: imports are slow on a busy machine
+POLL = 0.2  # Seconds between two looks at a child that works
+_NO_MEMORY = 90  # Exit status of a child whose memory was not enough
 _START = (
     "import json, runpy, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
     "runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
@@ -78,16 +70,9 @@ class Child:
         self._folder = TemporaryDirectory(prefix="refexplorer-", ignore_cleanup_errors=True)
         places = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), self._folder.name)
         try:
+            start = [sys.executable, "-P", "-c", _START, json.dumps(_search_path())]
             self._process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-P",
-                    "-c",
-                    _START,
-                    json.dumps(_search_path()),
-                    module,
-                    *arguments,
-                ],
+                [*start, module, *arguments],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -98,13 +83,9 @@ class Child:
             raise
 
     def ask(
-        self,
-        head: Head,
-        data: bytes,
-        seconds: float,
-        hear: Hear = _nothing,
-        check: Callable[[], None] = _nothing,
-    ) -> tuple[Head, bytes]:
+        self, head: Head, data: bytes, seconds: float,
+        hear: Hear = _nothing, check: Callable[[], None] = _nothing,
+    ) -> tuple[Head, bytes]:  # fmt: skip
         """Return the response to a request."""
         given, answers = self._process.stdin, self._process.stdout
         assert given is not None
@@ -134,7 +115,6 @@ class Child:
                 _write(given, {}, reply)
 
     def _next_line(self, answers: IO[bytes]) -> Head:
-        """Return the next line from the child."""
         line = answers.readline()
         if not line.endswith(b"\n"):
             raise LostError

@@ -16,8 +16,7 @@ _SIGNATURES = (
     "OSSAccessKeyId", "AWSAccessKeyId", "Key-Pair-Id", "Signature", "sig", "access_token",
     "auth_token", "token", "api_key", "apikey", "password",
 )  # fmt: skip
-SIGNED = rf"(?i:[?&](?:{'|'.join(_SIGNATURES)})=[^&])"
-"""A URL that lets everybody in who has it; RE2 and `re` read it alike."""
+SIGNED = rf"(?i:[?&](?:{'|'.join(_SIGNATURES)})=[^&])"  # A URL that gives access; for RE2 and `re`
 KEYS = frozenset({"array", "arrays", "key", "keys", "path", "pointer"})
 """Members of documents that name what is in a set: no address, however they look."""
 _HARMLESS_PARAMETERS = frozenset({
@@ -40,15 +39,13 @@ _PUBLIC_VALUES = frozenset({"anon", "browser", "cloud", "google_default"})
 _SIMPLE = re.compile(r"[\w.\-]{1,64}|\{\{[^{}]*\}\}")
 _NAME = re.compile(r"[A-Za-z_][\w\-]{0,40}")
 _LONGEST_VALUE = 200  # longer values of options are hidden even where the name is harmless
-_SHORTEST_SECRET = 6
-"""Characters: a shorter value is part of too many other words to be taken out of a text."""
+_SHORTEST_SECRET = 6  # Characters: shorter values are part of too many other words
 
 _MARKS = ("AccountKey=", "SharedAccess", "X-Amz-", "X-Goog-", "X-OSS-", "access_token=")
 _WORD = re.compile(r"(?:[^\s\"'<>`\\]|\\(?![nrt\"'\\]))+")
 _END_OF_SENTENCE = ".,:;!)]…"
 _AUTHORITY = re.compile(r"[^/?#]*")
-_CONTAINERS = frozenset({"abfs", "abfss", "wasb", "wasbs"})
-"""Schemes of Azure, which has a container before an ``@``."""
+_CONTAINERS = frozenset({"abfs", "abfss", "wasb", "wasbs"})  # Azure has a container before an ``@``
 _PARAMETER = re.compile(r"[?&#](?=[A-Za-z_][\w.\-]*=)")
 _IN_ADDRESS = re.compile(r"\?|[&#;](?=[A-Za-z_][\w.\-]*=)")
 _ASSIGNED = re.compile(
@@ -61,10 +58,7 @@ _Class = TypeVar("_Class", bound=type)
 
 
 def masked_text(text: str) -> str:
-    """Return a text whose URLs have no user information, and no query that may be secret.
-
-    Parameters with harmless names, such as ``versionId``, are kept.
-    """
+    """Return a text without user names and secret parameters in its URLs."""
     if not may_have_secrets(text):
         return text
     return _WORD.sub(_masked_word, _BEARER.sub(rf"\1{MASK}", text))
@@ -232,15 +226,13 @@ _UNSEEN = re.compile(
 )
 _UNITS = ("kB", "MB", "GB", "TB", "PB", "EB")
 _SIZE = 10**30  # larger than any size of data; a file may claim any number
-_LAST_MOMENT = 8.64e15
-"""Milliseconds to the last date of JavaScript."""
+_LAST_MOMENT = 8.64e15  # Milliseconds to the last date of JavaScript
 _WHOLE = 1e15  # larger numbers are shown with six digits, smaller whole ones with all of theirs
 # from here on six digits leave no fraction, so all digits before the point are shown
 _MILLION = 1e6
 _SIX_DIGITS = Context(prec=6, rounding=ROUND_HALF_UP)
 _NAME_CHARS = 200  # of a name: a file may hold any text
-_LONGEST_USER = 10_000
-"""Characters beyond the limit of a text in which a password is looked for."""
+_LONGEST_USER = 10_000  # Characters beyond the limit of a text in which a password is looked for
 _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
@@ -263,8 +255,7 @@ def _escaped(match: re.Match[str]) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-SENTENCE = 2_000
-"""Characters of a message or a pointer that are shown: it may quote a text of any length."""
+SENTENCE = 2_000  # Characters of a message or pointer that are shown: it may quote any text
 
 
 def shorten(text: str, limit: int = SENTENCE) -> str:
@@ -359,20 +350,11 @@ def file_text(url: str) -> str:
 ADVICE = "; if its files are in another folder, "
 """What begins the advice at the end of a message, which a report of many files gives once."""
 PACKAGES = {
-    "s3": "s3fs",
-    "gs": "gcsfs",
-    "az": "adlfs",
-    "abfs": "adlfs",
-    "adl": "adlfs",
-    "sftp": "paramiko",
-    "ssh": "paramiko",
-    "oci": "ocifs",
-    "oss": "ossfs",
-    "hf": "huggingface_hub",
-}
-"""What fsspec reads a protocol with."""
-EXTRAS = {"s3": "s3", "gs": "gcs"}
-"""The extra that installs it."""
+    "s3": "s3fs", "gs": "gcsfs", "az": "adlfs", "abfs": "adlfs", "adl": "adlfs",
+    "sftp": "paramiko", "ssh": "paramiko", "oci": "ocifs", "oss": "ossfs", "hf": "huggingface_hub",
+}  # fmt: skip
+"""The package with which fsspec reads a protocol."""
+EXTRAS = {"s3": "s3", "gs": "gcs"}  # The extra of this package that installs it
 
 
 def missing_package(protocol: str | None) -> str | None:

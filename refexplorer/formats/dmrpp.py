@@ -1,7 +1,4 @@
-"""DMR++ documents, which describe the arrays of a data file and the locations of their chunks.
-
-A variable with an unsupported layout is omitted with the reason: half of one would be wrong.
-"""
+"""DMR++ documents, which describe the arrays of a data file and the locations of their chunks."""
 
 from __future__ import annotations
 
@@ -34,30 +31,17 @@ from refexplorer.formats.datafiles.data_file import (
 from refexplorer.formats.datafiles.references import INLINE_BYTES
 
 _TYPES = {
-    "Byte": "u1",
-    "UByte": "u1",
-    "Char": "u1",
-    "Int8": "i1",
-    "UInt8": "u1",
-    "Int16": "i2",
-    "UInt16": "u2",
-    "Int32": "i4",
-    "UInt32": "u4",
-    "Int64": "i8",
-    "UInt64": "u8",
-    "Float32": "f4",
+    "Byte": "u1", "UByte": "u1", "Char": "u1", "Int8": "i1", "UInt8": "u1", "Int16": "i2",
+    "UInt16": "u2", "Int32": "i4", "UInt32": "u4", "Int64": "i8", "UInt64": "u8", "Float32": "f4",
     "Float64": "f8",
-}
+}  # fmt: skip
 _ENUM = "Enum"
 _TEXTS = ("String", "URL", "Url")
 _OTHER_TYPES = (_ENUM, *_TEXTS, "Structure", "Sequence", "Opaque")
-_PLACEHOLDER = "OPeNDAP_DMRpp_DATA_ACCESS_URL"
-"""What stands for the URL of the data file until a server puts it in."""
+_PLACEHOLDER = "OPeNDAP_DMRpp_DATA_ACCESS_URL"  # A server puts the URL of the file here
 _HREF = "dmrpp:href"
-_UNWRAPPED = "HDF5_GLOBAL"
-"""The container that holds the attributes of the file."""
-_HELD = ("dmrpp:compact", "dmrpp:missingdata", "dmrpp:vlsa")
-"""Elements that hold the values of a variable themselves."""
+_UNWRAPPED = "HDF5_GLOBAL"  # The container of the file's attributes
+_HELD = ("dmrpp:compact", "dmrpp:missingdata", "dmrpp:vlsa")  # Elements that contain values
 _PLACED = ("dmrpp:chunks", "dmrpp:chunk")
 
 _PIECE = 2**20  # bytes that the XML parser gets at a time
@@ -220,26 +204,28 @@ class DmrppFile(DataFile):
         data, array = _decoded(storage), self.array(name)
         if not array.filters and len(data) != _size_of(array.shape, array.dtype):
             raise _unknown(
-                f"The document has {len(data):,} bytes of it, which do not fill its shape."
+                f"The document has {len(data):,} bytes of its values, which does not fit its shape."
             )
         return data
 
     def chunks(self, name: str) -> FileChunks:
         storage, array = _storage(self._variables[name].element), self.array(name)
         parts = [storage] if storage.tag == "dmrpp:chunk" else _of(storage, "dmrpp:chunk")
-        # a chunk with a fill value and no offset is nowhere in the file
+        # a chunk with a fill value and no offset is not in the file
         parts = [
             each for each in parts if {"offset", "fillValue"} & each.attrib.keys() != {"fillValue"}
         ]
         indices = _indices(parts, array)
         if len(np.unique(indices, axis=0)) < len(indices):
             raise _unknown("The document has several parts of the same chunk.")
+        # the filters that each chunk skips, bit by bit as HDF5 has them
+        masks = np.array(_whole_numbers(part.get("fm") or "0" for part in parts), np.int64)
         urls = [each.get("href", each.get(_HREF, "")) for each in parts]
         return FileChunks(
             indices,
             np.array(_whole_numbers(each.get("offset") for each in parts), np.int64),
             np.array(_whole_numbers(each.get("nBytes") for each in parts), np.int64),
-            np.array(_masks(parts), np.uint32),
+            np.minimum(masks, 2**32 - 1).astype(np.uint32),
             urls=np.array([each or self.target for each in urls], object) if any(urls) else None,
         )
 
@@ -247,7 +233,7 @@ class DmrppFile(DataFile):
         storage, array = _storage(self._variables[name].element), self.array(name)
         if not array.dtype.hasobject:
             raise _unknown(
-                "Zarr cannot decode all of its chunks: they skip or shuffle in their own way."
+                "Zarr cannot decode all of its chunks: some skip filters or are shuffled."
             )
         texts = np.empty(math.prod(array.shape), object)
         texts[:] = _texts(storage, len(texts))
@@ -322,12 +308,6 @@ def _chunk_shape(storage: Element, shape: tuple[int, ...]) -> tuple[int, ...]:
     return size
 
 
-def _masks(parts: list[Element]) -> tuple[int, ...]:
-    """Return the filters that each chunk skips, as HDF5 bit masks."""
-    masks = _whole_numbers(part.get("fm") or "0" for part in parts)
-    return tuple(min(mask, 2**32 - 1) for mask in masks)
-
-
 def _size_of(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
     return -1 if dtype.hasobject else math.prod(shape) * dtype.itemsize
 
@@ -392,8 +372,7 @@ def _indices(parts: list[Element], array: FileArray) -> np.ndarray:
     sizes = np.maximum(np.array(array.chunks, np.int64), 1).reshape(rank)
     if np.any(places % sizes) or np.any(places >= np.array(array.shape, np.int64).reshape(rank)):
         raise _unknown("It has a chunk that is not aligned with its grid.")
-    indices: np.ndarray = places // sizes
-    return indices
+    return places // sizes
 
 
 def _filters(attributes: Mapping[str, str], dtype: np.dtype[Any]) -> Iterator[FileFilter]:
@@ -411,8 +390,7 @@ def _filters(attributes: Mapping[str, str], dtype: np.dtype[Any]) -> Iterator[Fi
 
 
 _LEVELS = tuple("0123456789")
-_LEVEL = 6
-"""Of deflate, where the document has none; decoding does not need it."""
+_LEVEL = 6  # Of deflate, if the document has none; decoding does not need it
 
 
 def _fill_value(text: str | None, dtype: np.dtype[Any]) -> Any:

@@ -22,17 +22,13 @@ from refexplorer.spec.findings import Findings, Locator, pointer
 if TYPE_CHECKING:
     from refexplorer.formats.columns.table import Entries
 
-_NAME_LENGTH = 4096
-"""Characters that the path of a file has at most."""
+_NAME_LENGTH = 4096  # Characters that the path of a file has at most
 _OTHERS = (b"\0", b'"stac_version"', b'"nbformat"', b'"cells"', b'"zarr_format"')
 """What a file that begins like a document has if it is something else."""
 
 
 def own_document(source: object, limits: Limits) -> Source | None:
-    """Return the document at a file path, without asking each format.
-
-    None in any doubt; then `refexplorer.formats.finding` asks them all.
-    """
+    """Return the document at a file path; None in any doubt, so that all formats are asked."""
     if not isinstance(source, str | os.PathLike) or len(str(source)) > _NAME_LENGTH:
         return None
     try:
@@ -201,8 +197,7 @@ def _too_deep(limits: Limits) -> SpecError:
     )
 
 
-LOCATED = 10
-"""Positions of a large document that are looked up: each costs a look at all of it."""
+LOCATED = 10  # Positions of a large document that are looked up: each costs a look at all of it
 
 _LIST_PLACES = re.compile(r"(/[0-9]+)+$")
 
@@ -234,8 +229,7 @@ def locator_of(source: Source) -> Locator | None:
     return place
 
 
-_AROUND = 3
-"""Levels of a document that can stand around a value of its references, and one more."""
+_AROUND = 3  # Levels of a document around a value of its references, and one more
 
 
 def read_whole(
@@ -273,10 +267,7 @@ def read_long(
     findings: Findings,
     progress: Progress | None,
 ) -> tuple[Document, Entries] | None:
-    """Return the columns given by a format, or read a long document in blocks.
-
-    None if it is neither, or in any doubt.
-    """
+    """Return columns given by a format, or read a long document in blocks; None in any doubt."""
     if source.entries is not None:
         return read_document({}, templates, limits, findings), source.entries
     if not source.is_long or source.content is None or source.part is not None:
@@ -334,8 +325,7 @@ def placed(error: SpecError, source: Source) -> SpecError:
     return SpecError(f"{source.name}: {message}", **known)
 
 
-_HEAD = 4
-"""Bytes that tell the encoding."""
+_HEAD = 4  # Bytes that show the encoding
 
 
 def note_encoding(source: Source, findings: Findings) -> None:
@@ -350,7 +340,7 @@ def note_encoding(source: Source, findings: Findings) -> None:
             "begins with a byte order mark" if encoding == "utf-8-sig" else f"is {encoding.upper()}"
         )
         hint = "Write it as UTF-8 without a mark, as RFC 8259 requires."
-        findings.add("odd-encoding", "", f"The document {said}; not every reader takes it.", hint)
+        findings.add("odd-encoding", "", f"The document {said}; not every reader accepts it.", hint)
 
 
 def note_beyond(source: Source, findings: Findings) -> None:

@@ -60,19 +60,23 @@ from refexplorer.formats.source import (
     cause,
 )
 
-MOST_NAMES = 10_000
-"""Names of a folder that are compared with one that is not there."""
+MOST_NAMES = 10_000  # Names of a folder that are compared with one that is not there
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
-DOCUMENTS = (".json", ".gz", ".zst", ".zstd")
-"""Endings of the names of documents, which are read at once without a look at what they are."""
+DOCUMENTS = (".json", ".gz", ".zst", ".zstd")  # Names with these endings are read without a probe
 
 
 def _at_version(folder: SourceFolder, form: SourceForm, terms: OpeningTerms) -> Source | None:
     known = form.versioned or folder.version is None
     return form.of_folder(folder, terms) if known else None
+
+
+def _locating(terms: OpeningTerms) -> Locate:
+    if terms.locate is None:
+        raise SourceError("A URL in this source is not followed here.")
+    return terms.locate
 
 
 def at_url(url: str, locate: Locate, terms: OpeningTerms) -> Source | SourceFile:
@@ -102,7 +106,7 @@ def at_url(url: str, locate: Locate, terms: OpeningTerms) -> Source | SourceFile
     except ImportError as error:
         said = missing_package(url.partition(":")[0]) or f"it needs a missing package: {error}"
         raise SourceError(f"{shown} cannot be read: {said.rstrip('.')}.") from None
-    except Exception as error:  # each protocol has errors of its own
+    except Exception as error:  # each protocol raises its own errors
         said = without(cause(error), secrets_of(url))  # botocore quotes what it takes for a bucket
         raise SourceError(f"{shown} cannot be read: {said}.") from None
     if not data and (found := _of_sought(url, locate, terms)) is not None:  # s3fs opens folders
@@ -128,7 +132,7 @@ def _document(
         head = read_within(file, PROBE)
         refuse_early(name, head)
         terms.check_size(name, filesystem.info(path).get("size") or 0)
-        # a byte beyond the limit, so that a size that the server does not tell is refused, too
+        # a byte beyond the limit, so that a file of unknown size is refused, too
         return head + read_within(file, terms.limits.document_bytes + 1 - len(head))
 
 
@@ -155,10 +159,7 @@ def _of_data_url(
 
 
 def _of_sought(url: str, locate: Locate, terms: OpeningTerms) -> Source | None:
-    """Ask the versioned formats whether a URL without a file is one of their folders.
-
-    Only then is a server asked for their marker files, and what follows an ``@`` is a version.
-    """
+    """Ask the versioned formats whether a URL without a file, or ``URL@version``, is a folder."""
     before, at, version = url.rpartition("@")
     asked: list[tuple[str, str | None]] = [(url.rstrip("/"), None)]
     if at and "/" not in version and "/" in before.partition("://")[2]:
@@ -188,18 +189,9 @@ def _parts_of(url: str) -> tuple[str, str]:
     return parent if "://" in parent else parent + "/", masked_url(f"{name}{mark}{query}")
 
 
-def locating(url: str, terms: OpeningTerms) -> Locate:
-    """Return the locator of a URL's file system."""
-    if terms.locate is None:
-        raise SourceError("A URL in this source is not followed here.")
-    return terms.locate
-
-
 _PART = re.compile(r"(.+)#([0-9]{1,6})")
-_MARK = "\ufeff"
-"""Tells the order of bytes at the start of a text, and is not a part of it."""
-_NAME_LENGTH = 4096
-"""Characters that the path of a file has at most."""
+_MARK = "\ufeff"  # Tells the order of bytes at the start of a text, and is not a part of it
+_NAME_LENGTH = 4096  # Characters that the path of a file has at most
 _TEXT_STARTS = ("{", "[", '"', "<", "'")
 
 
@@ -259,13 +251,15 @@ def _of_any(source: object, terms: OpeningTerms) -> Source:
     if isinstance(source, str):
         if not source.strip():
             raise SourceError("The source is an empty string.")
-        if _is_text(source) and (terms.files.guarded or not _names_files(source)):
+        start = source.removeprefix(_MARK).lstrip()
+        is_text = start.startswith(_TEXT_STARTS) or "\n" in source
+        if is_text and (terms.files.guarded or not _names_files(source)):
             return _of_bytes(source.encode("utf-8", "surrogatepass"), "text", None, terms)
         if "://" in source:
             match = _PART.fullmatch(source)
             place, part = (source, None) if match is None else (match[1], int(match[2]))
             terms = replace(terms, part=part)
-            there = at_url(place, locating(place, terms), terms)
+            there = at_url(place, _locating(terms), terms)
             there = there if isinstance(there, Source) else _of_file(there, terms)
             if there.place is None and "?" in place:
                 there = replace(there, place=source)  # its name is without what may be secret
@@ -284,10 +278,6 @@ def _of_any(source: object, terms: OpeningTerms) -> Source:
             f"{type(source).__name__}."
         )
     return found
-
-
-def _is_text(source: str) -> bool:
-    return source.removeprefix(_MARK).lstrip().startswith(_TEXT_STARTS) or "\n" in source
 
 
 def _names_files(source: str) -> bool:
@@ -317,7 +307,7 @@ def _of_path(name: str, terms: OpeningTerms, *, parts: bool = True) -> Source:
         except AccessError:
             if (found := _of_version(name, None, terms)) is None:
                 raise
-            return found  # its folder may be opened, and nothing beside it
+            return found  # only its folder may be opened
         if parts and (match := _PART.fullmatch(name)) and not path.exists():
             name, part = match[1], int(match[2])
             path = terms.files.place(name)
@@ -329,11 +319,7 @@ def _of_path(name: str, terms: OpeningTerms, *, parts: bool = True) -> Source:
 
 
 def _of_version(name: str, path: Path | None, terms: OpeningTerms) -> Source | None:
-    """Read the version of a folder given by name; None if the name has none.
-
-    `path` is the literal meaning of the name, None if it may not be opened. Each interpretation is
-    checked against the access policy before the file system is asked.
-    """
+    """Read the version that a name means; None if it has none. `path` is its literal meaning."""
     before, at, version = name.rpartition("@")
     if not at or not Path(before).name or set(version) & {os.sep, os.altsep}:
         return None

@@ -1,8 +1,4 @@
-"""The source formats of sets, one class each, in the order in which `finding` asks them.
-
-To add a format, add a subclass of `SourceForm` and list it in `FORMS`. Packages are imported only
-if needed: VirtualiZarr and icechunk are only asked about their own objects.
-"""
+"""The source formats of sets, one class each, in the order in which `finding` asks them."""
 
 from __future__ import annotations
 
@@ -66,11 +62,9 @@ class JsonForm(SourceForm):
     name = JSON
 
     def of_object(self, given: object, terms: OpeningTerms) -> Source | None:
-        """Accept a mapping."""
         return Source("dict", self.name, value=given) if isinstance(given, Mapping) else None
 
     def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
-        """Accept any file; whether it is JSON is determined on reading."""
         refuse_other(file.name, file.head)
         terms.check_size(file.name, file.size)
         if not file.head.strip():
@@ -85,12 +79,10 @@ class StacForm(SourceForm):
     name = "STAC"
 
     def of_object(self, given: object, terms: OpeningTerms) -> Source | None:
-        """Accept a parsed document."""
         value = stac_references(given)
         return None if value is None else Source("STAC item", self.name, value=value)
 
     def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
-        """Read a document."""
         if not is_stac_set(file.head):
             return None
         terms.check_size(file.name, file.size)
@@ -103,15 +95,11 @@ class StacForm(SourceForm):
 
 
 class DataFileForm(SourceForm):
-    """HDF5 and NetCDF4, NetCDF3, GRIB2, FITS and TIFF.
-
-    Only metadata are read, no chunks; of GRIB every message, as its metadata are spread over it.
-    """
+    """HDF5 and NetCDF4, NetCDF3, GRIB2, FITS and TIFF; no chunks are read, except GRIB messages."""
 
     name = DATA_FILE
 
     def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
-        """Generate references to an uncompressed file in a folder or on a server."""
         url = file.url if file.local is None else str(file.local.resolve())
         if url is None:
             return None
@@ -127,7 +115,7 @@ class DataFileForm(SourceForm):
             try:
                 made = made_references(given, terms.progress)
             except ImportError:
-                return None  # what the file is, and what to install, is told after the last form
+                return None  # the last form explains what to install
             fetched = stream.fetched if isinstance(stream, RangeStream) else None
         if terms.progress is not None:
             terms.progress(file.size, file.size)
@@ -161,7 +149,6 @@ class DmrppForm(SourceForm):
     name = "DMR++"
 
     def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
-        """Read a document."""
         if not is_dmrpp(file.head):
             return None
         terms.check_size(file.name, file.size)
@@ -195,11 +182,9 @@ class IcechunkForm(SourceForm):
     versioned = True
 
     def of_object(self, given: object, terms: OpeningTerms) -> Source | None:
-        """Read a repository, session or store of the package icechunk."""
         return _read_version(object_version(given), terms) if is_icechunk(given) else None
 
     def of_folder(self, folder: SourceFolder, terms: OpeningTerms) -> Source | None:
-        """Read a repository."""
         if folder.local is not None:
             if not is_repository(folder.local):
                 return None
@@ -207,7 +192,7 @@ class IcechunkForm(SourceForm):
             return _read_version(opened, terms)
         if not folder.is_sought or not any(map(folder.has, MARKS)):
             return None
-        if terms.files.guarded:  # its package connects to servers by itself
+        if terms.files.guarded:  # its package would connect to servers directly
             raise SourceError(
                 f"{escape(folder.name)} is an Icechunk repository; this page opens those in the "
                 "folders that it may read, but none by URL."
@@ -253,8 +238,7 @@ def _open(options: Mapping[str, Any], url: str) -> BinaryIO:
     import fsspec
 
     filesystem, path = fsspec.core.url_to_fs(url, **options)
-    opened: BinaryIO = filesystem.open(path, "rb")
-    return opened
+    return filesystem.open(path, "rb")
 
 
 class ParquetForm(SourceForm):
@@ -263,14 +247,12 @@ class ParquetForm(SourceForm):
     name = "parquet"
 
     def of_folder(self, folder: SourceFolder, terms: OpeningTerms) -> Source | None:
-        """Find a store; `refexplorer.formats.parquet.store` reads it."""
         if not folder.has(ZMETADATA) or is_consolidated(folder):
             return None
         store = folder.filesystem(), folder.path
         return Source(folder.name, self.name, folder.parent, store=store)
 
     def of_file(self, file: SourceFile, terms: OpeningTerms) -> Source | None:
-        """Find the store that a file belongs to, or the one in a zip archive."""
         if is_zip(file.head[:4]):
             return self._of_zip(file, terms)
         if file.local is None or file.local.name != ZMETADATA:
@@ -294,11 +276,7 @@ class VirtualiZarrForm(SourceForm):
     name = "VirtualiZarr"
 
     def of_object(self, given: object, terms: OpeningTerms) -> Source | None:
-        """Return an object's references as VirtualiZarr writes them for kerchunk.
-
-        No variable of a ``ManifestStore`` or ``ManifestGroup`` is loaded. Nested groups become
-        folders.
-        """
+        """Return the references that VirtualiZarr writes for kerchunk; groups become folders."""
         kind = type(given)
         package = kind.__module__.partition(".")[0]
         if package == "virtualizarr" and kind.__name__ in ("ManifestStore", "ManifestGroup"):
@@ -357,8 +335,7 @@ FORMS: tuple[SourceForm, ...] = (
     DmrppForm(),
     DataFileForm(),
 )
-LAST = JsonForm()
-"""Takes every file for JSON, to say where it is none."""
+LAST = JsonForm()  # Accepts every file, to explain why it is not JSON
 
 Question = Callable[[SourceForm, OpeningTerms], "Source | None"]
 

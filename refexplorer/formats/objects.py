@@ -31,7 +31,7 @@ _PASS = "Pass the path, URL or dict of the references, or the store or filesyste
 
 
 PLAIN = (str, bytes, bytearray, memoryview, list, tuple, dict, type(Path()))
-"""Classes of what leads to nothing else; a path of another package may lead elsewhere."""
+"""Classes that are opened as they are; path classes of other packages may lead to a set."""
 
 
 class Given(NamedTuple):
@@ -73,10 +73,7 @@ def _of_holder(source: object) -> Given | None:
 
 
 def held_by(holder: object, names: set[str]) -> Iterator[Any]:
-    """Yield the objects in a pickle of an object whose classes have these names.
-
-    A pickle reveals the contents of an object without using private attributes.
-    """
+    """Yield the objects of the named classes in the pickle of an object."""
     collector = _Collector(names)
     with suppress(Exception):  # of what cannot be pickled, which comes after what was found
         collector.dump(holder)
@@ -105,7 +102,6 @@ class _Nowhere:
     """A file that discards its data."""
 
     def write(self, data: bytes | memoryview) -> int:
-        """Discard data."""
         return len(data)
 
 

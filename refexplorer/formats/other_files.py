@@ -1,7 +1,4 @@
-"""Files that are not reference sets, by their first bytes: how to make references to them.
-
-This needs no reader of another package, and trusts none with the file.
-"""
+"""Files that are not reference sets, by their first bytes: how to make references to them."""
 
 from __future__ import annotations
 
@@ -18,10 +15,8 @@ from refexplorer.core.files import own_path
 from refexplorer.core.text import escape
 
 Sources = Sequence["str | os.PathLike[str]"]
-_FILES = 10_000
-"""Files that are opened together."""
-NAME_SHOWN = 200
-"""Characters of a name in a message."""
+_FILES = 10_000  # Files that are opened together
+NAME_SHOWN = 200  # Characters of a name in a message
 
 
 def whole_pattern(pattern: str) -> Path:
@@ -98,10 +93,7 @@ def is_stac_set(head: bytes) -> bool:
 
 
 def stac_references(document: object) -> dict[str, Any] | None:
-    """Return the references in a STAC item's properties, or in a collection.
-
-    None for other documents.
-    """
+    """Return the references in a STAC item's properties, or in a collection; None without any."""
     if not isinstance(document, Mapping) or {"refs", ".zgroup"} & document.keys():
         return None
     if not isinstance(document.get("stac_version"), str):
@@ -128,16 +120,13 @@ def _stac_node(folder: str, node: Mapping[str, Any]) -> dict[str, Any]:
 
 _ZARR_KEYS = (".zgroup", ".zarray", "zarr.json")
 _SET_KEYS = (b'"refs"', *map(str.encode, _ZARR_KEYS))
-PROBE = 2**16
-"""Bytes that tell nearly every file."""
+PROBE = 2**16  # Bytes that identify nearly every file
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _HDF5_PLACES = (0, *(512 * 2**power for power in range(11)))
 """Before the superblock a file may have a block of its user, of 512 bytes or a doubling of that."""
 _GRIB = re.compile(rb"GRIB.{3}([\x01\x02])", re.DOTALL)
-_GRIB_HEADING = 128
-"""Bytes of a heading that bulletins have before the first message."""
-_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
-"""gzip and zstd, which may leave the start of a file readable."""
+_GRIB_HEADING = 128  # Bytes of a bulletin's heading before the first message
+_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")  # gzip and zstd, which may keep a start readable
 _NOTEBOOK = re.compile(rb'\s*\{\s*"cells"\s*:\s*\[\s*\{')
 _PAGE = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b", re.DOTALL | re.IGNORECASE)
 _XML = re.compile(rb"\s*<(?:\?xml|[A-Za-z])")
@@ -161,8 +150,7 @@ _STORED = "references are stored as JSON, parquet or Icechunk"
 _RECORDS = "if it is a record file of a reference store, open the folder with `.zmetadata`"
 _IMAGE = "an image has no references"
 
-FileKind = tuple[str, str]
-"""The kind of a file, and what to do with it."""
+FileKind = tuple[str, str]  # The kind of a file, and what to do with it
 
 _STARTS: dict[bytes, FileKind] = {
     b"CDF\x01": ("a NetCDF3 file", _NETCDF3),

@@ -36,16 +36,13 @@ ZMETADATA = ".zmetadata"
 RECORD_SIZE = (
     100_000  # rows: as VirtualiZarr writes; fsspec's own writer makes ten times as many files
 )
-JSON = "JSON"
-"""The form of a document before it is read."""
+JSON = "JSON"  # The form of a document before it is read
 DATA_FILE = "data file"
 DOCUMENTS = ("V0", "V1")
 # a heavier document stays behind when its set goes to another process: the columns go with it
 _HEAVY = 2**20
-_TRAVELLING = 10_000
-"""Entries of a parsed document that is sent to other processes beside its columns."""
-_CHAR_BYTES = 4
-"""Most bytes of a character, or of a mark before them all."""
+_TRAVELLING = 10_000  # Entries of a parsed document that is sent with its columns
+_CHAR_BYTES = 4  # Most bytes of a character, or of a mark before them all
 
 
 def decode_text(data: bytes) -> str:
@@ -77,44 +74,25 @@ class Source:
     """A source that was found and, unless it is a parquet store, read."""
 
     name: str  # Short, for titles and messages
-    # ``"V0"``, ``"V1"`` or the name of another form; ``"JSON"`` before a document is read
-    form: str
-    # The absolute folder or URL that relative targets resolve against; None for a source that was
-    # given as a value
-    location: str | None = None
-    # Opens the plain bytes of the JSON document from their start; None where there are none
-    content: Callable[[], PlainStream] | None = field(default=None, repr=False)
-    # The parsed document, if it was given so; of a form that is not JSON its references by key, as
-    # V0 has them
-    value: Mapping[str, Any] | None = field(default=None, repr=False)
-    # The folder of a parquet store, with its filesystem
-    store: tuple[AbstractFileSystem, str] | None = field(default=None, repr=False)
-    # The references in columns, until the set is made of them
-    entries: Entries | None = field(default=None, repr=False, compare=False)
-    # The path or URL that opens it again; None if `location` and `name` make it, or nothing does
+    form: str  # ``"V0"``, ``"V1"`` or another form; ``"JSON"`` before a document is read
+    location: str | None = None  # Folder or URL of relative targets; None if given as a value
+    content: Callable[[], PlainStream] | None = field(default=None, repr=False)  # Opens the JSON
+    value: Mapping[str, Any] | None = field(default=None, repr=False)  # Parsed, or references
+    store: tuple[AbstractFileSystem, str] | None = field(default=None, repr=False)  # Of parquet
+    entries: Entries | None = field(default=None, repr=False, compare=False)  # References
+    # The path or URL that opens it again, if not `location` and `name`
     place: str | None = field(default=None, repr=False)
-    # is_long, is_large: Whether the document is worth reading in blocks, and whether it is one to
-    # be kept out of memory, too
-    is_long: bool = False
-    is_large: bool = False
-    # Which set of a JSON list of sets, from 0; None for a document that is one set
-    part: int | None = None
-    # What else is known of an Icechunk repository; None for all other forms
-    repository: RepositoryFacts | None = field(default=None, repr=False)
-    # The chunks of a large snapshot, which opening does not read, until the set is made of them
-    manifests: ManifestStore | None = field(default=None, repr=False, compare=False)
-    # Reads which versions targets had when the references to them were written; None where the form
-    # has no place for that, or it cannot be read again
+    is_long: bool = False  # Whether it is read in blocks
+    is_large: bool = False  # Whether it is not kept in memory, either
+    part: int | None = None  # Which set of a JSON list of sets, from 0
+    repository: RepositoryFacts | None = field(default=None, repr=False)  # Of Icechunk
+    manifests: ManifestStore | None = field(default=None, repr=False, compare=False)  # Read later
+    # Reads the versions that targets had when the references to them were written
     recorded: Callable[[], Recorded] | None = field(default=None, repr=False, compare=False)
-    # The dimension along which several sources were joined; None for all else
-    joined_along: str | None = None
-    # What was read of the servers that have the data files to which references were made; None for
-    # all else
-    fetched: ReadAmount | None = field(default=None, repr=False, compare=False)
-    # Of each array of a data file with byte ranges that end after the file: the first key of these,
-    # and how many there are
+    joined_along: str | None = None  # The dimension along which sources were concatenated
+    fetched: ReadAmount | None = field(default=None, repr=False, compare=False)  # From servers
+    # By array with byte ranges past the end of its file: the first key, and how many
     beyond: tuple[tuple[str, int], ...] = ()
-    # The objects of data files that opening could not make references to
     left_out: tuple[LeftOut, ...] = field(default=(), repr=False, compare=False)
 
     @property
@@ -162,10 +140,7 @@ class Source:
         return None if text is None or len(text) > chars else text
 
     def portable(self) -> Source:
-        """Return the part that can be sent to other processes, without large documents in memory.
-
-        Without its document a set knows pointers, but no lines, and no references as written.
-        """
+        """Return the source without large documents in memory, to be sent to other processes."""
         light = replace(self, value=None) if _is_heavy(self.value) else self
         in_memory = isinstance(self.content, partial) and self.content.func is plain_bytes
         return replace(light, content=None) if in_memory and self.is_large else light
@@ -210,10 +185,8 @@ def cause(error: BaseException) -> str:
     return str(error).strip().rstrip(".") or type(error).__name__
 
 
-Locate = Callable[[str], "tuple[AbstractFileSystem, str]"]
-"""Finds the filesystem of a URL and the path in it."""
-HEAD = LARGE = 2**20
-"""Bytes of a file by which its format is recognized."""
+Locate = Callable[[str], "tuple[AbstractFileSystem, str]"]  # Finds file system and path of a URL
+HEAD = LARGE = 2**20  # Bytes of a file by which its format is recognized
 LONG = 2**16  # bytes from which a document is read in blocks
 
 
@@ -221,16 +194,12 @@ LONG = 2**16  # bytes from which a document is read in blocks
 class OpeningTerms:
     """How to open a source."""
 
-    limits: Limits  # Resource limits
-    # Who opens files of this machine: what it refuses is not to be opened in another way
-    files: Files
-    # Takes the bytes that were read so far and those of the whole, while much is read; what it
-    # raises ends the opening
-    progress: Progress | None = None
-    # For fsspec, as `refexplorer.formats.finding.read_source` takes them
-    options: Mapping[str, Any] = field(default_factory=dict)
-    locate: Locate | None = None  # Finds who reads a URL, in place of fsspec
-    part: int | None = None  # The number after ``#`` in the name of the source; None without
+    limits: Limits
+    files: Files  # Opens local files, or refuses to
+    progress: Progress | None = None  # Gets bytes read and the total; what it raises ends opening
+    options: Mapping[str, Any] = field(default_factory=dict)  # For fsspec
+    locate: Locate | None = None  # Finds the file system of a URL, in place of fsspec
+    part: int | None = None  # The number after ``#`` in the name of the source
 
     def of_file(self, number: int, count: int) -> OpeningTerms:
         """Return the terms of one of several files; progress counts files."""
@@ -265,14 +234,10 @@ def options_for(url: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
     protocols = set(available_protocols())
     if not all(name in protocols or "://" in name for name in options):
         return options
-    places = [name for name in options if "://" in name and _holds(name, url)]
+    whole = f"{url.rstrip('/')}/"
+    places = [n for n in options if "://" in n and whole.startswith(f"{n.rstrip('/')}/")]
     name = max(places, key=len, default=url.partition("://")[0])
-    found: Mapping[str, Any] = options.get(name, {})
-    return found
-
-
-def _holds(place: str, url: str) -> bool:
-    return f"{url.rstrip('/')}/".startswith(f"{place.rstrip('/')}/")
+    return options.get(name, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +264,6 @@ class SourceFolder:
 
     @classmethod
     def at(cls, path: Path, version: str | None, files: Files) -> SourceFolder:
-        """Return a local folder."""
         full = path.resolve()
         return cls(path.name, str(full.parent), str(full), path, version, files.filesystem)
 
@@ -331,13 +295,11 @@ class SourceFile:
 
     @classmethod
     def of_bytes(cls, data: bytes, name: str, location: str | None, limits: Limits) -> SourceFile:
-        """Return bytes as a file."""
         content = partial(plain_bytes, data, name, limits)
         return cls(name, location, len(data), None, partial(io.BytesIO, data), content)
 
     @classmethod
     def at(cls, path: Path, limits: Limits, files: Files) -> SourceFile:
-        """Return a local file."""
         whole = path.resolve()
         content = partial(open_plain, str(whole), path.name, limits, files)
         opening, size = partial(files.open, str(whole)), path.stat().st_size
@@ -357,11 +319,7 @@ class SourceFile:
 
 
 class SourceForm:
-    """A format of reference sets; a method returns nothing unless a subclass overrides it.
-
-    A visitor of a page may choose any file, so files are opened only through `OpeningTerms.files`,
-    `SourceFile.open` and `SourceFile.content`.
-    """
+    """A format of reference sets; it opens files only through its arguments."""
 
     name: ClassVar[str]  # What `Source.form` is
     # Whether a name such as ``folder@v1`` means one version of a folder

@@ -23,13 +23,11 @@ if TYPE_CHECKING:
 
     from refexplorer.core.limits import Limits
 
-MARKS = ("zarr.json", ".zgroup", ".zarray")
-"""Files of which a store has one, unless all its metadata are consolidated."""
+MARKS = ("zarr.json", ".zgroup", ".zarray")  # A store has one of these, unless it is consolidated
 _METADATA = (*MARKS, ".zattrs", ZMETADATA)
 _CONSOLIDATED = b'"zarr_consolidated_format"'
 _PARQUET = b'"record_size"'
-_EDGE = 4096
-"""Bytes at each end of consolidated metadata in which the name of the layout stands."""
+_EDGE = 4096  # Bytes at each end of consolidated metadata that name the layout
 
 
 class ZarrForm(SourceForm):
@@ -38,7 +36,6 @@ class ZarrForm(SourceForm):
     name = "Zarr"
 
     def of_folder(self, folder: SourceFolder, terms: OpeningTerms) -> Source | None:
-        """List a store."""
         if (folder.local is None and not folder.is_sought) or folder.version is not None:
             return None
         filesystem, place = folder.filesystem(), folder.place
@@ -52,7 +49,7 @@ class ZarrForm(SourceForm):
             raise SourceError(
                 f"{escape(folder.name)} is a Zarr store that cannot be listed: {cause(error)}."
             ) from None
-        # its own files are allowed, and nothing beside it
+        # only its own files are allowed
         return Source(folder.name, self.name, place, entries=entries.finish(), place=place)
 
 

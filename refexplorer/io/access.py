@@ -19,17 +19,13 @@ from refexplorer.core.text import escape, masked_url, masks_repr
 
 OBJECT_STORES = frozenset({"s3", "gs", "az", "abfs", "adl", "oci", "oss", "r2"})
 """Protocols whose URLs name a bucket, not a host."""
-_NO_HOSTS = OBJECT_STORES | {"memory", "github", "jupyter", "jlab"}
-"""Those, and others whose URLs begin with something else than a host."""
+_NO_HOSTS = OBJECT_STORES | {"memory", "github", "jupyter", "jlab"}  # URLs without a host
 
 _ALIASES = {"local": "file", "gcs": "gs", "s3a": "s3", "abfss": "abfs"}
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21, "sftp": 22, "ssh": 22, "smb": 445}
-_UNICAST = ipaddress.IPv6Network("2000::/3")
-"""All of IPv6 that is on the internet; `is_global` alone also says so of what nobody assigned."""
-_TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")
-"""Where networks without IPv4 reach it: the last 32 bits are the address (NAT64)."""
-_TUNNELLED = frozenset({0x5EFE, 0x02005EFE})
-"""The third quarter of addresses whose last is of IPv4 (ISATAP)."""
+_UNICAST = ipaddress.IPv6Network("2000::/3")  # IPv6 on the internet; `is_global` includes more
+_TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")  # IPv4 in the last 32 bits (NAT64)
+_TUNNELLED = frozenset({0x5EFE, 0x02005EFE})  # IPv4 in the last quarter (ISATAP)
 _PROTOCOL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://|(file|local):", re.IGNORECASE)
 _CHAIN = re.compile(r"^[A-Za-z0-9+.-]+::|::[A-Za-z0-9+.-]+://")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -49,7 +45,7 @@ class Place:
     # The URL has a user name before its host, which makes it look like another
     disguised: bool = False
     port: int | None = None  # That of the protocol if the URL has none; None if it is not known
-    # Whether no message may name its folder, as on a page that others see
+    # Whether messages must not name its folder, as on a served page
     is_hidden: bool = field(default=False, compare=False)
 
     def holds(self, other: Place) -> bool:
@@ -101,7 +97,6 @@ def is_private(address: str) -> bool:
 
 
 def default_port(protocol: str) -> int | None:
-    """Return the default port of a protocol; None if unknown."""
     return _DEFAULT_PORTS.get(protocol)
 
 
@@ -171,7 +166,9 @@ def _parse_host(url: str, protocol: str) -> Place:
         raise _refused(url, f"is not a valid URL ({error})") from None
     usual = default_port(protocol)
     authority = authority_of(host, None if port == usual else port)
-    path = _plain_path(url, parts)
+    if "%" in parts.path and {".", ".."} & set(unquote(parts.path).split("/")):
+        raise _refused(url, "hides '..' behind percent signs")
+    path = _without_dots(parts.path or "/")
     user, at, _ = parts.netloc.rpartition("@")
     url = urlunsplit((protocol, user + at + authority, path, parts.query, ""))
     return Place(protocol, authority, unquote(path), url, host, bool(at), port or usual)
@@ -210,12 +207,6 @@ def _undisguised(host: str) -> str:
     return host
 
 
-def _plain_path(url: str, parts: SplitResult) -> str:
-    if "%" in parts.path and {".", ".."} & set(unquote(parts.path).split("/")):
-        raise _refused(url, "hides '..' behind percent signs")
-    return _without_dots(parts.path or "/")
-
-
 def _without_dots(path: str) -> str:
     if not {".", ".."} & set(path.split("/")):
         return path
@@ -252,19 +243,11 @@ _CREDENTIALS: dict[str, frozenset[str]] = {
 _CREDENTIALS["abfs"] = _CREDENTIALS["az"]
 _PERSONAL = frozenset({"auth", "cookie_jar", "cookies", "headers", "params"})
 """What an HTTP request may say about the person; of the options of a session, too."""
-_NO_PROTOCOL = ""
-"""Stands for that of a set that came from no server."""
-_IMPERSONAL = frozenset(
-    {
-        "block_size",
-        "encoding",
-        "session_verify",
-        "skip_instance_cache",
-        "timeout",
-        "tls",
-        "use_https",
-    }
-)
+_NO_PROTOCOL = ""  # Stands for that of a set that came from no server
+_IMPERSONAL = frozenset({
+    "block_size", "encoding", "session_verify", "skip_instance_cache", "timeout", "tls",
+    "use_https",
+})  # fmt: skip
 """Options of other protocols with a host that say nothing about the person."""
 
 
@@ -363,11 +346,8 @@ def _of_place(name: str, options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     if known is None:
         return f"{protocol}://{place.authority}", rest
     if known.authority != place.authority:
-        raise AccessError(
-            f"storage_options of {shown(name)} name another host, {shown(place.authority)}.",
-            target=name,
-            grant="",
-        )
+        message = f"storage_options of {shown(name)} name another host, {shown(place.authority)}."
+        raise AccessError(message, target=name, grant="")
     return name, rest
 
 
@@ -380,12 +360,8 @@ def _named(options: StorageOptions, location: str | None) -> dict[str, dict[str,
     if not all(name in protocols and isinstance(rest[name], Mapping) for name in rest):
         rest = {(protocol_of(location) if location else None) or _NO_PROTOCOL: rest}
     named = rest | {name: options[name] for name in places}
-    return {_folded(name): dict(named[name]) for name in named}
-
-
-def _folded(name: str) -> str:
-    """Return ``"gs"`` for ``"gcs"``: aliases of a target's protocol are resolved, too."""
-    return name if "://" in name else protocol_of(f"{name}://") or name
+    folded = {n: n if "://" in n else protocol_of(f"{n}://") or n for n in named}  # gcs is gs
+    return {folded[name]: dict(named[name]) for name in named}
 
 
 def _anonymous(protocol: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -476,13 +452,11 @@ class AccessPolicy:
         """Do the same as `place`, also for a folder."""
         place = parse(self.resolve(url))
         if not any(root.holds(place) for root in self._places):
-            fact, grant = _fact(url, place), shown(place.grant)
-            raise AccessError(
-                f'{fact}: use refs.allowing("{grant}") or allow=["{grant}"] to read it.',
-                target=url,
-                grant=place.grant,
-                fact=f"{fact}.",
-            )
+            whose = f" (the part before @ is a user name; the host is {shown(place.host)})"
+            fact = f"{shown(url)} is not allowed yet{whose if place.disguised else ''}"
+            grant = shown(place.grant)
+            message = f'{fact}: use refs.allowing("{grant}") or allow=["{grant}"] to read it.'
+            raise AccessError(message, target=url, grant=place.grant, fact=f"{fact}.")
         return place
 
     def check_address(
@@ -493,7 +467,7 @@ class AccessPolicy:
             return
         usual, plain = default_port(protocol), plain_address(address)
         port = port or usual
-        # who named the host with this port needs not repeat the port for its address
+        # a host that was allowed with this port need not be allowed again by address
         named = any((place.host, place.port) == (host, port) for place in self._places)
         ports = {port, usual} if named else {port}
         if any(place.host == plain and place.port in ports for place in self._places):
@@ -532,7 +506,6 @@ class InternetPolicy(AccessPolicy):
         super().__init__(None, allow, served=True)
 
     def allowed(self, url: str) -> Place:
-        """Return the parsed URL, or path."""
         try:
             return super().allowed(url)
         except AccessError:
@@ -545,7 +518,6 @@ class InternetPolicy(AccessPolicy):
     def check_address(
         self, protocol: str, host: str, address: str, port: int | None = None
     ) -> None:
-        """Reject an internal address, as `AccessPolicy` does."""
         try:
             super().check_address(protocol, host, address, port)
         except AccessError as error:
@@ -620,11 +592,6 @@ def is_public(place: Place) -> bool:
         return True
 
 
-def _fact(url: str, place: Place) -> str:
-    whose = f" (the part before @ is a user name; the host is {shown(place.host)})"
-    return f"{shown(url)} is not allowed yet{whose if place.disguised else ''}"
-
-
 def _require_regular(url: str, place: Place) -> None:
     """Reject devices and pipes, which may block or never end; a missing file is accepted."""
     try:
@@ -632,8 +599,5 @@ def _require_regular(url: str, place: Place) -> None:
     except OSError:
         return
     if not stat.S_ISREG(mode):
-        raise AccessError(
-            f"{shown(url)} is not a regular file, but only regular files are read.",
-            target=url,
-            grant="",
-        )
+        message = f"{shown(url)} is not a regular file, but only regular files are read."
+        raise AccessError(message, target=url, grant="")

@@ -56,7 +56,6 @@ _METRES = {"m": 1.0, "metre": 1.0, "meter": 1.0, "metres": 1.0, "meters": 1.0, "
 
 
 def is_installed() -> bool:
-    """Return whether pyproj is installed."""
     return importlib.util.find_spec("pyproj") is not None
 
 
@@ -124,10 +123,7 @@ def crs_problem(mapping: Mapping[str, Any]) -> str:
 
 
 def _safe(mapping: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the CRS attributes that are safe to pass to PROJ.
-
-    Some CRS strings name files, which it would open.
-    """
+    """Return the CRS attributes that are safe to pass to PROJ: some CRS strings name files."""
     if "grid_mapping_name" in mapping:
         taken = {name: value for name, value in mapping.items() if name not in _TEXTS}
         if not _ELLIPSOID.isdisjoint(taken) and _PRIME_MERIDIAN.isdisjoint(taken):
@@ -165,21 +161,14 @@ def _scale(mapping: Mapping[str, Any], units: str) -> float:
 
 
 _ANGLES = {
-    "rad": 1.0,
-    "radian": 1.0,
-    "radians": 1.0,
-    "microradian": 1e-6,
-    "degree": np.pi / 180,
+    "rad": 1.0, "radian": 1.0, "radians": 1.0, "microradian": 1e-6, "degree": np.pi / 180,
     "degrees": np.pi / 180,
-}
+}  # fmt: skip
 
 
-LINES = 256
-"""Most intervals of a mesh along each dimension; a picture of more cells interpolates in them."""
-_LEAST = 96
-"""A mesh of few cells has lines in between, since the edge of a large cell is bent on a map."""
-_AHEAD = 3
-"""Cells around the nearest centre that may hold a point of a 2-d grid."""
+LINES = 256  # Most intervals of a mesh along each dimension
+_LEAST = 96  # Fewest: the edge of a large cell is curved on a map
+_AHEAD = 3  # Cells around the nearest centre that may hold a point of a 2-d grid
 
 
 @dataclass(frozen=True)
@@ -229,12 +218,10 @@ class AxesPlaces(EarthPlaces):
         self._lon = edges(turned, "longitude")
 
     def at(self, rows: Floats, columns: Floats) -> tuple[Floats, Floats]:
-        """Return longitude and latitude of each pair of positions."""
         lon, lat = np.meshgrid(_between(self._lon, columns), _between(self._lat, rows))
         return lon, lat
 
     def find(self, longitude: float, latitude: float) -> tuple[int, int] | None:
-        """Return row and column of the value whose cell contains a point."""
         row = _interval(self._lat, latitude)
         low = min(self._lon[0], self._lon[-1])
         turned = low + (longitude - low) % 360
@@ -253,12 +240,10 @@ class ProjectedPlaces(EarthPlaces):
         self._to_earth, self._to_plane = transforms(mapping, units)
 
     def at(self, rows: Floats, columns: Floats) -> tuple[Floats, Floats]:
-        """Return longitude and latitude of each pair of positions."""
         x, y = np.meshgrid(_between(self._x, columns), _between(self._y, rows))
         return self._to_earth(x, y)
 
     def find(self, longitude: float, latitude: float) -> tuple[int, int] | None:
-        """Return row and column of the value whose cell contains a point."""
         x, y = self._to_plane(np.array([longitude]), np.array([latitude]))
         row, column = _interval(self._y, float(y[0])), _interval(self._x, float(x[0]))
         return None if row is None or column is None else (row, column)
@@ -270,19 +255,16 @@ class AffinePlaces(EarthPlaces):
     def __init__(
         self, shape: tuple[int, int], grid: AffineGrid, crs: Mapping[str, Any] | None
     ) -> None:
-        self.shape = shape
-        self._grid = grid.transform
-        identity = (_unchanged, _unchanged)
-        self._to_earth, self._to_plane = identity if crs is None else transforms(crs, "")
+        self.shape, self._grid = shape, grid.transform
+        unchanged: Transform = lambda x, y: (x, y)  # noqa: E731
+        self._to_earth, self._to_plane = transforms(crs, "") if crs else (unchanged, unchanged)
 
     def at(self, rows: Floats, columns: Floats) -> tuple[Floats, Floats]:
-        """Return longitude and latitude of each pair of positions."""
         a, b, c, d, e, f = self._grid
         column, row = np.meshgrid(columns, rows)
         return self._to_earth(a * column + b * row + c, d * column + e * row + f)
 
     def find(self, longitude: float, latitude: float) -> tuple[int, int] | None:
-        """Return row and column of the value whose cell contains a point."""
         a, b, c, d, e, f = self._grid
         for turned in (longitude, longitude - 360, longitude + 360):
             x, y = (float(each[0]) for each in self._to_plane(*np.array([[turned], [latitude]])))
@@ -294,23 +276,14 @@ class AffinePlaces(EarthPlaces):
         return None
 
 
-def _unchanged(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    return x, y
-
-
 class GridPlaces(EarthPlaces):
-    """Positions from 2-d latitude and longitude of cell centres.
-
-    Computed with vectors, for which neither the dateline nor a pole is special. Corners are in the
-    middle of the four surrounding centres; at the border the grid is extrapolated.
-    """
+    """Positions from 2-d latitude and longitude of cell centres, computed with vectors."""
 
     def __init__(self, latitude: Floats, longitude: Floats) -> None:
         self.shape = latitude.shape[0], latitude.shape[1]
         self._lat, self._lon = latitude, longitude
 
     def at(self, rows: Floats, columns: Floats) -> tuple[Floats, Floats]:
-        """Return longitude and latitude of each pair of positions."""
         row, column = np.meshgrid(rows, columns, indexing="ij")
         top, left = np.floor(row).astype(int), np.floor(column).astype(int)
         down, across = (row - top)[..., None], (column - left)[..., None]
@@ -320,10 +293,10 @@ class GridPlaces(EarthPlaces):
         if across.any():
             found = found + self._corner(top, left + 1) * (1 - down) * across
             found = found + self._corner(top + 1, left + 1) * down * across
-        return _degrees(found)
+        x, y, z = np.moveaxis(found, -1, 0)
+        return np.degrees(np.arctan2(y, x)), np.degrees(np.arctan2(z, np.hypot(x, y)))
 
     def find(self, longitude: float, latitude: float) -> tuple[int, int] | None:
-        """Return row and column of the value whose cell contains a point."""
         point = _vectors(np.array(longitude), np.array(latitude))
         lat, lon = np.radians(self._lat), np.radians(self._lon)
         cosine = np.sin(lat) * point[2] + np.cos(lat) * np.cos(lon - np.radians(longitude)) * (
@@ -416,8 +389,3 @@ def _interval(found: Floats, value: float) -> int | None:
 def _vectors(longitude: np.ndarray, latitude: np.ndarray) -> Floats:
     lon, lat = np.radians(longitude), np.radians(latitude)
     return np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], -1)
-
-
-def _degrees(vectors: Floats) -> tuple[Floats, Floats]:
-    x, y, z = np.moveaxis(vectors, -1, 0)
-    return np.degrees(np.arctan2(y, x)), np.degrees(np.arctan2(z, np.hypot(x, y)))

@@ -31,11 +31,9 @@ _PLANE: Mapping[Direction, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
 
 _KNOWN = {name for names in _STEMS.values() for name in names}
 _KNOWN |= {name for _, _, names in _PLANE.values() for name in names}
-_NEAR = 200
-"""Arrays of a folder that are looked at, beside those whose names say what they are."""
+_NEAR = 200  # Arrays of a folder that are examined, in addition to those with known names
 _NAMED = 100  # names that `coordinates` and `grid_mapping` may list
-Folders = Mapping[str, Sequence[str]]
-"""The paths of the arrays of each folder."""
+Folders = Mapping[str, Sequence[str]]  # The paths of the arrays of each folder
 
 
 class NoPlaceError(RefexplorerError):
@@ -72,14 +70,10 @@ class Georeference:
 
 
 def georeference(refs: SetLike, array: ArrayMeta, folders: Folders | None = None) -> Georeference:
-    """Return the metadata that locate an array; no target is read.
-
-    One-dimensional latitude and longitude come first, then GeoZarr's `spatial:` or a grid mapping,
-    if pyproj is installed, then two-dimensional latitude and longitude.
-    """
+    """Return the metadata that locate an array; no target is read."""
     name = array.path or "The root array"
     if not array.dimensions or len(array.shape) < 2:
-        raise NoPlaceError(f"{name} is not on the map: it has no two dimensions with names.")
+        raise NoPlaceError(f"{name} is not on the map: it has fewer than two named dimensions.")
     near = list(_near(refs, array, array_folders(refs) if folders is None else folders))
     lats, lons = (
         [each for each in near if is_along(side, each) and _lies_along(each, array)]
@@ -120,14 +114,14 @@ def _missing(array: ArrayMeta, near: Sequence[ArrayMeta]) -> str:
     )
     if lat is None and lon is None:
         return (
-            "nothing near it is a latitude and a longitude (standard_name, or units degrees_north "
+            "no array near it is a latitude or longitude (standard_name, or units degrees_north "
             f"and degrees_east), and {text}"
         )
     if lat is None or lon is None:
         found, side = (lat, "longitude") if lon is None else (lon, "latitude")
         assert found is not None
         return (
-            f"{found.path} is near it, but nothing is a {side} (standard_name, units), and {text}"
+            f"{found.path} is near it, but no array is a {side} (standard_name, units), and {text}"
         )
     return (
         f"{lat.path} has the dimensions {_names(lat)} and {lon.path} {_names(lon)}, where one or "

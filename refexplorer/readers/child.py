@@ -1,9 +1,4 @@
-"""The confined child process, which lets other readers read and returns their results.
-
-`python -m refexplorer.readers.child` is the child. fsspec renders untrusted templates
-with `str.format` and jinja2's sandbox, which prevent neither long loops nor long strings: memory
-and time are limited, and nothing here opens a connection or another program.
-"""
+"""The child process in which other readers read, with limits on memory and time, and no network."""
 
 from __future__ import annotations
 
@@ -67,7 +62,7 @@ def _of_each(store: Mapping[str, Any], keys: list[str]) -> ReaderKeys:
             value = store[key]
         except KeyError:
             continue
-        except Exception as error:  # a reader raises what it likes
+        except Exception as error:  # a reader raises any error
             value = f"{type(error).__name__}: {error}"
         found[key] = _text_of(value) if isinstance(value, bytes) else value
     return found
@@ -164,7 +159,7 @@ def _work(request: dict[str, Any], data: bytes, answering: Answering) -> None:
         answering.answer({"error": None}, json.dumps(found, default=_plain).encode())
     except MemoryError:
         raise
-    except Exception as error:  # a reader raises what it likes
+    except Exception as error:  # a reader raises any error
         text = str(error).strip().partition("\n")[0][:500]
         name = type(error).__name__
         answering.answer({"error": f"{name}: {text}" if text else name}, b"")

@@ -1,7 +1,4 @@
-"""The verdicts of all readers on a set: installed ones are run, a table covers the others.
-
-The source format decides first: no reader of reference sets reads DMR++ or an HDF5 file.
-"""
+"""The verdicts of all readers on a set: installed ones are run, a table covers the others."""
 
 from __future__ import annotations
 
@@ -109,21 +106,17 @@ def _by_table(reader: str, effects: list[tuple[Use, Outcome, str]], why: str) ->
     """Return the table's verdict: the features that a set uses and the reader lacks."""
     outcome = next((one for one in _WORST if any(one is e[1] for e in effects)), Outcome.NOT_RUN)
     reasons = [
-        VerdictReason(f"{_capitalized(use.feature.title)}: {text}", use.n_keys if use.key else 0)
+        VerdictReason(f"{title[:1].upper()}{title[1:]}: {text}", use.n_keys if use.key else 0)
         for use, effect, text in effects
-        if effect is outcome
+        if effect is outcome and (title := use.feature.title)
     ]
     notes = [text for _, effect, text in effects if effect is Outcome.SAME]
     if outcome is Outcome.NOT_RUN:
-        text = "It is not known to lack anything that the set uses."
+        text = "It is not known to lack any feature that the set uses."
         reasons = [VerdictReason(f"{why} {text}".strip())]
     elif why:
         notes.append(why)
     return Verdict(reader, outcome, tuple(reasons), tuple(notes), basis=_basis(reader))
-
-
-def _capitalized(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _with_facts(
@@ -138,7 +131,7 @@ def _with_facts(
     if verdict.reader in (FSSPEC, JINJA) and (name := _compression(source)):
         facts.append(f"It needs `target_options={{'compression': {name!r}}}`.")
     if source.zip_url is not None and verdict.outcome is not Outcome.REFUSED:
-        facts.append(f"It finds the store in the zip only by `{source.zip_url}` alone.")
+        facts.append(f"It opens the store in the zip file only by the URL `{source.zip_url}`.")
     if verdict.reader == ICECHUNK and source.repository and source.repository.access:
         facts.append(source.repository.access)
     return replace(verdict, reasons=tuple(reasons), notes=(*verdict.notes, *facts))
@@ -157,10 +150,7 @@ def _compression(source: Source) -> str | None:
 def note_readers(
     source: Source, contents: Contents, noted: Collection[Finding], uses: Sequence[Use]
 ) -> Findings:
-    """Return a note on the first feature that a reader ignores silently, unless reported already.
-
-    Also if a reader of the whole specification rejects a set; other readers report it themselves.
-    """
+    """Note features that a reader ignores silently, or for which a reader refuses the set."""
     findings = Findings()
     if source.form not in (*DOCUMENTS, "parquet"):
         return findings
@@ -220,7 +210,7 @@ def fsspec_options(source: Source, contents: Contents) -> dict[str, bool] | None
     if source.form != "V1":
         return {}
     for found in contents.findings:
-        # an item that others override is not among the features, and fsspec renders it
+        # fsspec renders overridden items, too, which are not among the features
         if found.severity is Severity.ERROR or found.code == "bad-dimension-name":
             return None
     table = effects_on(features_of(source, contents))

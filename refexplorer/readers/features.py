@@ -1,8 +1,4 @@
-"""The features of the specification used by a set, and a dated table of readers without them.
-
-One pass over the columns finds the features; no reader is imitated. Readers that can be run are in
-`running`.
-"""
+"""The features of the specification used by a set, and a dated table of readers without them."""
 
 from __future__ import annotations
 
@@ -40,8 +36,7 @@ BASES, ICECHUNK_BASES = (
     for part in ("readers", "icechunk_readers")
 )
 """The readers of reference sets (zarr-java 0.2.0 has no store for them), and those of Icechunk."""
-WHOLE = (FSSPEC, JINJA, JAVASCRIPT)
-"""The readers of the whole specification: where one refuses a set, it is worth a note."""
+WHOLE = (FSSPEC, JINJA, JAVASCRIPT)  # Readers of the whole specification: a refusal is noted
 
 Effect = tuple[str, Outcome, str]
 
@@ -56,15 +51,12 @@ class Feature(NamedTuple):
 
     title: str
     effects: tuple[Effect, ...]
-    noting: str = SILENT
-    """When `check` has a note on it."""
+    noting: str = SILENT  # When `check` has a note on it
 
 
-EXACT = 2**53
-"""Up to here each whole number is a 64-bit float."""
+EXACT = 2**53  # Up to here each whole number is a 64-bit float
 _MAP_ENTRIES = 2**24  # entries of a JavaScript Map in V8
-_MANY_KEYS = 24_000
-"""Those that fsspec renders in a minute."""
+_MANY_KEYS = 24_000  # Those that fsspec renders in a minute
 _LONGEST_UINT32 = 2**32 - 1  # the parquet columns of some readers have 32 bits
 FEATURES = {
     name: Feature(
@@ -79,20 +71,14 @@ FEATURES = {
     for name, each in _TABLE["features"].items()
 }
 _OF_CODES = {
-    "bad-template-name": "template-names",
-    "gen-number-not-string": "gen-names",
-    "float-offset": "float-numbers",
-    "gen-empty": "gen-empty",
-    "nonstandard-json-nan": "nan",
-}
+    "bad-template-name": "template-names", "gen-number-not-string": "gen-names",
+    "float-offset": "float-numbers", "gen-empty": "gen-empty", "nonstandard-json-nan": "nan",
+}  # fmt: skip
 """Features that opening found and has a diagnostic for."""
-PROTOCOLS = frozenset(
-    {
-        "abfs", "abfss", "adl", "az", "data", "file", "ftp", "gcs", "gs", "hdfs", "hf", "http",
-        "https", "local", "memory", "oci", "osdf", "oss", "s3", "s3a", "sftp", "ssh", "tos",
-        "webdav", "webhdfs",
-    }
-)  # fmt: skip
+PROTOCOLS = frozenset({
+    "abfs", "abfss", "adl", "az", "data", "file", "ftp", "gcs", "gs", "hdfs", "hf", "http", "https",
+    "local", "memory", "oci", "osdf", "oss", "s3", "s3a", "sftp", "ssh", "tos", "webdav", "webhdfs",
+})  # fmt: skip
 """What fsspec, or a package for it, reads."""
 _START = r"^(?P<start>[A-Za-z][A-Za-z0-9+.\-]*:|/|)"
 
@@ -103,8 +89,7 @@ class Use(NamedTuple):
     name: str
     key: str | None
     n_keys: int = 1
-    place: str = ""
-    """A pointer, where there is no key."""
+    place: str = ""  # A pointer, if there is no key
 
     @property
     def feature(self) -> Feature:
@@ -120,7 +105,6 @@ class ColumnFeatures:
         self.found = _UsedFeatures()
 
     def look(self, part: Segment, columns: Columns) -> None:
-        """Add the features of a segment."""
         for name, flags in _of_columns(columns):
             if count := int(np.count_nonzero(flags)):
                 self.found.add(name, part.key_at(int(flags.argmax())), count)
@@ -249,7 +233,7 @@ def _of_columns(columns: Columns) -> Iterator[tuple[str, np.ndarray]]:
 
 def _of_protocol(name: str) -> Feature:
     if name not in PROTOCOLS:
-        said = f"No reader is known that reads {name}: URLs."
+        said = f"No known reader supports {name}: URLs."
         return Feature(f"{name}: URLs", tuple((each, Outcome.SAME, said) for each in BASES), ALWAYS)
     readers = _TABLE["readers"].items()
     lacking = (each for each, known in readers if name not in known.get("protocols", (name,)))

@@ -1,8 +1,4 @@
-"""Runs the installed readers on a set, and compares their keys with those of the set.
-
-They run in `child`, a child process under limits of memory and time, on a sample of the keys: of
-a large set one from its first key to its last, of a large `gen` some combinations.
-"""
+"""Runs the installed readers on a sample of a set, and compares their keys with its own."""
 
 from __future__ import annotations
 
@@ -36,18 +32,13 @@ from refexplorer.spec.references import V0Value
 from refexplorer.spec.zarr_metadata import is_metadata
 
 RUN = {
-    "V0": (FSSPEC, JINJA, VIRTUALIZARR),
-    "V1": (FSSPEC, JINJA, VIRTUALIZARR),
-    "parquet": (FSSPEC, JINJA),
-    "DMR++": (VIRTUALIZARR,),
-    "data file": (VIRTUALIZARR,),
+    "V0": (FSSPEC, JINJA, VIRTUALIZARR), "V1": (FSSPEC, JINJA, VIRTUALIZARR),
+    "parquet": (FSSPEC, JINJA), "DMR++": (VIRTUALIZARR,), "data file": (VIRTUALIZARR,),
     "Icechunk": (ICECHUNK,),
-}
+}  # fmt: skip
 """Readers that can be run, by the form of the source."""
-KEYS = 20_000
-"""Explicit references of a sample; fsspec and VirtualiZarr read them in half a second."""
-MADE_KEYS = 400
-"""Generated keys of a sample: fsspec makes a jinja2 environment for each field of each key."""
+KEYS = 20_000  # Explicit references of a sample; fsspec and VirtualiZarr read them in half a second
+MADE_KEYS = 400  # Generated keys of a sample: fsspec renders them slowly
 SECONDS = 20  # time for one reader; then its child is stopped
 _MEMORY = 2 * OWN_MEMORY
 _EXAMPLES = 5  # differing keys that are shown
@@ -71,7 +62,6 @@ class KeysSample:
 
     @property
     def is_part(self) -> bool:
-        """Whether the set has other keys."""
         return len(self.expected) < self.total
 
 

@@ -16,16 +16,11 @@ SHOWN = 200  # characters of a value: a file may hold any text
 class Outcome(StrEnum):
     """The outcome for the set as a whole, the worst outcome of its keys."""
 
-    SAME = "same"
-    """Every key as in the specification."""
-    DROPPED = "dropped"
-    """Keys are missing without an error or a warning."""
-    DIFFERENT = "different"
-    """Keys refer to something else, or there are keys that the specification refuses."""
-    REFUSED = "refused"
-    """The reader raises an error, and no key can be read."""
-    NOT_RUN = "not run"
-    """The reader was not run, and nothing that the set uses is known to be lacking in it."""
+    SAME = "same"  # Every key as in the specification
+    DROPPED = "dropped"  # Keys are missing without an error or a warning
+    DIFFERENT = "different"  # Keys differ, or the specification rejects some of them
+    REFUSED = "refused"  # The reader raises an error, and no key can be read
+    NOT_RUN = "not run"  # The reader was not run, and lacks nothing known that the set uses
 
 
 @masks_repr

@@ -1,7 +1,4 @@
-"""The chunks along one dimension of an array, by arithmetic: equal lengths, or runs.
-
-Sources: the chunk grids ``regular`` of Zarr v3 and ``rectilinear`` of zarr-extensions.
-"""
+"""The chunks along one dimension: of equal lengths, or runs (``rectilinear`` in Zarr)."""
 
 from __future__ import annotations
 
@@ -13,17 +10,12 @@ from itertools import chain
 
 import numpy as np
 
-_LONGEST = 2**53
-"""Elements along a dimension of varying chunks, which are counted in 64 bits."""
+_LONGEST = 2**53  # Elements along a dimension of varying chunks, which are counted in 64 bits
 
 
 @dataclass(frozen=True)
 class ChunkAxis:
-    """The chunks along one dimension, as runs of equal chunks.
-
-    The run that covers the edge of the array is unbounded. Runs are stored instead of chunks, since
-    a few characters of metadata may represent any number of chunks.
-    """
+    """The chunks along one dimension as runs of equal chunks; the last run is unbounded."""
 
     extent: int  # Elements of the array along the dimension
     lengths: tuple[int, ...]  # Elements of the chunks of each run
@@ -38,7 +30,6 @@ class ChunkAxis:
 
     @property
     def longest(self) -> int:
-        """The length of the longest chunk."""
         return max(self.lengths)
 
     @property

@@ -1,8 +1,4 @@
-"""The specification as data: codes of findings, its rules, and its JSON Schemas.
-
-``codes.toml`` has the severity, meaning and remedy of every code; ``rules.toml`` has the rules of
-the reference specification, cited by exercises and its page.
-"""
+"""The specification as data: the codes of findings, its rules, and its JSON Schemas."""
 
 from __future__ import annotations
 

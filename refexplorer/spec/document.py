@@ -1,7 +1,4 @@
-"""The document model: the contents of a reference set as written.
-
-Source: reference specification, "Version 0" and "Version 1".
-"""
+"""A reference set as written (specification, "Version 0" and "Version 1")."""
 
 from __future__ import annotations
 
@@ -49,18 +46,13 @@ class Document:
     """A V0 or V1 document, parsed but not expanded."""
 
     version: int  # 0 or 1
-    # The explicit references as JSON values: all of V0, or the ``refs`` of V1
-    refs: Mapping[str, object]
-    # The templates of V1, compiled, with what was given at open time in their place
-    templates: Mapping[str, Template] = field(default_factory=dict)
+    refs: Mapping[str, object]  # The explicit references as JSON values
+    templates: Mapping[str, Template] = field(default_factory=dict)  # Compiled, with overrides
     gen: tuple[GenItem, ...] = ()  # The gen items that could be read
-    # Those whose templates fail: none of their keys is there
-    rejected_items: tuple[GenItem, ...] = ()
-    # What was noted while reading; `entries` adds to it
-    findings: Findings = field(default_factory=Findings)
+    rejected_items: tuple[GenItem, ...] = ()  # Those whose templates fail
+    findings: Findings = field(default_factory=Findings)  # `entries` adds to them
     limits: Limits = DEFAULT_LIMITS
-    # What is wrong with the explicit references that cannot be used; `entries` adds to it
-    rejected: dict[str, Reason] = field(default_factory=dict)
+    rejected: dict[str, Reason] = field(default_factory=dict)  # By key; `entries` adds to them
 
     @property
     def base(self) -> str:
@@ -96,7 +88,6 @@ class EntryNotes:
     key: str
 
     def add(self, code: str, message: str, hint: Hint = "") -> None:
-        """Add one finding of this entry."""
         where = self.document.base + pointer(self.key)
         self.document.findings.add(code, where, message, hint, key=self.key)
 
@@ -227,10 +218,7 @@ def read_gen(
     findings: Findings,
     rejected: list[GenItem] | None = None,
 ) -> tuple[GenItem, ...]:
-    """Read the ``gen`` section; rejected items are omitted and reported.
-
-    Items whose templates can be parsed, but fail, are added to `rejected`.
-    """
+    """Read the ``gen`` section; items that parse but fail are added to `rejected`."""
     if not isinstance(source, Sequence) or isinstance(source, str):
         findings.add("bad-section", "/gen", "`gen` must be a list of objects.")
         return ()
@@ -353,8 +341,7 @@ class ArgumentNotes:
         note_unused_arguments(template, document.templates, at, document.findings)
 
 
-Forms = dict[str, tuple[str, int]]
-"""By its name, the first key that is written so, and how many are."""
+Forms = dict[str, tuple[str, int]]  # By name, the first key written in this form, and their number
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _WORD = re.compile(_NAME, re.ASCII)
 _LITERAL = r"(?:'[^'{}]*'|\"[^\"{}]*\"|[0-9]+)"

@@ -13,21 +13,14 @@ from refexplorer.core.errors import PickledError
 from refexplorer.core.text import masked_text, shorten
 from refexplorer.spec.codes import CODES, Severity
 
-SHOWN_PER_CODE = 1_000
-"""Diagnostics of one code and one array that are kept one by one."""
-HINTS_PER_CODE = 20
-"""Hints of one code that are found out: each compares a name with all others."""
-_KEPT_PER_CODE = 50_000
-"""The same of all arrays: beyond it, those of further arrays are counted together."""
-TOGETHER = 4
-"""Diagnostics of one code that people are shown as one group, from this number on."""
-_READABLE_COLUMN = 200
-"""Beyond it a column of the first line does not help: kerchunk writes a whole set as one line."""
+SHOWN_PER_CODE = 1_000  # Diagnostics of one code and one array that are kept one by one
+HINTS_PER_CODE = 20  # Hints of one code that are computed: each compares a name with all others
+_KEPT_PER_CODE = 50_000  # The same of all arrays; beyond it, further arrays are counted together
+TOGETHER = 4  # Diagnostics of one code that people are shown as one group, from this number on
+_READABLE_COLUMN = 200  # Columns beyond it do not help: kerchunk writes a set as one line
 
-Hint = str | Callable[[], str]
-"""What to do, or what finds it out when it is to be shown."""
-Locator = Callable[[str], tuple[int, int] | None]
-"""From a JSON pointer to line and column, or None where the text is not known."""
+Hint = str | Callable[[], str]  # What to do, or what finds it out when it is to be shown
+Locator = Callable[[str], tuple[int, int] | None]  # From a pointer to line and column, if known
 
 
 class Problem(PickledError):
@@ -35,8 +28,7 @@ class Problem(PickledError):
 
     def __init__(self, code: str, message: str, hint: Hint = "") -> None:
         super().__init__(message)
-        self.code = code
-        self.late_hint = hint
+        self.code, self.late_hint = code, hint
 
     @property
     def hint(self) -> str:
@@ -214,12 +206,7 @@ class Findings:
         is_error: bool = False,
         together: bool = False,
     ) -> None:
-        """Add a finding; `code` must be in the catalogue, which gives its severity.
-
-        A hint that has to be computed is only computed for the findings kept. Findings with the
-        same code in the same array are counted; with `together`, those with the same message,
-        wherever they are.
-        """
+        """Add a finding; those of one array, or `together` of one message, are counted as one."""
         identity = (code, message if together else pointer)
         group = (code, "" if together else _folder_of(pointer, key))
         is_spread = together
@@ -267,8 +254,7 @@ def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda found: order.index(found.severity)))
 
 
-_OTHERS = "\n"
-"""Stands for the folders beyond those that are kept apart."""
+_OTHERS = "\n"  # Stands for the folders beyond those that are kept apart
 
 
 def _folder_of(pointer: str, key: str | None) -> str:
@@ -293,8 +279,7 @@ def parts_of(pointer: str) -> list[str]:
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
 
-COMPARED = 100
-"""Names that are compared at most: a file may hold any number of them."""
+COMPARED = 100  # Names that are compared at most: a file may hold any number of them
 _LONGEST = 40  # characters; a longer name is not a slip of the pen, and costs too much to compare
 
 

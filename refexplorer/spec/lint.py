@@ -1,8 +1,4 @@
-"""Lint rules for one key, URL or array: things that are allowed, but usually mistakes.
-
-Rules see only the keys and URLs of a set that match `ODD_KEY` and `ODD_URL`: a new rule may have
-to extend these.
-"""
+"""Lint rules for single keys and URLs that match `ODD_KEY` and `ODD_URL`, and for arrays."""
 
 from __future__ import annotations
 
@@ -54,8 +50,7 @@ ODD_URL = (
 )
 """The same for `lint_url`."""
 
-URL_START = r"(?s)^(?P<start>[A-Za-z][A-Za-z0-9+.\-]*:|.)"
-"""What `lint_protocols` needs of a URL: the protocol, or one character if there is none."""
+URL_START = r"(?s)^(?P<start>[A-Za-z][A-Za-z0-9+.\-]*:|.)"  # The protocol, or one character
 
 ELSEWHERE = (
     "The metadata is in a target: refexplorer does not show such an array, and GDAL and "
@@ -71,10 +66,7 @@ _PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
 
 def lint_key(key: str, version: int | None) -> Iterator[LintFinding]:
-    """Yield remarks on a key; `ODD_KEY` must match every key with a remark.
-
-    `version` is None if the references are not written in a reference set.
-    """
+    """Yield remarks on a key that `ODD_KEY` matches; `version` is None outside reference sets."""
     if _SEGMENT.search(key):
         yield LintFinding(
             "suspicious-key",
@@ -82,11 +74,8 @@ def lint_key(key: str, version: int | None) -> Iterator[LintFinding]:
             "or dotted segment.",
         )
     if is_template(key) and version == 1:
-        yield LintFinding(
-            "template-in-key",
-            "Keys in `refs` are not templates: the braces are kept as they are.",
-            "Use `gen` to generate keys.",
-        )
+        message = "Keys in `refs` are not templates: the braces are kept as they are."
+        yield LintFinding("template-in-key", message, "Use `gen` to generate keys.")
     if _HIDDEN.search(key):
         yield LintFinding("suspicious-characters", "The key contains invisible characters.")
     elif version is not None and (why := unportable_key(key)):
@@ -94,10 +83,7 @@ def lint_key(key: str, version: int | None) -> Iterator[LintFinding]:
 
 
 def lint_url(url: str | None, version: int | None) -> Iterator[LintFinding]:
-    """Return what is odd about a rendered URL; `ODD_URL` must match it.
-
-    `version` is the same as in `lint_key`.
-    """
+    """Return what is odd about a rendered URL that `ODD_URL` matches."""
     is_written = version is not None
     if url is None:
         yield LintFinding(
@@ -106,11 +92,8 @@ def lint_url(url: str | None, version: int | None) -> Iterator[LintFinding]:
     elif url == "":
         yield LintFinding("empty-url", "The URL is empty.", "Check whether a template is empty.")
     elif is_written and "::" in url:
-        yield LintFinding(
-            "chained-url",
-            "fsspec does not follow chained URLs inside references.",
-            "Refer to the file itself.",
-        )
+        message = "fsspec does not follow chained URLs inside references."
+        yield LintFinding("chained-url", message, "Refer to the file itself.")
     elif is_written and not _PROTOCOL.match(url) and not url.startswith("/"):
         yield LintFinding(
             "relative-url",
@@ -208,8 +191,8 @@ def lint_links(path: str, attributes: Mapping[str, object]) -> Iterator[LintFind
     if isinstance(target, str):
         yield LintFinding(
             "soft-link",
-            f"`{path or '/'}` is a soft link to {target!r}; only LINDI follows it, and every "
-            "other reader shows a group of its own.",
+            f"`{path or '/'}` is a soft link to {target!r}; only LINDI follows it, and all other "
+            "readers show an empty group.",
             "Copy the keys that the link points to, or read them at their original path.",
         )
     external = attributes.get(EXTERNAL)

@@ -1,7 +1,4 @@
-"""Lint rules for metadata keys: metadata that no reader can open.
-
-Sources: Zarr v2 and Zarr v3 storage specifications, "Array metadata" and "Data types".
-"""
+"""Lint rules for metadata keys, from the storage specifications of Zarr v2 and v3."""
 
 from __future__ import annotations
 
@@ -29,15 +26,12 @@ _DTYPE_V2 = re.compile(
     r"\|b1|\|[iu]1|[<>](?:[iu][248]|f[248]|c(?:8|16))|\|O|\|[SV][1-9]\d*|[<>]U[1-9]\d*"
     r"|[<>][Mm]8(?:\[\d*[A-Za-z\u00b5\u03bc]+\])"
 )
-_DTYPES_V3 = frozenset(
-    {
-        "bool", "int2", "int4", "int8", "int16", "int32", "int64", "uint2", "uint4", "uint8",
-        "uint16", "uint32", "uint64", "bfloat16", "float16", "float32", "float64", "complex64",
-        "complex128", "string", "bytes", "variable_length_bytes", "fixed_length_utf32",
-        "null_terminated_bytes", "raw_bytes", "struct", "structured", "numpy.datetime64",
-        "numpy.timedelta64",
-    }
-)  # fmt: skip
+_DTYPES_V3 = frozenset({
+    "bool", "int2", "int4", "int8", "int16", "int32", "int64", "uint2", "uint4", "uint8", "uint16",
+    "uint32", "uint64", "bfloat16", "float16", "float32", "float64", "complex64", "complex128",
+    "string", "bytes", "variable_length_bytes", "fixed_length_utf32", "null_terminated_bytes",
+    "raw_bytes", "struct", "structured", "numpy.datetime64", "numpy.timedelta64",
+})  # fmt: skip
 """Of the specification and of the registry of extensions of Zarr."""
 _MORE_DTYPES_V3 = re.compile(r"r\d+|float[468]_\w+|complex_\w+")
 
@@ -85,9 +79,7 @@ def _array(path: str, metadata: Mapping[str, object], rules: _Rules) -> Iterator
         if any(length > INT64_MAX for length in array.shape):
             yield _bad("A length of `shape` does not fit into 64 bits, so no reader opens it.")
         if 0 in _written_chunks(metadata):
-            message = (
-                "A chunk has a length of 0, as the array has: Zarr reads it, fsspec divides by it."
-            )
+            message = "A chunk has a length of 0, like the array; fsspec divides by it."
             yield LintFinding("bad-chunks", message, "Write 1 instead.")
     yield from rules(metadata)
 
@@ -164,7 +156,7 @@ def _fill_value(
     metadata: Mapping[str, object], dtype: np.dtype[np.generic], zarr_format: int
 ) -> Iterator[LintFinding]:
     if "fill_value" not in metadata:
-        yield _bad("`fill_value` is missing, and without it Zarr opens no array.")
+        yield _bad("`fill_value` is missing, and Zarr does not open arrays without it.")
     elif wrong := wrong_fill_value(dtype, metadata["fill_value"], zarr_format):
         value = metadata["fill_value"]
         yield _bad(f"`fill_value` is {value!r}, but for the data type {dtype.str} {wrong}.")
@@ -227,21 +219,15 @@ _LARGE = 1e15  # such numbers, and those of nines alone, are taken for marks of 
 _NINES = re.compile(r"99[9.]*(?:\.0)?|3276[78](?:\.0)?")
 """What people choose where no value is like it: -999, -9999.0, -32768 in floats."""
 _KINDS = re.compile(r"\|[iu]1|[<>](?:[iu][248]|f[248])")
-_NCZARR = "_NCZARR_ARRAY"
-"""Where netCDF-C writes names of dimensions; xarray reads those, too."""
-_CALENDARS = frozenset(
-    {
-        "standard", "gregorian", "proleptic_gregorian", "noleap", "365_day", "all_leap", "366_day",
-        "360_day", "julian", "",
-    }
-)  # fmt: skip
+_NCZARR = "_NCZARR_ARRAY"  # Dimension names as written by netCDF-C, which xarray reads, too
+_CALENDARS = frozenset({
+    "standard", "gregorian", "proleptic_gregorian", "noleap", "365_day", "all_leap", "366_day",
+    "360_day", "julian", "",
+})  # fmt: skip
 
 
 def lint_attributes(array: ArrayMeta, attributes: Mapping[str, object]) -> Iterator[LintFinding]:
-    """Return why xarray would not open an array because of its attributes, as written.
-
-    xarray cannot open an array at the root, whatever its attributes.
-    """
+    """Return why xarray would not open an array (not at the root) because of its attributes."""
     if not array.path:
         return
     yield from _names(array, attributes)
@@ -299,10 +285,7 @@ def _names(array: ArrayMeta, attributes: Mapping[str, object]) -> Iterator[LintF
 
 
 def named_arrays(attributes: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """Yield the array names in the attributes that contain any, as CF writes them.
-
-    In ``crs: x y`` the name with the colon is that of the mapping, and the others are coordinates.
-    """
+    """Yield the array names in the attributes; ``crs:`` in ``crs: x y`` is the grid mapping."""
     for attribute in ("coordinates", "grid_mapping"):
         text = attributes.get(attribute)
         for word in text.split() if isinstance(text, str) else ():
@@ -329,11 +312,7 @@ def lint_ignored_fill_value(
 
 
 def may_be_a_value(array: ArrayMeta, attributes: Mapping[str, object]) -> bool:
-    """Return whether the fill value of a Zarr v2 array looks like one of its values.
-
-    xarray reads it as missing, even if no attribute marks it as missing. False for the usual
-    markers of missing values, unless the array is a coordinate: those have none.
-    """
+    """Return whether the fill value of a Zarr v2 array, which xarray masks, looks like a value."""
     value = array.fill_value
     if array.zarr_format != 2 or isinstance(value, bool) or not isinstance(value, int | float):
         return False
@@ -373,7 +352,7 @@ def _is_outside(array: ArrayMeta, value: float, attributes: Mapping[str, object]
     most = _numbers(attributes.get("valid_max")) or span[1:]
     is_integer = array.dtype[1] in "iu"
     if is_integer and any(isinstance(each, float) for each in (*least, *most)):
-        return False  # limits of the values that packing stands for
+        return False  # limits of the unpacked values
     if array.dtype[1] == "i" and str(attributes.get("_Unsigned", "")).lower() == "true":
         bits = 8 * int(array.dtype[2:])
         value, least, most = (

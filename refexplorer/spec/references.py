@@ -1,7 +1,4 @@
-"""Keys and references: keys that readers treat differently; the four kinds of reference.
-
-Source: kerchunk's reference specification, "Version 0".
-"""
+"""The four kinds of reference (specification, "Version 0"), and keys that are not portable."""
 
 from __future__ import annotations
 
@@ -20,14 +17,10 @@ from refexplorer.core.limits import MOST_BYTES, Limits
 from refexplorer.core.text import masks_repr
 from refexplorer.spec.findings import Problem
 
-RESERVED = frozenset({"self"})
-"""Names that jinja2 cannot be given, written in an expression or not."""
-_KEYWORDS = frozenset(
-    {
-        "true", "false", "none", "True", "False", "None", "not", "and", "or", "if", "else", "in",
-        "is",
-    }
-)  # fmt: skip
+RESERVED = frozenset({"self"})  # Names that jinja2 cannot be given, written in an expression or not
+_KEYWORDS = frozenset({
+    "true", "false", "none", "True", "False", "None", "not", "and", "or", "if", "else", "in", "is",
+})  # fmt: skip
 
 
 class NodeType(StrEnum):
@@ -44,8 +37,7 @@ def is_speakable(name: str) -> bool:
     return name.isidentifier() and name not in _KEYWORDS
 
 
-MAX_DEPTH = 64
-"""Folders above a key; below the last one its slashes are part of the name."""
+MAX_DEPTH = 64  # Folders above a key; below the last one its slashes are part of the name
 
 
 def prefix(path: str) -> str:
@@ -54,10 +46,7 @@ def prefix(path: str) -> str:
 
 
 def folders_above(path: str) -> Iterator[str]:
-    """Yield the folders above a path, the nearest first, the root last.
-
-    Their number is limited, however many slashes the path has.
-    """
+    """Yield the folders above a path, nearest first, the root last, at most `MAX_DEPTH`."""
     parts = path.split("/", MAX_DEPTH)
     for depth in range(len(parts) - 1, 0, -1):
         yield "/".join(parts[:depth])
@@ -65,10 +54,8 @@ def folders_above(path: str) -> Iterator[str]:
         yield ""
 
 
-LONGEST_SEGMENT = 255
-"""Bytes of a name that Linux, macOS and Windows take."""
-_LONGEST_KEY = 1024
-"""Bytes of a name in S3."""
+LONGEST_SEGMENT = 255  # Bytes of a name that Linux, macOS and Windows take
+_LONGEST_KEY = 1024  # Bytes of a name in S3
 ODD_IN_URL = re.compile(
     r"[ \\\\%#@<>|^`\"]|/\.\.?(?:/|$)|^[A-Za-z]:|^[a-z0-9+.\-]*[A-Z][A-Za-z0-9+.\-]*:"
     r"|^(?:[^h]|h[^t]).*\?|^file:(?:[^/]|/[^/]|//[^/])|^//|^https?:(?:[^/]|/[^/]|///)|:[0-9]{5}"
@@ -88,7 +75,7 @@ _BLANK_ENDS = re.compile(r"(?:^|/) | (?:/|$)|[^/.]\.(?:/|$)")
 def unportable_key(key: str) -> str:
     """Return why some stores reject a key; an empty text if none do."""
     if not key.isascii():
-        return "The key is not ASCII: Zarr v2 allows no such key, and stores differ in its form."
+        return "The key is not ASCII: Zarr v2 does not allow it, and stores encode it differently."
     if len(key) > _LONGEST_KEY:
         return f"The key has {len(key):,} bytes; object stores allow {_LONGEST_KEY:,}."
     if len(key) > LONGEST_SEGMENT and max(map(len, key.split("/"))) > LONGEST_SEGMENT:
@@ -97,10 +84,10 @@ def unportable_key(key: str) -> str:
         )
     if odd := _NO_FILE_NAME.search(key):
         return (
-            f"The key contains {odd[0]!r}, which not every file system and URL can have in a name."
+            f"The key contains {odd[0]!r}, which some file systems and URLs do not allow in names."
         )
     if _BLANK_ENDS.search(key):
-        return "A name in the key has a space at an end, or a dot at its end, which Windows drops."
+        return "A name in the key has a space at one end, or ends with a dot, which Windows drops."
     return ""
 
 
@@ -110,23 +97,23 @@ def unportable_url(url: str) -> str:
     written = match[1] if match else ""
     protocol = written.lower()
     if len(written) == 1:
-        return "The URL begins with a drive letter of Windows, which readers read as a protocol."
+        return "The URL begins with a Windows drive letter, which readers take for a protocol."
     if written != protocol:
-        return f"fsspec knows the protocol as {protocol!r}, in lower case, only."
+        return f"fsspec accepts the protocol only in lower case: {protocol!r}."
     if _DOTS.search(url):
         return "The URL has dotted segments, which some readers resolve and others keep."
     if protocol in _WEB:
         return _odd_on_the_web(url)
     if protocol == "file" and not url.startswith("file:///"):
-        return "Readers differ in what is local here; write file:/// and the absolute path."
+        return "Readers interpret this local URL differently; write file:/// and the absolute path."
     if url.startswith("//"):
-        return "The URL begins with //, which readers read as a host."
+        return "The URL begins with //, so readers take the next part for a host."
     if "\\" in url:
         return "The URL contains a backslash, which some readers read as a slash."
     if odd := next((mark for mark in "%#?" if mark in url), None):
         return (
-            f"The URL contains {odd!r}, which is part of a name for fsspec, and the mark of an "
-            "escape, a query or a fragment for others."
+            f"The URL contains {odd!r}: fsspec reads it as part of the name, other readers as the "
+            "start of an escape sequence, a query or a fragment."
         )
     return ""
 
@@ -135,16 +122,16 @@ def _odd_on_the_web(url: str) -> str:
     host = url.partition("://")[2].partition("/")[0].partition("?")[0]
     port = _PORT.search(url)
     if not host or (port and int(port[1]) >= 2**16):
-        return "The URL has no host, or a port that cannot be."
+        return "The URL has no host, or its port number is invalid."
     if "@" in host:
-        return "The URL has a user name or password, which browsers refuse and others show."
+        return "The URL has a user name or password, which browsers refuse and other readers show."
     if _UNESCAPED.search(url):
         return (
             "The URL contains characters that have to be percent-encoded: some readers encode "
             "them, others send or refuse them."
         )
     if _NO_ESCAPE.search(url):
-        return "A percent sign in the URL begins no escape: some readers encode it, others do not."
+        return "A percent sign in the URL starts no escape sequence: only some readers encode it."
     if "#" in url:
         return "The URL has a fragment (#), which is not sent to the server."
     return ""
@@ -157,7 +144,7 @@ def odd_json(text: str) -> str:
     def pairs(members: list[tuple[str, object]]) -> dict[str, object]:
         made = dict(members)
         if len(made) < len(members):
-            found.append("It has a name twice in one object: parsers keep the first, or the last.")
+            found.append("An object contains a name twice: parsers keep the first, or the last.")
         return made
 
     def constant(name: str) -> float:
@@ -298,11 +285,9 @@ Reference = Inline | Base64 | Url | Range
 V0Value = str | list[str | int | None]
 
 
-_BYTES = 4
-"""Bytes that a character has at most."""
+_BYTES = 4  # Bytes that a character has at most
 
-TakeNote = Callable[[str, str, str], None]
-"""Takes a diagnostic code, a sentence and a hint."""
+TakeNote = Callable[[str, str, str], None]  # Takes a diagnostic code, a sentence and a hint
 
 
 class BadReference(Problem):
@@ -404,10 +389,7 @@ def is_encoded(value: bytes) -> bool:
 
 
 def read_inline(value: bytes) -> Inline | Base64:
-    """Read bytes in parquet and kerchunk's in-memory dicts, which JSON cannot contain.
-
-    Bytes that begin with ``base64:`` are base64 text, as for fsspec; it is not decoded here.
-    """
+    """Read bytes from parquet or kerchunk's dicts; ``base64:`` marks base64 text, as for fsspec."""
     return Base64(value.decode("ascii", "replace")) if is_encoded(value) else read_bytes(value)
 
 

@@ -1,7 +1,4 @@
-"""Zarr metadata of an array: shape, chunks, codecs, and the names of its chunks.
-
-Sources: Zarr v2 (``.zarray``, ``.zattrs``) and Zarr v3 (``zarr.json``) storage specifications.
-"""
+"""Zarr metadata of an array, v2 and v3: shape, chunks, codecs, and the names of its chunks."""
 
 from __future__ import annotations
 
@@ -142,8 +139,7 @@ def _is_base64(value: Any) -> bool:
     return True
 
 
-_KEY_CHARS = 4000
-"""More than the indices of any chunk have, and fewer digits than Python refuses to read."""
+_KEY_CHARS = 4000  # More than a chunk key has, and fewer digits than Python refuses
 METADATA_NAMES = frozenset({".zarray", ".zgroup", ".zattrs", ".zmetadata", "zarr.json"})
 
 
@@ -161,21 +157,13 @@ def parse_metadata(text: str) -> Mapping[str, object] | None:
     return value if isinstance(value, dict) else None
 
 
-DIMENSIONS = "_ARRAY_DIMENSIONS"
-"""The attribute with the names of dimensions, which xarray writes for Zarr v2."""
+DIMENSIONS = "_ARRAY_DIMENSIONS"  # The attribute with dimension names that xarray writes for v2
 _ADDED = {
-    "bytes": 0,
-    "endian": 0,
-    "transpose": 0,
-    "shuffle": 0,
-    "fletcher32": 4,
-    "crc32": 4,
-    "crc32c": 4,
+    "bytes": 0, "endian": 0, "transpose": 0, "shuffle": 0, "fletcher32": 4, "crc32": 4, "crc32c": 4,
     "adler32": 4,
-}
+}  # fmt: skip
 """Codecs that add that many bytes to what they are given, whatever it is."""
-_RANK = 64
-"""Dimensions that NumPy's arrays have at most."""
+_RANK = 64  # Dimensions that NumPy's arrays have at most
 
 
 class BadMetadata(Exception):
@@ -374,7 +362,7 @@ class ArrayMeta(PickledByFields):
     def inside(self, indices: np.ndarray) -> np.ndarray:
         """Return whether each index is in the grid, shape ``(n,)`` bool, of int64 ``(n, rank)``."""
         found = np.ones(len(indices), np.bool_)
-        for axis, size in enumerate(self.narrow_grid):  # each by itself: many rows of few numbers
+        for axis, size in enumerate(self.narrow_grid):  # column by column: many rows of few numbers
             found &= indices[:, axis] < size
         return found
 
@@ -482,14 +470,10 @@ def _varying(grid: Mapping[str, object], shape: tuple[int, ...]) -> tuple[ChunkA
     if not isinstance(written, list):
         raise BadMetadata("bad-metadata", "`chunk_shapes` must be a list.")
     _check_rank(len(written), shape)
-    axes = map(read_axis, written, shape, count())
-    return tuple(map(_require_axis, axes))
-
-
-def _require_axis(axis: ChunkAxis | str) -> ChunkAxis:
-    if isinstance(axis, str):
-        raise BadMetadata("bad-chunks", axis)
-    return axis
+    axes = tuple(map(read_axis, written, shape, count()))
+    if wrong := next((axis for axis in axes if isinstance(axis, str)), None):
+        raise BadMetadata("bad-chunks", wrong)
+    return axes  # type: ignore[return-value]
 
 
 def _key_encoding(written: object) -> tuple[str, str]:

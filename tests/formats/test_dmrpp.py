@@ -197,7 +197,7 @@ FIXED = '<dmrpp:FixedLengthStringArray string_length="4" pad="null_pad"/>'
                 + CHUNK.replace("/>", ' chunkPositionInArray="[2]"/>'),
                 'compressionType="deflate"',
             ),
-            "skip or shuffle",
+            "skip filters or are shuffled",
         ),
         (held("<dmrpp:vlsa/>", "String"), "fewer strings"),
         (held('<dmrpp:vlsa><dmrpp:v c="9">a</dmrpp:v></dmrpp:vlsa>', "String"), "more strings"),
@@ -231,7 +231,7 @@ def test_compact_values_and_filled_chunks() -> None:
     refs = rx.open_references(filled)
     assert refs.chunk("bad", (1,)).values.tolist() == [9, 9]  # type: ignore[union-attr]
     with pytest.warns(
-        rx.errors.LeftOutWarning, match="15 bytes of it, which do not fill its shape"
+        rx.errors.LeftOutWarning, match="15 bytes of its values, which does not fit its shape"
     ):
         rx.open_references(compact.replace(data.encode(), data.encode()[:-4]))
 

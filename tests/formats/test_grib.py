@@ -223,7 +223,7 @@ def test_what_lies_between_messages_is_passed_over(tmp_path: Path) -> None:
     [
         (8, (0).to_bytes(8, "big"), "gives its length as 0 bytes"),
         (8, (2**60).to_bytes(8, "big"), "gives its length as"),
-        (8, (40).to_bytes(8, "big"), "does not end where it says"),
+        (8, (40).to_bytes(8, "big"), "does not end at its declared length"),
         (7, b"\x01", "GRIB 1 messages of more than 8 MB"),
     ],
 )

@@ -57,7 +57,7 @@ def test_rotated_coordinates_are_no_latitudes() -> None:
     rotated = {**inline_array("lat", LAT, ["lat"], standard_name="grid_latitude", units="degrees"),
                **inline_array("lon", LON, ["lon"], standard_name="grid_longitude", units="degrees"),
                **inline_array("v", DATA, ["lat", "lon"])}  # fmt: skip
-    with pytest.raises(NoPlaceError, match="nothing near it is a latitude"):
+    with pytest.raises(NoPlaceError, match="no array near it is a latitude"):
         found(rotated, "v")
 
 
@@ -72,7 +72,7 @@ def test_what_is_near_and_does_not_serve_is_named() -> None:
         told.value
     )
     assert "its grid_mapping crs is not an array of this set" in str(told.value)
-    with pytest.raises(NoPlaceError, match="lat is near it, but nothing is a longitude"):
+    with pytest.raises(NoPlaceError, match="lat is near it, but no array is a longitude"):
         found({**lat, **array}, "v")
     crs = inline_array("crs", np.zeros(()), [])
     with pytest.raises(NoPlaceError, match="its grid_mapping crs has no projection, or no coord"):
@@ -86,7 +86,7 @@ def test_a_track_and_a_line_are_told() -> None:
              **inline_array("w", LAT, ["obs"])}  # fmt: skip
     with pytest.raises(NoPlaceError, match="along the same dimension, as for stations or a track"):
         found(track, "v")
-    with pytest.raises(NoPlaceError, match="no two dimensions"):
+    with pytest.raises(NoPlaceError, match="fewer than two named dimensions"):
         found(track, "w")
 
 

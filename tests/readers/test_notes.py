@@ -237,6 +237,6 @@ def test_references_of_a_long_document_are_counted_by_form() -> None:
     short = {key: value for row, (key, value) in enumerate(refs.items()) if row % 10_000 < 4}
     for document in (refs, short):
         found = rx.open_references(json.dumps(document).encode()).diagnostics
-        unread = [one for one in found if "No reader is known" in one.message]
+        unread = [one for one in found if "No known reader supports" in one.message]
         count = sum("unheard" in str(value) for value in document.values())
         assert [(one.count, one.key) for one in unread] == [(count, "x/0")]

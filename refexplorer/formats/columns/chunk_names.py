@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
 
@@ -26,8 +28,7 @@ from refexplorer.formats.columns.texts import (
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _MOST_LAYOUTS = 16  # names with more layouts are read one by one
-_FEWEST = 256
-"""Fewer names are read one layout after the other in no less time than in the usual way."""
+_FEWEST = 256  # Reading fewer names by layout is not faster
 _LONGEST = 512  # characters of a name that has a layout
 
 
@@ -127,11 +128,7 @@ _ENDINGS = 4096
 
 
 def chunk_keys(array: ArrayMeta, numbers: np.ndarray) -> pa.LargeStringArray:
-    """Return the keys of chunks by their numbers in the grid, ascending, shape ``(n,)``.
-
-    The text of the first dimensions is written once per run of chunks that share it, and that of
-    the last ones, which have few combinations, once in total.
-    """
+    """Return the keys of chunks by number, ascending; repeated parts are written only once."""
     if not (grid := array.narrow_grid):
         return pa.repeat(text_scalar(array.chunk_key(())), len(numbers))
     axis = len(grid)
@@ -158,18 +155,14 @@ def _joined(
     return joined(start, *parts[1:])
 
 
-MOST_DIMENSIONS = 64
-"""Of an array of numpy, which Zarr makes arrays of."""
+MOST_DIMENSIONS = 64  # Of an array of numpy, which Zarr makes arrays of
 _NATURAL = re.compile(r"(\d+)")
 
 
 def chunk_indices(
     array: ArrayMeta, keys: pa.LargeStringArray, rows: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return which of some keys, or of all, are chunks of an array, and their indices.
-
-    Shapes ``(n,)`` and ``(n, rank)``, int64; an index may be outside the grid.
-    """
+    """Return which keys are chunks of an array, and their indices, also outside the grid."""
     rows = np.arange(len(keys)) if rows is None else rows
     if array.shape:
         start = array.folder + array.prefix
@@ -280,3 +273,35 @@ def _lexical_order(numbers: np.ndarray) -> np.ndarray | None:
         return np.lexsort(numbers.T[::-1])
     codes = np.ravel_multi_index(tuple(numbers.T), sizes)
     return None if np.all(codes[1:] > codes[:-1]) else np.argsort(codes, kind="stable")
+
+
+@dataclass(frozen=True, slots=True)
+class KeyEncoding:
+    """The chunk key encoding of an array: prefix and separator."""
+
+    start: str  # What every key begins with
+    is_default: bool  # Whether the numbers follow a ``c``
+    separator: str  # Between numbers
+
+    @classmethod
+    def of(cls, folder: str, metadata: str) -> KeyEncoding:
+        """Return the encoding in a ``zarr.json``; Zarr's default if that is invalid."""
+        try:
+            found = json.loads(metadata).get("chunk_key_encoding", {})
+            is_default = found.get("name") != "v2"
+            separator = found.get("configuration", {}).get("separator", "/" if is_default else ".")
+        except (ValueError, AttributeError, RecursionError):
+            is_default, separator = True, "/"
+        prefix = f"{folder}/" if folder else ""
+        separator = separator if isinstance(separator, str) else "/"
+        return cls(f"{prefix}c" if is_default else prefix, is_default, separator)
+
+    def keys(self, indices: np.ndarray) -> pa.LargeStringArray:
+        """Return the keys of chunks by their indices, shape ``(n, rank)``."""
+        if not indices.shape[1]:
+            key = self.start if self.is_default else f"{self.start}0"
+            return pa.repeat(text_scalar(key), len(indices))
+        parts: list[pa.LargeStringArray | str] = []
+        for column in indices.T:
+            parts += [self.separator, number_column(column).cast(pa.large_string())]
+        return joined(self.start, *(parts if self.is_default else parts[1:]))

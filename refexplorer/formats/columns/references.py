@@ -1,8 +1,4 @@
-"""References as columns: no Python object for each of them.
-
-`pyarrow.array` on a list, `pyarrow.scalar` and `to_numpy` import pandas, which takes longer than
-opening a small set; so columns are created from numpy arrays and their buffers here.
-"""
+"""References as columns, created from numpy buffers: `pyarrow.array` would import pandas."""
 
 from __future__ import annotations
 
@@ -22,7 +18,7 @@ from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, 
 def text_column(texts: Sequence[str]) -> pa.LargeStringArray:
     """Create a text column; texts must not contain lone surrogates."""
     joined = "".join(texts)
-    # where a character is a byte, no text needs to be encoded by itself
+    # where a character is a byte, no text needs to be encoded separately
     sized = texts if joined.isascii() else [text.encode() for text in texts]
     offsets = np.zeros(len(texts) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, sized), np.int64, len(texts)), out=offsets[1:])
@@ -88,10 +84,7 @@ INLINE, BASE64, URL, RANGE = range(4)
 
 
 class UrlColumn(Sequence["str | None"]):
-    """Distinct URLs as a column, followed by additional ones of any kind.
-
-    None stands for the target named on opening.
-    """
+    """Distinct URLs as a column, followed by others; None is the target named on opening."""
 
     def __init__(
         self, texts: pa.LargeStringArray | None = None, more: Sequence[str | None] = ()
@@ -126,10 +119,7 @@ class UrlColumn(Sequence["str | None"]):
         return np.append(np.flatnonzero(matches), np.arange(len(self._texts), len(self)))
 
     def by_start(self, pattern: str) -> Iterator[tuple[str | None, np.ndarray]]:
-        """Yield URL prefixes matched by a named group, and the positions of each.
-
-        A prefix may occur twice; None is the prefix of no URL.
-        """
+        """Yield the URL prefixes that a named group matches, and the positions of each."""
         first = re.match(pattern, self._texts[0].as_py()) if len(self._texts) else None
         if first is not None and first["start"]:
             start = first["start"]  # mostly that of all
@@ -177,7 +167,6 @@ class Columns:
         return len(self.kinds)
 
     def reference_at(self, row: int) -> Reference:
-        """Return a reference by its row."""
         url = self.urls[self.targets[row]] if self.targets[row] >= 0 else None
         numbers = self.kinds[row], int(self.offsets[row]), int(self.lengths[row])
         return self._reference(url, *numbers)
@@ -254,7 +243,6 @@ class ColumnsBuilder:
         return self._codes.setdefault(url, len(self._codes))
 
     def build(self) -> Columns:
-        """Return the columns."""
         columns = np.array(self._rows, np.int64).reshape(-1, 4).T
         return Columns(
             columns[0].astype(np.uint8),

@@ -57,7 +57,6 @@ class GrowingTexts:
         self._bytes = 0
 
     def append(self, texts: pa.LargeStringArray) -> None:
-        """Append texts."""
         if len(texts):
             spans = spans_of(texts)
             size = int(spans.ends[-1])
@@ -70,17 +69,15 @@ class GrowingTexts:
         return self._count
 
     def finish(self) -> pa.LargeStringArray:
-        """Return the column; nothing may be appended afterwards."""
         buffers = [None, pa.py_buffer(self._offsets.finish()), pa.py_buffer(self._data.finish())]
         return pa.Array.from_buffers(pa.large_string(), self._count, buffers)
 
 
-# columns hold int64; what is larger is kept as a value of its own
+# columns hold int64; larger numbers are kept as separate values
 LARGEST = 2**63 - 1
 # numpy makes objects of numbers from here on
 _TOO_LARGE = 2**64
-WHOLE = -1
-"""The length in these columns of what refers to a whole file."""
+WHOLE = -1  # The length of a reference to a whole file in these columns
 _SUSPECT = r"[{\r\n]"
 Texts: TypeAlias = "pa.Array | Sequence[str]"
 Numbers: TypeAlias = "np.ndarray | Sequence[int]"
@@ -227,12 +224,10 @@ def _numbers(numbers: Numbers, name: str) -> np.ndarray:
     return np.array(numbers, np.uint64)
 
 
-_FACTOR = secrets.randbits(64) | 1
-"""Of this process alone, so that no file can be made whose keys all collide."""
+_FACTOR = secrets.randbits(64) | 1  # Random, so no file can have keys that all collide
 # Python's numbers do not overflow, and those of the columns do
 _MASK = 2**64 - 1
-_HALF = 32
-"""A product changes no bit below those that differ, so high bits are mixed into low ones."""
+_HALF = 32  # High bits are mixed into low ones, which products do not change
 _LONG = 512  # longer keys are hashed by blake2b: see `hash_of`
 
 
@@ -240,8 +235,7 @@ class KeyIndex:
     """The hashes and rows of a column of keys."""
 
     def __init__(self, keys: pa.LargeStringArray, block: int = BLOCK) -> None:
-        self._keys = keys
-        self._block = block
+        self._keys, self._block = keys, block
         self._bits = max(len(keys) - 1, 1).bit_length()
         # the low bits hold the row, as many as the number of keys needs; the hash has the rest
         self._high = np.uint64(_MASK >> self._bits << self._bits)
@@ -300,14 +294,13 @@ class KeyIndex:
         stored, asked = (c.take(number_column(r)) for c, r in ((self._keys, found), (keys, hits)))
         same = flags_of(pc.equal(stored, asked))
         rows[hits[same]] = found[same]
-        for position in hits[~same].tolist():  # a key of the same hash stands first
+        for position in hits[~same].tolist():  # another key with the same hash comes first
             row = self.find(keys[position].as_py())
             rows[position] = -1 if row is None else row
         return rows
 
 
 def hash_of(key: bytes) -> int:
-    """Return the hash of a key."""
     # the loop over words runs once for the longest key of a column, so one of 64 kB would slow all
     if len(key) > _LONG:
         return int.from_bytes(blake2b(key, digest_size=WORD).digest(), "little")
@@ -364,19 +357,13 @@ class Table(PickledByFields):
         return int(self.columns.lengths.sum())
 
     def key_at(self, row: int) -> str:
-        """Return a key by its row."""
         return str(self.keys[row].as_py())
 
     def keys_at(self, rows: np.ndarray) -> pa.LargeStringArray:
         """Return the keys of some rows, in the order given, shape ``(n,)``."""
         return self.keys.take(number_column(rows))
 
-    def kinds_at(self, rows: np.ndarray) -> np.ndarray:
-        """Return the kinds of some rows as indices into `KINDS`, shape ``(n,)`` uint8."""
-        return self.columns.kinds[rows]
-
     def reference_at(self, row: int) -> Reference:
-        """Return a reference by its row."""
         return self.columns.reference_at(row)
 
     @cached_property
@@ -401,16 +388,13 @@ class Table(PickledByFields):
         return KeyIndex(self.keys)
 
     def find(self, key: str) -> int | None:
-        """Return the row of a key, or None."""
         is_metadata = key.rpartition("/")[2] in METADATA_NAMES
         return self.metadata.get(key) if is_metadata else self.index.find(key)
 
     def holds(self, key: str) -> bool:
-        """Return whether a key exists."""
         return self.find(key) is not None
 
     def get(self, key: str) -> Reference | None:
-        """Return the reference of a key, or None."""
         row = self.find(key)
         return None if row is None else self.reference_at(row)
 

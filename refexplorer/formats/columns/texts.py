@@ -19,8 +19,7 @@ _MOST_DIGITS = 18
 _MOST_BLANKS = 64
 _BLANKS = np.isin(np.arange(256), list(b" \t\r\n"))
 ZEROS = np.uint64(0x3030303030303030)
-_TO_TOP = np.uint64(0x7676767676767676)
-"""Sets the top bit of each byte above 9."""
+_TO_TOP = np.uint64(0x7676767676767676)  # Sets the top bit of each byte above 9
 _TOPS = np.uint64(0x8080808080808080)
 _LEAST = np.array([2**63 - 1, 0, *(10**n for n in range(1, 18)), 2**63 - 1])
 """The least number of n digits that JSON writes with them; of none, and of too many, no number."""
@@ -38,7 +37,6 @@ class Spans(NamedTuple):
 
     @property
     def sizes(self) -> np.ndarray:
-        """Bytes of each text."""
         return self.ends - self.starts
 
     def blocks(self) -> Iterator[np.ndarray]:
@@ -47,22 +45,14 @@ class Spans(NamedTuple):
             yield self.data[at : at + BLOCK]
 
     def take(self, rows: np.ndarray | slice) -> Spans:
-        """Return some of the texts."""
         return Spans(self.data, self.starts[rows], self.ends[rows])
 
     def holding(self, places: np.ndarray) -> np.ndarray:
         """Return how many of some sorted positions are inside each text."""
-        counts: np.ndarray = np.searchsorted(places, self.ends) - np.searchsorted(
-            places, self.starts
-        )
-        return counts
+        return np.searchsorted(places, self.ends) - np.searchsorted(places, self.starts)
 
     def marked(self, marks: np.ndarray, count: int) -> np.ndarray | None:
-        """Return the positions of marks by text, shape ``(count, n)``, if each has that many.
-
-        None if one has not, or if the number of marks between texts varies. Generated text is
-        that regular, so that no position has to be searched.
-        """
+        """Return the positions of marks, ``(count, n)``, if every text has that many; else None."""
         if not len(self.starts) or len(marks) % len(self.starts):
             return None
         table = np.ascontiguousarray(marks.reshape(len(self.starts), -1).T)
@@ -92,7 +82,6 @@ class Spans(NamedTuple):
         return good
 
     def _equal_to(self, row: int) -> np.ndarray:
-        """Return which texts equal the one in a row."""
         size = int(self.sizes[row])
         equal: np.ndarray = self.sizes == size
         for done in range(0, size, WORD):
@@ -101,10 +90,7 @@ class Spans(NamedTuple):
         return equal
 
     def last_marks(self, mark: int) -> np.ndarray:
-        """Return the last position of a byte in each text; its start if absent.
-
-        The texts are in order, and begin with the data.
-        """
+        """Return the last position of a byte in each text of a column; its start if absent."""
         marks = np.flatnonzero(self.data == mark)
         if (alone := self.marked(marks, 1)) is not None:
             return alone[0]

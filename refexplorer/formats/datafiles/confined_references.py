@@ -1,11 +1,4 @@
-"""References to a data file, generated in a child process: a damaged file ends only that.
-
-File format libraries expect trusted files: one flipped byte can end the process in libhdf5, or make
-tifffile take all memory.
-`python -m refexplorer.formats.datafiles.confined_references` is the child. It opens one's own local
-files by path, and requests the bytes of all others. The libraries get an open file and no name, so
-that a file cannot make them open others.
-"""
+"""References to a data file, generated in a child process: a damaged file can only end that."""
 
 from __future__ import annotations
 
@@ -46,22 +39,16 @@ if TYPE_CHECKING:
     ]
     """Documents, chunks, what is left out, and what is beyond the end of the file."""
 
-SECONDS = 60
-"""Time for a small file; waiting for a server does not count."""
+SECONDS = 60  # Time for a small file; waiting for a server does not count
 _SECONDS_PER_MIB = 10  # and for each MiB of the file
-_MEMORY, _MEMORY_PER_BYTE = 2**28, 100
-"""What the references to a file may take: no sound file comes near."""
+_MEMORY, _MEMORY_PER_BYTE = 2**28, 100  # Of references; sound files need far less
 _CHILDREN = 8  # files that are read at once
-_BETWEEN = 0.1
-"""Seconds between two messages of how far it is."""
+_BETWEEN = 0.1  # Seconds between two messages of how far it is
 _NAME = __spec__.name if __spec__ else __name__
 READERS = {
-    "hdf5": ("hdf5", "Hdf5File"),
-    "netcdf3": ("netcdf3", "NetCdf3File"),
-    "fits": ("fits", "FitsFile"),
-    "grib": ("grib", "GribFile"),
-    "tiff": ("tiff", "TiffFile"),
-}
+    "hdf5": ("hdf5", "Hdf5File"), "netcdf3": ("netcdf3", "NetCdf3File"),
+    "fits": ("fits", "FitsFile"), "grib": ("grib", "GribFile"), "tiff": ("tiff", "TiffFile"),
+}  # fmt: skip
 """Modules of this package that read a kind of file, and their classes."""
 
 
@@ -94,7 +81,11 @@ class _UnmakeableError(Exception):
 def made_references(file: DataFileSource, progress: Progress | None) -> MadeReferences:
     """Return references; `progress` is called with the bytes read, and the total."""
     if is_child() or not _can_confine():
-        return _with_entries(_made_here(file, progress), file.url)
+        stream = WatchedStream(file.stream, file.size, progress)
+        try:
+            return _with_entries(_checked_references(stream, file.kind), file.url)
+        except _UnmakeableError as error:
+            raise _failed(file, str(error)) from None
     reply, data = _answer(file, progress)
     for sentence in reply["warned"]:
         warn(sentence, LeftOutWarning)
@@ -116,13 +107,6 @@ def _with_entries(made: _Made, url: str) -> MadeReferences:
     documents, chunks, left_out, beyond = made
     references = DataFileReferences(documents, chunks, left_out)
     return MadeReferences(references.entries(url), tuple(beyond), left_out)
-
-
-def _made_here(file: DataFileSource, progress: Progress | None) -> _Made:
-    try:
-        return _checked_references(WatchedStream(file.stream, file.size, progress), file.kind)
-    except _UnmakeableError as error:
-        raise _failed(file, str(error)) from None
 
 
 def _answer(file: DataFileSource, progress: Progress | None) -> tuple[Head, bytes]:
@@ -202,19 +186,14 @@ def _work(head: Head, data: bytes, answering: Answering) -> None:
 
 def _made(head: Head, answering: Answering) -> _Made:
     with ExitStack() as stack:
-        stream = cast("BinaryIO", stack.enter_context(_opened(head, answering)))
+        if head["path"] is not None:
+            opened: Any = open(head["path"], "rb")  # noqa: PTH123, SIM115  whatever it is named
+        else:
+            read = lambda start, end: answering.ask({"read": [start, end]})  # noqa: E731
+            opened = RangeStream(read, head["bytes"], "the file")
+        stream = cast("BinaryIO", stack.enter_context(opened))
         progress = _Telling(answering) if head["tells"] else None
         return _checked_references(WatchedStream(stream, head["bytes"], progress), head["kind"])
-
-
-def _opened(head: Head, answering: Answering) -> Any:
-    if head["path"] is not None:
-        return open(head["path"], "rb")  # noqa: PTH123  whatever the name is made of
-
-    def fetch(start: int, end: int) -> bytes:
-        return answering.ask({"read": [start, end]})
-
-    return RangeStream(fetch, head["bytes"], "the file")
 
 
 class _Telling:
@@ -236,7 +215,7 @@ def _checked_references(stream: WatchedStream, kind: str) -> _Made:
         return _references(stream, kind)
     except (ImportError, MemoryError):
         raise
-    except Exception as error:  # each library has errors of its own
+    except Exception as error:  # each library raises its own errors
         stream.reraise()
         raise _UnmakeableError(_clause(error)) from None
     finally:
@@ -267,8 +246,7 @@ def _clause(error: BaseException) -> str:
 def reader(kind: str, stream: object) -> DataFile:
     """Return the reader of a kind of file, one of `READERS`."""
     module, name = READERS[kind]
-    found: DataFile = getattr(import_module(f"{__package__}.{module}"), name)(stream)
-    return found
+    return getattr(import_module(f"{__package__}.{module}"), name)(stream)
 
 
 def _reference_maker(kind: str) -> Callable[[Any], DataFileReferences]:

@@ -15,8 +15,7 @@ from refexplorer.spec.chunk_axes import ChunkAxis
 _SHOWN = 5  # names in the sentence about what was left out
 
 
-NO_PLAIN_FORM = "It is of a type without a plain form"
-"""How the reason begins why an attribute is not read that JSON, and netCDF, have no type for."""
+NO_PLAIN_FORM = "It is of a type without a plain form"  # Why an attribute is not read, if so
 
 
 UnreadReason = Literal["damaged", "format", "library", "cost", "expression"]
@@ -83,12 +82,9 @@ def as_unread(
 class FileFilter:
     """One filter of a file's pipeline, in the order of encoding."""
 
-    # As the codec that decodes it is named in numcodecs' registry (``"zlib"``, ``"shuffle"``,
-    # ``"imagecodecs_lzf"``, …). What no codec decodes has the name of its format
-    # (``"scaleoffset"``, ``"nbit"``, ``"bitshuffle"``), or its number: ``"hdf5-32013"``.
+    # In numcodecs' registry (``"zlib"``); else by its format (``"nbit"``) or ``"hdf5-32013"``
     name: str
-    # Those that change how bytes are decoded, by numcodecs' names: ``{"elementsize": 4}``. A level
-    # of compression is none.
+    # Those that change how bytes are decoded, by numcodecs' names: ``{"elementsize": 4}``
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -100,13 +96,9 @@ class FileChunks:
     # offsets, lengths: Bytes in the file, shape ``(n,)`` int64
     offsets: np.ndarray
     lengths: np.ndarray
-    # Filters that were left out for a chunk, bit by bit as HDF5 has them, shape ``(n,)`` uint32;
-    # None where a format has no such thing
-    masks: np.ndarray | None = None
-    # Which have fewer values than a whole chunk, shape ``(n,)``; None where none has
-    are_short: np.ndarray | None = None
-    # Where each is, shape ``(n,)``; None where all are in the file itself
-    urls: np.ndarray | None = None
+    masks: np.ndarray | None = None  # Filters that chunks skip, bit masks as in HDF5, uint32
+    are_short: np.ndarray | None = None  # Which have fewer values than a whole chunk
+    urls: np.ndarray | None = None  # Where they are, if not in the file itself
 
     def at(self, rows: np.ndarray) -> FileChunks:
         """Return some of them, by a numpy index."""
@@ -131,14 +123,11 @@ class FileArray:
     shape: tuple[int, ...]
     chunks: tuple[int, ...]
     dtype: np.dtype[Any]  # With the byte order of the file
-    # The pipeline, in the order of encoding; None where it cannot be told in these words
-    filters: tuple[FileFilter, ...] | None
-    # What the file fills missing chunks with, as Python has it; None if it does not say
-    fill_value: Any
+    filters: tuple[FileFilter, ...] | None  # In the order of encoding; None if not expressible
+    fill_value: Any  # Of missing chunks; None if the file does not say
     dimensions: tuple[str, ...] | None  # Names, None where the format or the file has none
     attributes: Mapping[str, Any]  # By name, as plain Python: numbers, texts, lists of these
-    # Attributes that are there and could not be read, with the reason; not in `attributes`
-    unread: Mapping[str, str] = field(default_factory=dict)
+    unread: Mapping[str, str] = field(default_factory=dict)  # Why attributes could not be read
     is_dimension: bool = False  # Whether it stands for a netCDF dimension without values
     order: str = "C"  # How the values of a chunk follow each other: ``"C"`` or ``"F"``
     unlimited: tuple[int, ...] = ()  # Axes without a greatest length
@@ -158,15 +147,13 @@ class FileObject(NamedTuple):
     """One object of a file, whether or not references can be made to it."""
 
     name: str  # Its path, in the words of `DataFile.names`; of an array one of those names
-    # ``"array"``; ``"dimension"`` without values; ``"group"``, ``"type"``, ``"link"`` of HDF5;
-    # ``"header"`` without data of FITS; ``"page"`` of TIFF that is part of no array; ``"gap"`` for
-    # bytes that belong to nothing
+    # ``"array"``, ``"dimension"``, ``"group"``, ``"type"``, ``"link"``, ``"header"``, ``"page"``
+    # (of TIFF, in no array) or ``"gap"`` for bytes that belong to nothing
     kind: str
     shape: tuple[int, ...] | None = None  # Of arrays, None where it cannot be read
     stored: int = 0  # Bytes that it takes in the file, without its metadata
-    # Why no references can be made to it, as far as its metadata say; None if they can
-    barrier: Unread | None = None
-    title: str = ""  # What sets call the variable that it becomes, where `name` is only a number
+    barrier: Unread | None = None  # Why no references can be made to it, by its metadata
+    title: str = ""  # The variable that it becomes in sets, if `name` is only a number
 
 
 def gaps(parts: Iterable[tuple[int, int]], size: int) -> Iterator[FileObject]:
@@ -181,14 +168,9 @@ def gaps(parts: Iterable[tuple[int, int]], size: int) -> Iterator[FileObject]:
 class DataFile(Protocol):
     """An open file, read through the access policy of the set."""
 
-    form: str
-    """``"HDF5"``, ``"NetCDF3"``, ``"TIFF"``, ``"GRIB"``, ``"FITS"`` or ``"Zarr"``."""
+    form: str  # ``"HDF5"``, ``"NetCDF3"``, ``"TIFF"``, ``"GRIB"``, ``"FITS"`` or ``"Zarr"``
+    # Objects by the counts in its headers, which `objects` does not use; None without any
     declared: int | None = None
-    """How many objects the file has by the counts in its headers, which `objects` does not use.
-
-    None where the format has no such count. GRIB and FITS have none, but what `objects` yields,
-    gaps among them, covers the file from its first to its last byte.
-    """
 
     def objects(self) -> Iterator[FileObject]:
         """Yield everything in the file, including what has no byte ranges or is unreadable."""
@@ -198,11 +180,7 @@ class DataFile(Protocol):
         return {"": {}}
 
     def names(self) -> tuple[str, ...]:
-        """Return the paths of all arrays, including those of nested groups.
-
-        The levels of a TIFF are ``"0"``, ``"1"``, …, as in tifffile's Zarr store; a shard of Zarr
-        has the inner chunks of ``name`` in the array ``name/inner``.
-        """
+        """Return the paths of all arrays, including those of nested groups."""
 
     def other_names(self) -> Mapping[str, str]:
         """Return further names of arrays, such as links, with the corresponding one in `names`."""

@@ -1,9 +1,4 @@
-"""FITS files, read with astropy.
-
-Images and binary tables are arrays with the names that kerchunk uses: the extension's name or its
-number. Images compressed in tables, and columns of variable length, have no byte range that can be
-described as an array.
-"""
+"""FITS files, read with astropy: images and tables, named as by kerchunk."""
 
 from __future__ import annotations
 
@@ -32,8 +27,7 @@ from refexplorer.formats.datafiles.data_file import (
 
 EXTENSIONS = 10_000  # a header of 2,880 bytes is enough for one, so a file may hold any number
 _TYPES = {8: "u1", 16: ">i2", 32: ">i4", 64: ">i8", -32: ">f4", -64: ">f8"}
-_INTEGERS = (8, 16, 32, 64)
-"""``BITPIX`` of whole numbers."""
+_INTEGERS = (8, 16, 32, 64)  # ``BITPIX`` of integers
 _VARYING = re.compile(r"\d*[PQ]")
 _COMMENTS = frozenset({"COMMENT", "HISTORY", ""})
 

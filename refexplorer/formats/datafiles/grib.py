@@ -1,9 +1,4 @@
-"""GRIB files, editions 1 and 2, read with eccodes: each message is an array.
-
-A message has no name: arrays are named by number, ``"0"``, ``"1"``, …. What eccodes computes from
-it besides its values, and sets reference with the same byte range, is below it:
-``"0/latitude"``, ``"0/longitude"``.
-"""
+"""GRIB files, read with eccodes: each message is an array, named by its number."""
 
 from __future__ import annotations
 
@@ -31,8 +26,7 @@ from refexplorer.formats.datafiles.data_file import (
 
 MESSAGES = 100_000  # so that a file of very many tiny messages ends
 _MAGIC = b"GRIB"
-_GAP = 2**16
-"""Bytes between two messages in which the next one is looked for at a time."""
+_GAP = 2**16  # Bytes that are searched at a time for the next message
 _KEYS: dict[str, type] = {
     "shortName": str, "cfVarName": str, "units": str, "typeOfLevel": str, "gridType": str,
     "level": float, "number": int, "dataType": str, "stepType": str, "jPointsAreConsecutive": int,
@@ -49,7 +43,7 @@ _SHOWN = (
 _UNKNOWN = (None, "unknown", "~")
 _NOT_FIRST = Unread(
     "expression",
-    "It is not the first field of its message, which alone the codec for GRIB decodes.",
+    "It is not the first field of its message; the codec for GRIB decodes only that one.",
 )
 _REGULAR = frozenset({"regular_ll", "regular_gg"})
 _LEVEL_UNITS = {"isobaricInhPa": "hPa", "isobaricInPa": "Pa", "heightAboveGround": "m"}
@@ -288,7 +282,9 @@ def _messages(file: IO[bytes]) -> Iterator[tuple[int, int]]:
             )
         file.seek(start + length - len(_END))
         if file.read(len(_END)) != _END:
-            raise Unread("damaged", f"The message at byte {start:,} does not end where it says.")
+            raise Unread(
+                "damaged", f"The message at byte {start:,} does not end at its declared length."
+            )
         yield start, length
         count += 1
         if count > MESSAGES:
@@ -309,7 +305,6 @@ def _next(file: IO[bytes], at: int, end: int) -> int | None:
 
 
 def variable_name(message: FileArray) -> str:
-    """Return the variable name for a message."""
     return _first_known(message.attributes, ("cfVarName", "shortName"), message.name)
 
 

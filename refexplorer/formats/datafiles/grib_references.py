@@ -1,10 +1,4 @@
-"""References to the fields of a GRIB file, on the dimensions that cfgrib uses.
-
-Fields of one variable that fill all combinations of number, time, step and level are one array.
-Variables whose coordinates agree share the root; each of the others has a group of its own.
-kerchunk's codec ``grib`` decodes only the first field of a message, so further fields are stored
-inline if they are small.
-"""
+"""References to the fields of a GRIB file, on the dimensions that cfgrib uses."""
 
 from __future__ import annotations
 
@@ -106,10 +100,7 @@ def _variables(fields: Iterator[GribField]) -> Iterator[_GribVariable]:
 
 
 def _values(fields: Sequence[GribField], axis: str) -> list[float]:
-    """Return the distinct values of a coordinate, in order; empty if no field has it.
-
-    Pressure levels are in descending order, as in cfgrib.
-    """
+    """Return the distinct values of a coordinate; pressure levels descend, as in cfgrib."""
     found = {each.at[axis] for each in fields if each.at[axis] is not None}
     is_falling = axis == "level" and fields[0].level_name.startswith("isobaric")
     return sorted(found, reverse=is_falling)
@@ -207,8 +198,8 @@ def _data(
         if math.prod(first.shape) * 8 * len(variable.fields) > INLINE_BYTES:
             raise Unread(
                 "expression",
-                "It has fields that are the first of their message and others, which no one codec "
-                "decodes, and they are too large to store inline.",
+                "Some of its fields are the first of their message and others are not; no single "
+                "codec decodes both, and they are too large to store inline.",
             )
         held, filters = variable.fields, []
     documents = array_documents(

@@ -1,9 +1,4 @@
-"""HDF5 and NetCDF4 files, read with h5py.
-
-Soft links within the file are alternative names of their targets. External links, datasets stored
-in other files and virtual datasets are never followed: HDF5 would open files whose names come from
-an untrusted file.
-"""
+"""HDF5 and NetCDF4 files, read with h5py; links and datasets in other files are never followed."""
 
 from __future__ import annotations
 
@@ -38,21 +33,17 @@ from refexplorer.formats.datafiles.hdf5_metadata import (
     plain,
 )
 
-OBJECTS = 100_000
-"""Links of a file that are followed."""
-ATTRIBUTES = 10_000
-"""Attributes of a dataset that are read."""
-_STRUCTURE = frozenset(
-    {
-        "CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Dimid",
-        "_Netcdf4Coordinates", "_nc3_strict", "_NCProperties",
-    }
-)  # fmt: skip
+OBJECTS = 100_000  # Links of a file that are followed
+ATTRIBUTES = 10_000  # Attributes of a dataset that are read
+_STRUCTURE = frozenset({
+    "CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates",
+    "_nc3_strict", "_NCProperties",
+})  # fmt: skip
 """Attributes by which HDF5's dimension scales and netCDF4 keep the structure of a file."""
 _NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable."
 _ELSEWHERE = Unread("expression", "This link points to another file, or to nothing.")
 _ERRORS = (OSError, RuntimeError, ValueError, TypeError, KeyError, OverflowError)
-"""What h5py raises of a broken file; it has no error of its own."""
+"""What h5py raises for a broken file; it has no error class."""
 
 
 class Hdf5File(DataFile):
@@ -91,10 +82,7 @@ class Hdf5File(DataFile):
                 self._same[name] = led
 
     def _listed(self, folder: bytes, group: h5g.GroupID) -> list[tuple[bytes, h5g.GroupID]]:
-        """Visit the links of a group, and return the new groups among them.
-
-        HDF5 could visit all groups itself, but would stop at the first broken one.
-        """
+        """Return the new groups among the links of a group; HDF5 would stop at a broken one."""
         links: list[tuple[bytes, int, int]] = []
         self._groups[_text(folder[:-1])] = group
         try:

@@ -19,8 +19,7 @@ from refexplorer.formats.datafiles.data_file import NO_PLAIN_FORM, FileChunks, F
 _WITHOUT_USERBLOCK = h5py.version.hdf5_version_tuple < (1, 14, 4)
 """Whether HDF5 counts the places of chunks from behind what a file begins with (HDFGroup/hdf5#3003)
 and those of contiguous data from the start of the file."""
-_TRIED = 64
-"""Chunks that are read to find out whether HDF5 gives their correct grid indices."""
+_TRIED = 64  # Chunks that are read to find out whether HDF5 gives their correct grid indices
 
 
 def chunk_table(dataset: h5d.DatasetID, file: IO[bytes], userblock: int) -> FileChunks:
@@ -33,7 +32,7 @@ def chunk_table(dataset: h5d.DatasetID, file: IO[bytes], userblock: int) -> File
         masks.append(found[1])
         offsets.append(found[2])
         lengths.append(found[3])
-        return True if len(masks) > size else None  # h5py cannot bear that this raises
+        return True if len(masks) > size else None  # this must not raise inside h5py
 
     dataset.chunk_iter(take)
     plist = dataset.get_create_plist()
@@ -51,11 +50,7 @@ def chunk_table(dataset: h5d.DatasetID, file: IO[bytes], userblock: int) -> File
 
 
 def _is_ascending(indices: np.ndarray) -> bool:
-    """Return whether chunks are listed in grid order without duplicates.
-
-    HDF5 searches them in this order: next to a misplaced chunk it finds nothing and reads the fill
-    value.
-    """
+    """Return whether chunks are listed in grid order; HDF5 does not find any others."""
     steps = np.diff(indices, axis=0)
     first = (steps != 0).argmax(axis=1)
     return bool((steps[np.arange(len(steps)), first] > 0).all())
@@ -144,23 +139,14 @@ def _is_turned(
     )
 
 
-ATTRIBUTE_BYTES = 2**20
-"""Of one attribute; texts of varying length take more than is counted here."""
+ATTRIBUTE_BYTES = 2**20  # Of one attribute; texts of varying length take more than is counted here
 _NAMES = {
-    h5py.h5z.FILTER_DEFLATE: "zlib",
-    h5py.h5z.FILTER_SHUFFLE: "shuffle",
-    h5py.h5z.FILTER_FLETCHER32: "fletcher32",
-    h5py.h5z.FILTER_SZIP: "imagecodecs_szip",
-    h5py.h5z.FILTER_NBIT: "nbit",
-    h5py.h5z.FILTER_SCALEOFFSET: "scaleoffset",
-    307: "bz2",
-    32000: "imagecodecs_lzf",
-    32001: "blosc",
-    32004: "imagecodecs_lz4h5",
-    32008: "bitshuffle",
-    32015: "zstd",
-    32026: "imagecodecs_blosc2",
-}
+    h5py.h5z.FILTER_DEFLATE: "zlib", h5py.h5z.FILTER_SHUFFLE: "shuffle",
+    h5py.h5z.FILTER_FLETCHER32: "fletcher32", h5py.h5z.FILTER_SZIP: "imagecodecs_szip",
+    h5py.h5z.FILTER_NBIT: "nbit", h5py.h5z.FILTER_SCALEOFFSET: "scaleoffset", 307: "bz2",
+    32000: "imagecodecs_lzf", 32001: "blosc", 32004: "imagecodecs_lz4h5", 32008: "bitshuffle",
+    32015: "zstd", 32026: "imagecodecs_blosc2",
+}  # fmt: skip
 _SZIP = ("options_mask", "pixels_per_block", "bits_per_pixel", "pixels_per_scanline")
 
 
@@ -182,7 +168,6 @@ def plain(value: Any) -> Any:
 
 
 def attribute_value(attribute: h5a.AttrID) -> Any:
-    """Read an attribute."""
     space = attribute.get_space()
     if space.get_simple_extent_type() == h5s.NULL:
         return ""

@@ -1,8 +1,4 @@
-"""A file's metadata, passed between processes as numbers, strings and bytes only.
-
-A process corrupted by a damaged file may send anything, so its messages cannot name classes: models
-and arrays are sent as names with plain values, from which `loads` rebuilds them.
-"""
+"""A file's metadata, sent from a process that may be damaged as plain values only."""
 
 from __future__ import annotations
 
@@ -25,14 +21,10 @@ from refexplorer.formats.datafiles.data_file import (
     Unread,
 )
 
-METADATA_BYTES = 2**26
-"""All that is said of the arrays of a file, beside the byte ranges of their chunks."""
-CHUNKS = 2**20
-"""Chunks of a file that are told of with its arrays; an array with more is asked by itself."""
-COORDINATES = 2**20
-"""Bytes of values of coordinates that are told with the arrays of a file; others are asked for."""
-_PLAIN_FILTERS = frozenset({"zlib", "shuffle", "fletcher32"})
-"""What a library does by itself: other filters, which may crash, are not to take the rest along."""
+METADATA_BYTES = 2**26  # Metadata of all arrays, without the byte ranges of chunks
+CHUNKS = 2**20  # Chunks that are sent with the arrays; others are requested separately
+COORDINATES = 2**20  # Bytes of coordinate values that are sent with the arrays
+_PLAIN_FILTERS = frozenset({"zlib", "shuffle", "fletcher32"})  # Others may crash
 _PLAIN = frozenset({bool, int, float, str, bytes, list, tuple, dict, type(None)})
 _MODELS = frozenset({FileArray, FileChunks, FileFilter, FileObject})
 

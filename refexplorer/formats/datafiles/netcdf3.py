@@ -1,9 +1,4 @@
-"""NetCDF3 files: classic, 64-bit offset and 64-bit data (CDF-5).
-
-Source: the specification of the classic format in the NetCDF User's Guide. A header is small and
-has no loops, so it is read here: scipy's reader also reads the data of all variables on opening a
-file, and does not support CDF-5.
-"""
+"""NetCDF3 files, also CDF-5: only the header is read, unlike scipy, which reads all data."""
 
 from __future__ import annotations
 
@@ -27,16 +22,14 @@ from refexplorer.formats.datafiles.data_file import (
 if TYPE_CHECKING:
     from refexplorer.formats.datafiles.streams import SeekableBytes
 
-HEADER_BYTES = 2**24
-"""A header of more is none that anybody writes."""
+HEADER_BYTES = 2**24  # A header of more is none that anybody writes
 _TYPES = {
     1: "i1", 2: "S1", 3: ">i2", 4: ">i4", 5: ">f4", 6: ">f8",
     7: "u1", 8: ">u2", 9: ">u4", 10: ">i8", 11: ">u8",
 }  # fmt: skip
 # tags of the lists in a header (the classic format)
 _DIMENSIONS, _VARIABLES, _ATTRIBUTES = 10, 11, 12
-_STREAMING = {4: 2**32 - 1, 8: 2**64 - 1}
-"""The number of records of a file that was not closed, by the bytes of the number."""
+_STREAMING = {4: 2**32 - 1, 8: 2**64 - 1}  # Number of records in a file that was not closed
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +136,6 @@ class _Header:
         self.offset_width = 4 if version == 1 else 8
 
     def take(self, count: int) -> bytes:
-        """Return the next bytes."""
         if self._at + count > HEADER_BYTES:
             raise ValueError(f"it has more than {size_text(HEADER_BYTES)}")
         data = self._file.read_at(self._at, self._at + count)
@@ -153,7 +145,6 @@ class _Header:
         return data
 
     def integer(self, width: int) -> int:
-        """Return the next number."""
         return int.from_bytes(self.take(width), "big")
 
     def number(self, unknown: int | None = None) -> Any:
@@ -166,7 +157,6 @@ class _Header:
         return self.take(-(-count // 4) * 4)[:count]
 
     def text(self) -> str:
-        """Return the next name."""
         return self.padded(self.number()).decode("utf-8", "replace")
 
     def listed(self, tag: int) -> range:

@@ -1,10 +1,4 @@
-"""References generated for any data file that a reader of this package has opened.
-
-The metadata are in Zarr format 2, which every reader supports, and agree with the library of the
-format: `fill_value` is null unless the file declares a missing value, so that no reader treats data
-as missing. Data without byte ranges, or without a Zarr codec, are decoded by the library and stored
-inline if they are small. Everything else is omitted, with the reason.
-"""
+"""References to any data file: chunks with byte ranges, small arrays inline, in Zarr format 2."""
 
 from __future__ import annotations
 
@@ -16,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from refexplorer.core.text import counted, size_text
-from refexplorer.formats.columns.references import number_column, text_column, text_scalar
+from refexplorer.formats.columns.chunk_names import KeyEncoding
+from refexplorer.formats.columns.references import text_scalar
 from refexplorer.formats.columns.table import Entries, EntriesBuilder
 from refexplorer.formats.datafiles.data_file import (
     NO_PLAIN_FORM,
@@ -45,21 +39,14 @@ from refexplorer.formats.datafiles.zarr_terms import (
     kind_of,
 )
 
-INLINE_BYTES = 2**16
-"""Most bytes of one array that are kept inline."""
-_FILL_BYTES = 2**24
-"""Most bytes of a chunk of fill values that is encoded."""
-_LZF_RATIO = 8
-"""imagecodecs decodes no LZF into more than this multiple of its length, without a header."""
-_NUMCODECS = frozenset(
-    {
-        "zlib", "shuffle", "fletcher32", "bz2", "blosc", "zstd", "lzma", "grib",
-        "fixedscaleoffset",
-    }
-)  # fmt: skip
+INLINE_BYTES = 2**16  # Most bytes of one array that are kept inline
+_FILL_BYTES = 2**24  # Most bytes of a chunk of fill values that is encoded
+_LZF_RATIO = 8  # imagecodecs decodes LZF to at most this multiple of its length
+_NUMCODECS = frozenset({
+    "zlib", "shuffle", "fletcher32", "bz2", "blosc", "zstd", "lzma", "grib", "fixedscaleoffset",
+})  # fmt: skip
 _WORDS = {"scaleoffset": "scale-offset", "nbit": "n-bit"}
-_SEVERAL = 64
-"""Texts that are read at a time, until they are too many."""
+_SEVERAL = 64  # Texts that are read at a time
 
 
 @dataclass(frozen=True)
@@ -77,7 +64,7 @@ class DataFileReferences:
         builder.add_values(self.documents)
         for name, chunks in self.chunks.items():
             urls = pa.repeat(place, len(chunks.offsets)) if chunks.urls is None else chunks.urls
-            keys = _keys(name, chunks.indices)
+            keys = KeyEncoding(f"{name}/" if name else "", False, ".").keys(chunks.indices)
             builder.add_ranges(keys, urls, chunks.offsets, chunks.lengths)
         return builder.finish()
 
@@ -122,14 +109,10 @@ def references_of(file: DataFile) -> DataFileReferences:
     links = (each for each in file.objects() if each.kind == "link")
     left_out |= {each.name: each.barrier for each in links if each.barrier is not None}
     if file.form == "TIFF" and list(arrays) == ["0"] and not left_out:
-        return _at_root(documents, chunks)
+        # as tifffile does, a single image is an array at the root
+        moved = {key[2:]: text for key, text in documents.items() if key.startswith("0/")}
+        return DataFileReferences(moved, {"": chunks["0"]} if "0" in chunks else {}, {})
     return DataFileReferences(documents, chunks, left_out)
-
-
-def _at_root(documents: Mapping[str, str], chunks: Mapping[str, FileChunks]) -> DataFileReferences:
-    """Return a single image as an array at the root, as tifffile does."""
-    moved = {key.removeprefix("0/"): text for key, text in documents.items() if key[:2] == "0/"}
-    return DataFileReferences(moved, {"": chunks["0"]} if "0" in chunks else {}, {})
 
 
 def _group(path: str, attributes: Mapping[str, Any]) -> dict[str, str]:
@@ -145,7 +128,7 @@ def _arrays(file: DataFile, left_out: dict[str, Unread]) -> dict[str, FileArray]
     for name in file.names():
         if not _is_nameable(name, left_out):
             continue
-        if (folder := name.rpartition("/")[0]) in names:  # a series of TIFF beside a pyramid
+        if (folder := name.rpartition("/")[0]) in names:  # a TIFF series next to a pyramid
             words = f"It would be in {folder}, which is a level of another image."
             left_out[name] = Unread("expression", words)
             continue
@@ -273,7 +256,7 @@ def _fits_shuffle(array: FileArray, filters: Sequence[FileFilter]) -> bool:
 def _unknown(array: FileArray) -> str:
     """Return the name of the filter that no codec can decode."""
     if array.filters is None:
-        return "that this format has of its own"
+        return "specific to this format"
     names = [each.name for each in array.filters if not _is_codec(each)]
     return _WORDS.get(names[0], names[0]) if names else "shuffle after another one"
 
@@ -309,7 +292,7 @@ def _held_texts(file: DataFile, array: FileArray) -> _ArrayReferences:
     from numcodecs import VLenUTF8
 
     texts, size, shape = list[str](), 0, file.array(array.name).shape
-    if math.prod(array.shape) > INLINE_BYTES // 4:  # each text takes four bytes besides its own
+    if math.prod(array.shape) > INLINE_BYTES // 4:  # each text takes four more bytes
         raise _many_texts(array)
     rows = shape[0] if shape else 1
     for start in range(0, rows, _SEVERAL):
@@ -395,7 +378,7 @@ def _encoded(block: np.ndarray, filters: list[dict[str, Any]]) -> bytes:
     try:
         for codec in reversed(codecs):
             again = codec.decode(again)
-    except Exception as error:  # codecs raise what they like
+    except Exception as error:  # codecs raise any error
         raise Unread(
             "expression", "One of its chunks cannot be encoded like the others."
         ) from error
@@ -408,11 +391,7 @@ def _encoded(block: np.ndarray, filters: list[dict[str, Any]]) -> bytes:
 def _fill(
     array: FileArray, chunks: FileChunks, inline: Mapping[str, str], filters: list[dict[str, Any]]
 ) -> tuple[Any, dict[str, str]]:
-    """Return the fill value, and inline chunks in place of those that were never written.
-
-    For missing chunks, readers return the fill value: with null, all current readers return zeros.
-    Any other value would be treated as missing, unless the file declares it so.
-    """
+    """Return the fill value, and inline chunks in place of missing ones that have another value."""
     declared = declared_fill(array)
     stored = len(chunks.offsets) + len(inline)
     missing = math.prod(grid_of(array)) - stored
@@ -431,18 +410,3 @@ def _fill(
         found = {key: text for index in lacking if (key := index_text(index)) not in inline}
         return json_fill(array.dtype, declared), found
     return json_fill(array.dtype, written), {}
-
-
-def _keys(name: str, indices: np.ndarray) -> pa.Array:
-    """Return the keys of chunks."""
-    if not indices.shape[1]:
-        return text_column([f"{name}/0" if name else "0"] * len(indices))
-    columns = [
-        number_column(indices[:, axis]).cast(pa.large_string()) for axis in range(indices.shape[1])
-    ]
-    joined = (
-        pc.binary_join_element_wise(*columns, text_scalar(".")) if len(columns) > 1 else columns[0]
-    )
-    if not name:
-        return joined
-    return pc.binary_join_element_wise(text_scalar(name), joined, text_scalar("/"))

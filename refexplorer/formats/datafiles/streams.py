@@ -12,11 +12,9 @@ from typing import BinaryIO
 from refexplorer.core.errors import LimitError, SourceError
 from refexplorer.core.files import Progress
 
-BLOCK = 2**17
-"""Bytes of one request at least: metadata of a file is in many small pieces, often near."""
+BLOCK = 2**17  # Least bytes of a request: metadata are in many small pieces close together
 
-Fetch = Callable[[int, int], bytes]
-"""Returns the bytes from the first number to the second."""
+Fetch = Callable[[int, int], bytes]  # Returns the bytes from the first number to the second
 
 
 @dataclass
@@ -30,7 +28,6 @@ class ReadAmount:
     size: int = 0  # Bytes of the file, or of all of them
 
     def add(self, other: ReadAmount) -> None:
-        """Add the amount read from another file."""
         self.requests += other.requests
         self.bytes += other.bytes
         self.size += other.size
@@ -81,8 +78,7 @@ class SeekableBytes(io.RawIOBase):
 class RangeStream(SeekableBytes):
     """A file whose bytes are fetched elsewhere, read in blocks."""
 
-    kept, longest = 128, 2**24
-    """Blocks in memory, as packages come back to those that they have read; bytes of a request."""
+    kept, longest = 128, 2**24  # Blocks in memory, and bytes of a request
 
     def __init__(
         self, fetch: Fetch, size: int, name: str, most: int = sys.maxsize, block: int = BLOCK
@@ -134,11 +130,7 @@ class RangeStream(SeekableBytes):
 
 
 class WatchedStream(SeekableBytes):
-    """A file that reports how far it was read, and keeps the error that ended reading.
-
-    C libraries replace errors raised during a read with their own: `reraise` raises the first
-    original one.
-    """
+    """A file that reports how far it was read, and keeps the error that C libraries replace."""
 
     def __init__(self, inner: BinaryIO, size: int, progress: Progress | None) -> None:
         super().__init__()
@@ -166,8 +158,5 @@ class WatchedStream(SeekableBytes):
             raise self._raised
 
     def forget(self) -> None:
-        """Release the error: its traceback holds HDF5's file handle, which holds this stream.
-
-        HDF5 would free it after Python has shut down, and crash.
-        """
+        """Release the error, whose traceback keeps HDF5's file open until shutdown."""
         self._raised = None

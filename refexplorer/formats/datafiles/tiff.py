@@ -1,9 +1,4 @@
-"""TIFF files, read with tifffile.
-
-Arrays are named as in tifffile's Zarr store: the levels of the first series are ``"0"``, ``"1"``,
-…, those of the others ``"1/0"``, ``"1/1"``, …; a single image is also ``""``. Files named in the
-OME-XML of a file are not opened.
-"""
+"""TIFF files, read with tifffile; arrays are named as in tifffile's Zarr store."""
 
 from __future__ import annotations
 
@@ -25,34 +20,21 @@ from refexplorer.formats.datafiles.data_file import (
     as_unread,
 )
 
-PAGES = 100_000
-"""Pages of a series that are read."""
+PAGES = 100_000  # Pages of a series that are read
 _ERRORS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
 """What tifffile meets in tags that are broken."""
 _COMPRESSORS = {
-    5: "imagecodecs_lzw",
-    8: "zlib",
-    32773: "imagecodecs_packbits",
-    32946: "zlib",
-    33003: "imagecodecs_jpeg2k",
-    33004: "imagecodecs_jpeg2k",
-    33005: "imagecodecs_jpeg2k",
-    34712: "imagecodecs_jpeg2k",
-    34887: "imagecodecs_lerc",
-    34925: "lzma",
-    34933: "imagecodecs_png",
-    50000: "imagecodecs_zstd",
-    50002: "imagecodecs_jpegxl",
-    50013: "zlib",
+    5: "imagecodecs_lzw", 8: "zlib", 32773: "imagecodecs_packbits", 32946: "zlib",
+    33003: "imagecodecs_jpeg2k", 33004: "imagecodecs_jpeg2k", 33005: "imagecodecs_jpeg2k",
+    34712: "imagecodecs_jpeg2k", 34887: "imagecodecs_lerc", 34925: "lzma", 34933: "imagecodecs_png",
+    50000: "imagecodecs_zstd", 50002: "imagecodecs_jpegxl", 50013: "zlib",
     52546: "imagecodecs_jpegxl",
-}
-"""As tifffile names them in reference sets; those are left out that need settings of the page."""
+}  # fmt: skip
+"""As named by tifffile in reference sets; those that need settings of the page are omitted."""
 _SUBIFDS = 330  # number of the TIFF tag
-_NODATA = 42113
-"""The tag of GDAL that names the value of missing ones."""
+_NODATA = 42113  # The tag of GDAL that names the value of missing ones
 _DELTA = {2: 1, 34892: 2, 34893: 4}
-_FLOAT = {3: 1, 34894: 2, 34895: 4}
-"""Predictors, and the distance of the values that they subtract."""
+_FLOAT = {3: 1, 34894: 2, 34895: 4}  # Predictors, and the distance of the values that they subtract
 
 
 class TiffFile(DataFile):

@@ -18,19 +18,15 @@ _AXES = ("z", "y", "x")
 
 
 def dimension_names(arrays: Mapping[str, FileArray]) -> dict[str, list[str]]:
-    """Return the names of all dimensions of all arrays.
-
-    To an unnamed axis, netCDF4 assigns a dimension of the group with the same length, equally
-    unlimited or not, that the array does not use yet; else ``phony_dim_N``. N counts all dimensions
-    of the file: named ones first, then those of subgroups before those of their parent group.
-    """
+    """Return the names of all dimensions; unnamed ones are numbered as by netCDF4."""
     groups = dict[str, list[FileArray]]()
     for name, array in arrays.items():
         groups.setdefault(name.rpartition("/")[0], []).append(array)
     known = {path: _named(members) for path, members in groups.items()}
     count = sum(map(len, known.values()))
     found = dict[str, list[str]]()
-    for path in sorted(groups, key=_after_its_groups):
+    # a group comes after its subgroups
+    for path in sorted(groups, key=lambda path: [*path.split("/"), _LAST] if path else [_LAST]):
         for array in groups[path]:
             names: list[str] = []
             for axis, length in enumerate(array.shape):
@@ -48,11 +44,7 @@ def dimension_names(arrays: Mapping[str, FileArray]) -> dict[str, list[str]]:
 
 
 def at_full_length(arrays: Mapping[str, FileArray], names: Iterable[str]) -> dict[str, FileArray]:
-    """Return arrays with the full shapes of their dimensions.
-
-    HDF5 extends each array separately; in netCDF4 all arrays that share an unlimited dimension are
-    as long as the longest of them.
-    """
+    """Return arrays with full shapes: netCDF4 makes all along a dimension equally long."""
     known, longest = set(names), dict[str, int]()
     scales = {name: tuple(_scales(array, known)) for name, array in arrays.items()}
     for name, array in arrays.items():
@@ -82,11 +74,6 @@ def _scales(array: FileArray, known: set[str]) -> Iterator[str]:
         yield found
 
 
-def _after_its_groups(path: str) -> list[str]:
-    """Return the sort key that puts the path of a group after those of its subgroups."""
-    return [*path.split("/"), _LAST] if path else [_LAST]
-
-
 _LAST = chr(0x10FFFF)
 
 
@@ -103,10 +90,7 @@ def _named(arrays: Sequence[FileArray]) -> dict[str, tuple[int, bool]]:
 
 
 def axis_names(arrays: Mapping[str, FileArray]) -> dict[str, list[str]]:
-    """Return the axes of FITS, named as by kerchunk; with the array's name if they differ.
-
-    In xarray, a dimension name has one length.
-    """
+    """Return the axes of FITS as named by kerchunk, with the array's name if shapes differ."""
     is_alike = len({array.shape for array in arrays.values()}) == 1
     found = {}
     for name, array in arrays.items():

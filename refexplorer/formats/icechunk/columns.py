@@ -1,8 +1,4 @@
-"""The chunks of a session in columns, as Icechunk 2 returns them for any storage.
-
-`IcechunkStore.array_chunk_iterator` resolves locations that are compressed or relative to a virtual
-chunk container.
-"""
+"""The chunks of a session in columns, as Icechunk 2 returns them for any storage."""
 
 from __future__ import annotations
 
@@ -18,12 +14,11 @@ import pyarrow.compute as pc
 
 from refexplorer.core.errors import LimitError, SourceError
 from refexplorer.core.limits import Limits
+from refexplorer.formats.columns.chunk_names import KeyEncoding
 from refexplorer.formats.columns.references import (
-    flags_of,
     joined,
     number_column,
     text_column,
-    text_scalar,
 )
 from refexplorer.formats.columns.table import EntriesBuilder
 from refexplorer.formats.datafiles.zarr_terms import base64_text
@@ -32,49 +27,11 @@ if TYPE_CHECKING:
     from icechunk import IcechunkStore, Repository, Session
 
 
-@dataclass(frozen=True, slots=True)
-class KeyEncoding:
-    """The chunk key encoding of an array: prefix and separator."""
-
-    start: str  # What every key begins with
-    is_default: bool  # Whether the numbers follow a ``c``
-    separator: str  # Between numbers
-
-    @classmethod
-    def of(cls, folder: str, metadata: str) -> KeyEncoding:
-        """Return the encoding of the array in a folder, from the text of its ``zarr.json``.
-
-        If that cannot be read, return Zarr's default: the invalid metadata are reported later.
-        """
-        try:
-            found = json.loads(metadata).get("chunk_key_encoding", {})
-            is_default = found.get("name") != "v2"
-            separator = found.get("configuration", {}).get("separator", "/" if is_default else ".")
-        except (ValueError, AttributeError, RecursionError):
-            is_default, separator = True, "/"
-        prefix = f"{folder}/" if folder else ""
-        separator = separator if isinstance(separator, str) else "/"
-        return cls(f"{prefix}c" if is_default else prefix, is_default, separator)
-
-    def keys(self, indices: np.ndarray) -> pa.LargeStringArray:
-        """Return the keys of chunks by their indices, shape ``(n, rank)``."""
-        if not indices.shape[1]:
-            key = self.start if self.is_default else f"{self.start}0"
-            return pa.repeat(text_scalar(key), len(indices))
-        parts: list[pa.LargeStringArray | str] = []
-        for column in indices.T:
-            parts += [self.separator, number_column(column).cast(pa.large_string())]
-        return joined(self.start, *(parts if self.is_default else parts[1:]))
-
-
-_BATCH = 100_000
-"""Chunks that are taken together."""
-NATIVE, VIRTUAL, INLINE = 1, 2, 3
-"""What Icechunk calls the kinds of chunks."""
+_BATCH = 100_000  # Chunks that are taken together
+NATIVE, VIRTUAL, INLINE = 1, 2, 3  # What Icechunk calls the kinds of chunks
 KINDS = {NATIVE: "native", VIRTUAL: "virtual", INLINE: "inline"}
 _METADATA = "zarr.json"
-_NODES = 1_000_000
-"""Most groups and arrays of a repository."""
+_NODES = 1_000_000  # Most groups and arrays of a repository
 
 
 def is_columnar(store: object) -> bool:
@@ -90,12 +47,9 @@ async def add_snapshot(
     paths: Sequence[str] | None = None,
     later: Collection[str] = (),
 ) -> Counter[str]:
-    """Append the metadata and chunks of all groups and arrays; return chunk counts by kind.
-
-    The chunks of some arrays are read later.
-    """
-    metadata = await _nodes(store, paths)
-    builder.add_values({f"{path}/{_METADATA}".lstrip("/"): text for path, text in metadata.items()})
+    """Append metadata and, except for arrays read later, chunks; return chunk counts by kind."""
+    metadata = await metadata_of(store, paths)
+    builder.add_values({metadata_key(path): text for path, text in metadata.items()})
     counts: Counter[str] = Counter()
     for path, text in metadata.items():
         if is_array(text) and path not in later:
@@ -107,29 +61,29 @@ async def add_snapshot(
 
 def batches(store: Any, path: str) -> AsyncIterator[tuple[Any, ...]]:
     """Return the chunks of an array: indices, kinds, paths, offsets, lengths, inline bytes."""
-    found: AsyncIterator[tuple[Any, ...]] = store.array_chunk_iterator(f"/{path}", _BATCH)
-    return found
+    return store.array_chunk_iterator(f"/{path}", _BATCH)
 
 
-async def _nodes(store: IcechunkStore, paths: Sequence[str] | None) -> dict[str, str]:
-    """Return the metadata of groups and arrays by path, in order.
-
-    Folders are not traversed: Icechunk lists no folder without metadata of its own, and the root
-    need not have any.
-    """
+async def metadata_of(store: IcechunkStore, paths: Sequence[str] | None = None) -> dict[str, str]:
+    """Return the metadata of groups and arrays by path, in order; by default of all."""
     from zarr.core.buffer import default_buffer_prototype
 
-    if paths is None:
+    if paths is None:  # Icechunk lists no folder without metadata
         keys = [key async for key in store.list_prefix("") if key.endswith(_METADATA)]
         paths = [key.removesuffix(_METADATA).rstrip("/") for key in keys]
     if len(paths) > _NODES:
         raise LimitError(f"The repository has more than {_NODES:,} groups and arrays.")
     prototype, found = default_buffer_prototype(), dict[str, str]()
     for path in sorted(paths):
-        data = await store.get(f"{path}/{_METADATA}".lstrip("/"), prototype)
+        data = await store.get(metadata_key(path), prototype)
         if data is not None:
             found[path] = data.to_bytes().decode()
     return found
+
+
+def metadata_key(path: str) -> str:
+    """Return the key of the metadata of a group or array."""
+    return f"{path}/{_METADATA}".lstrip("/")
 
 
 def is_array(metadata: str) -> bool:
@@ -184,10 +138,7 @@ def outside(urls: pa.LargeStringArray, starts: list[str]) -> pa.LargeStringArray
     """Return the URLs that match none of the prefixes and are not empty (inline data)."""
     remaining = urls.filter(pc.not_equal(urls, ""))
     for start in starts:
-        held = (
-            flags_of(pc.starts_with(remaining, start)) if len(remaining) else np.empty(0, np.bool_)
-        )
-        remaining = remaining.take(number_column(np.flatnonzero(~held)))
+        remaining = remaining.filter(pc.invert(pc.starts_with(remaining, start)))
     return remaining
 
 
@@ -198,7 +149,7 @@ class ManifestFile(NamedTuple):
     """A manifest as described by a snapshot."""
 
     id: str
-    chunks: int | None  # How many it holds, of all arrays; None if that is not told
+    chunks: int | None  # Chunks of all arrays in it; None if unknown
     extents: tuple[tuple[int, int], ...]  # Where these are in the grid, for each dimension
 
 
@@ -209,11 +160,6 @@ class SnapshotNode:
     id: str  # As Icechunk writes it
     path: str  # Without a slash before it; the root is ``""``
     manifests: tuple[ManifestFile, ...]  # Those that hold its chunks; a group has none
-
-    @property
-    def key(self) -> str:
-        """The key of its metadata."""
-        return f"{self.path}/zarr.json".lstrip("/")
 
 
 def nodes_of(repository: Repository, session: Session, name: str) -> list[SnapshotNode]:
@@ -253,15 +199,3 @@ def _node(node: dict[str, Any], counts: Mapping[str, int | None], name: str) -> 
         for each in node["manifest_refs"]
     )
     return SnapshotNode(node["id"], path, manifests)
-
-
-async def metadata_of(session: Session, nodes: Sequence[SnapshotNode]) -> dict[str, str]:
-    """Return the metadata text of nodes by key."""
-    from zarr.core.buffer import default_buffer_prototype
-
-    found: dict[str, str] = {}
-    for node in nodes:
-        data = await session.store.get(node.key, default_buffer_prototype())
-        if data is not None:
-            found[node.key] = data.to_bytes().decode()
-    return found

@@ -1,4 +1,4 @@
-"""Facts about a repository besides its references."""
+"""Facts about a repository, in addition to its references."""
 
 from __future__ import annotations
 
@@ -11,12 +11,9 @@ from typing import Any, Literal, NamedTuple
 from refexplorer.core.errors import SourceError
 from refexplorer.core.text import masks_repr
 
-NOWHERE = "icechunk:///"
-"""The prefix of native chunk locations if the location of the repository is unknown."""
-UNREAD = "not told apart"
-"""What stands for native, virtual and inline chunks in manifests that were not read."""
-NATIVE_STARTS = ("chunks/", NOWHERE)
-"""What locations of native chunks begin with: files of the repository itself."""
+NOWHERE = "icechunk:///"  # The prefix of native chunks of a repository without location
+UNREAD = "not told apart"  # The kind of chunks in manifests that were not read
+NATIVE_STARTS = ("chunks/", NOWHERE)  # The prefixes of native chunks
 
 
 @masks_repr
@@ -120,18 +117,14 @@ class RepositoryFacts:
         return "; ".join(sentences) + "." if sentences else None
 
 
-MARKS = ("repo", "refs/branch.main/ref.json")
-"""Files of each repository, of version 2 and 1 of the specification, that no listing is needed
-for."""
+MARKS = ("repo", "refs/branch.main/ref.json")  # Files of every repository, versions 2 and 1
 _LOCAL = "local_file_system_object_store_provider"
 _S3_KEYS = {"key": "access_key_id", "secret": "secret_access_key", "token": "session_token"}
 _S3_ENVIRONMENT = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE")
 _GCS_ENVIRONMENT = "GOOGLE_APPLICATION_CREDENTIALS"
-_GCS_WAYS = ("google_default", "cloud", "cache", "browser")
-"""What gcsfs has beside the path of a file."""
+_GCS_WAYS = ("google_default", "cloud", "cache", "browser")  # Values of gcsfs other than a path
 _S3_REGION = ("AWS_REGION", "AWS_DEFAULT_REGION")
-_STORAGE = 2
-"""Position in what a session writes into its pickle."""
+_STORAGE = 2  # Position in the pickle of a session
 
 
 def storage_of(place: str, options: Mapping[str, Any]) -> Any:
@@ -201,10 +194,7 @@ def _gcs(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def place_of(session: Any) -> str | None:
-    """Return the path or URL of a session's repository; None if unknown.
-
-    The object reveals its storage only through its pickle.
-    """
+    """Return the path or URL of a session's repository from its pickle; None if unknown."""
     from msgspec import msgpack
 
     try:  # what its pickle is made of

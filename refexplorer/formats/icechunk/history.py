@@ -19,7 +19,6 @@ from refexplorer.formats.columns.references import numbers_of
 from refexplorer.formats.icechunk.columns import SnapshotNode, nodes_of
 from refexplorer.formats.icechunk.manifest_store import manifest_path
 from refexplorer.formats.icechunk.manifests import (
-    ManifestVersions,
     OpenManifest,
     chunks_of,
     versions_in,
@@ -29,8 +28,7 @@ from refexplorer.formats.icechunk.repository import OpenedVersion, as_source_err
 if TYPE_CHECKING:
     from icechunk import Repository
 
-_SHOWN = 5
-"""Paths that are named where there are more."""
+_SHOWN = 5  # Paths that are named where there are more
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,9 +179,7 @@ class RecordedVersion(NamedTuple):
     modified: int | None
 
 
-Recorded = Mapping[str, tuple[RecordedVersion, ...]]
-"""The versions by location; several where references to one target were written at several
-times."""
+Recorded = Mapping[str, tuple[RecordedVersion, ...]]  # By location
 
 
 def recorded_versions(
@@ -224,7 +220,7 @@ def _of_array(
             blocks = list(versions_in(file, node.id, limits, opening))
         except SourceError:  # a lost manifest is a finding of its array
             continue
-        if not any(map(_tells, blocks)):
+        if not any(b.modified.any() or pc.any(pc.not_equal(b.etags, "")).as_py() for b in blocks):
             continue
         chunks = chunks_of(file, node.id, limits, opening, version.containers)
         urls = [each.urls for each in chunks]
@@ -232,11 +228,6 @@ def _of_array(
             (each, block.etags, block.modified) for each, block in zip(urls, blocks, strict=True)
         ]
     return found
-
-
-def _tells(block: ManifestVersions) -> bool:
-    """Return whether any version was recorded."""
-    return bool(block.modified.any() or pc.any(pc.not_equal(block.etags, "")).as_py())
 
 
 def _distinct(

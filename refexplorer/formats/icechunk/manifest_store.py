@@ -1,8 +1,4 @@
-"""The manifests of a snapshot, read when their chunks are requested.
-
-The snapshot itself lists the manifests of an array, how many chunks each contains and where these
-are in the grid.
-"""
+"""The manifests of a snapshot, read when their chunks are requested."""
 
 from __future__ import annotations
 
@@ -22,8 +18,7 @@ from refexplorer.formats.icechunk.manifests import (
 from refexplorer.spec.findings import Findings
 from refexplorer.spec.zarr_metadata import ArrayMeta, BadMetadata, parse_metadata, read_array
 
-FEW = 10_000
-"""Chunks of a snapshot that are read when it is opened: they cost less than they save."""
+FEW = 10_000  # Chunks of a snapshot that are read when it is opened: they cost less than they save
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +43,9 @@ class ManifestStore(PickledByFields):
     noted: set[str] = field(default_factory=set)  # The manifests that it is about
 
     def path_of(self, file: ManifestFile) -> str:
-        """Return the path or URL of a manifest."""
         return manifest_path(self.place, file.id)
 
     def chunks(self, array: ManifestArray, file: ManifestFile) -> Iterator[ManifestChunks]:
-        """Read the chunks of an array in a manifest."""
         path = self.path_of(file)
         yield from chunks_of(path, array.node, self.limits, self.opening, self.containers)
 
@@ -65,11 +58,7 @@ def manifest_path(place: str, name: str) -> str:
 def readable_later(
     nodes: Sequence[SnapshotNode], metadata: Mapping[str, str], few: int
 ) -> Iterator[ManifestArray]:
-    """Yield the arrays of a large snapshot whose chunks can be found by number.
-
-    Others are read immediately: those with invalid metadata, chunks outside the grid, or a
-    manifest that also contains chunks of another array, so that their number is unknown.
-    """
+    """Yield the arrays of a large snapshot whose manifests have only chunks of their own."""
     owners = Counter(file.id for node in nodes for file in node.manifests)
     if sum(file.chunks or 0 for node in nodes for file in node.manifests) <= few:
         return
@@ -77,7 +66,7 @@ def readable_later(
         if not node.manifests or any(owners[file.id] > 1 for file in node.manifests):
             continue
         try:
-            written = parse_metadata(metadata.get(node.key, ""))
+            written = parse_metadata(metadata.get(node.path, ""))
             array = None if written is None else read_array(node.path, written, {})
         except BadMetadata:
             continue

@@ -1,14 +1,8 @@
-"""The chunks of an array in a manifest of an Icechunk repository.
-
-Source: Icechunk specification, "Manifest files": a header of 39 bytes, then a FlatBuffer, mostly
-zstd. The known fields of versions 1 and 2 are read; a manifest that uses anything else is rejected,
-since a partly understood chunk would be a wrong reference.
-"""
+"""The chunks in a manifest of Icechunk (specification 1 and 2); other fields are rejected."""
 
 from __future__ import annotations
 
 import base64
-import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,89 +20,47 @@ from refexplorer.core.text import escape
 from refexplorer.formats.columns.references import number_column, text_column
 
 
-class FlatTable:
-    """A FlatBuffer table: its fields by their slot in the schema."""
-
-    def __init__(self, data: bytes, at: int) -> None:
-        self._data = data
-        self._at = at
-        self._fields = at - int(self._number("<i", at))
-        self._size = self._number("<H", self._fields)
-
-    @classmethod
-    def root(cls, data: bytes) -> FlatTable:
-        """Return the root table of a buffer."""
-        return cls(data, struct.unpack_from("<I", data)[0])
-
-    def _number(self, form: str, at: int) -> int:
-        number: int = struct.unpack_from(form, self._data, at)[0]
-        return number
-
-    def _place(self, field: int) -> int | None:
-        """Return the offset of a field; None if absent."""
-        at = 4 + 2 * field
-        offset = self._number("<H", self._fields + at) if at < self._size else 0
-        return self._at + offset if offset else None
-
-    def others(self, known: frozenset[int]) -> list[int]:
-        """Return the fields that are present but not among the known ones."""
-        slots = (self._size - 4) // 2
-        return [n for n in range(slots) if n not in known and self._place(n) is not None]
-
-    def vector(self, field: int) -> bytes | None:
-        """Return a byte vector."""
-        at, count = self._vector(field) or (0, 0)
-        return self._data[at : at + count] if at else None
-
-    def bytes_at(self, field: int, size: int) -> bytes | None:
-        """Return a struct of known size."""
-        at = self._place(field)
-        return None if at is None else self._data[at : at + size]
-
-    def _vector(self, field: int) -> tuple[int, int] | None:
-        """Return where the elements of a vector start, and how many there are."""
-        at = self._place(field)
-        if at is None:
-            return None
-        at += self._number("<I", at)
-        return at + 4, self._number("<I", at)
-
-    def all_tables(self, field: int) -> FlatTables:
-        """Return the tables of a vector, all at once."""
-        at, count = self._vector(field) or (0, 0)
-        if at + 4 * count > len(self._data):
-            raise IndexError("a vector is longer than the file")
-        places = at + 4 * np.arange(count)
-        data = np.frombuffer(self._data, np.uint8)
-        return FlatTables(self._data, places + _gathered(data, places, "<u4"))
-
-    def tables(self, field: int) -> Iterator[FlatTable]:
-        """Yield the tables of a vector."""
-        at, count = self._vector(field) or (0, 0)
-        for place in range(at, at + 4 * count, 4):
-            yield FlatTable(self._data, place + self._number("<I", place))
-
-
 class FlatTables:
-    """n tables: each field is a column."""
+    """n FlatBuffer tables: each field, by its slot in the schema, is a column."""
 
     def __init__(self, data: bytes, places: np.ndarray) -> None:
-        self._bytes = data
+        self._bytes, self._places = data, places
         self._data = np.frombuffer(data, np.uint8)
-        self._places = places
         self._layouts = places - _gathered(self._data, places, "<i4")
         self._sizes = _gathered(self._data, self._layouts, "<u2")
+
+    @classmethod
+    def root(cls, data: bytes) -> FlatTables:
+        """Return the root table of a buffer."""
+        return cls(data, _gathered(np.frombuffer(data, np.uint8), np.zeros(1, np.int64), "<u4"))
 
     def __len__(self) -> int:
         return len(self._places)
 
-    def __getitem__(self, rows: slice) -> FlatTables:
+    def __getitem__(self, rows: slice | np.ndarray) -> FlatTables:
         return FlatTables(self._bytes, self._places[rows])
 
-    def distinct(self) -> Iterator[FlatTable]:
-        """Yield one table of each layout: tables with the same layout have the same fields."""
-        rows = np.unique(self._layouts, return_index=True)[1]
-        yield from (FlatTable(self._bytes, place) for place in self._places[np.sort(rows)].tolist())
+    def __iter__(self) -> Iterator[FlatTables]:
+        return (self[row : row + 1] for row in range(len(self)))
+
+    def others(self, known: frozenset[int]) -> list[int]:
+        """Return the fields that a table has but that are not among the known ones."""
+        kinds = self[np.unique(self._layouts, return_index=True)[1]]  # few tables have all fields
+        slots = (int(kinds._sizes.max(initial=4)) - 4) // 2
+        return [n for n in range(slots) if n not in known and (kinds.places_of(n) >= 0).any()]
+
+    def bytes_at(self, field: int, size: int | None = None) -> bytes | None:
+        """Return a struct of known size, or a byte vector, of a single table."""
+        (at,), (count,) = (self.places_of(field), [size]) if size else self.vectors(field)
+        return self._bytes[at : at + count] if at >= 0 else None
+
+    def tables(self, field: int) -> FlatTables:
+        """Return the tables of a vector of a single table, all at once."""
+        (at,), (count,) = self.vectors(field)
+        if at + 4 * count > len(self._bytes):
+            raise IndexError("a vector is longer than the file")
+        places = at + 4 * np.arange(count)
+        return FlatTables(self._bytes, places + _gathered(self._data, places, "<u4"))
 
     def places_of(self, field: int) -> np.ndarray:
         """Return the offset of a field in each table, int64, shape ``(n,)``; -1 if absent."""
@@ -127,10 +79,7 @@ class FlatTables:
         return found
 
     def vectors(self, field: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return where the elements of vectors start and how many there are, shape ``(n,)`` each.
-
-        -1 and 0 if absent.
-        """
+        """Return where the elements of vectors start (-1 if absent) and how many there are."""
         starts, counts = self.places_of(field), np.zeros(len(self), np.int64)
         rows = np.flatnonzero(starts >= 0)
         places = starts[rows] + _gathered(self._data, starts[rows], "<u4")
@@ -152,16 +101,14 @@ def _gathered(
     size = np.dtype(form).itemsize
     if len(places) and (places.min() < 0 or places.max() + size > len(data)):
         raise IndexError("an offset is outside the file")
-    found: np.ndarray = data[places[:, None] + np.arange(size)].view(form)[:, 0].astype(kind)
-    return found
+    return data[places[:, None] + np.arange(size)].view(form)[:, 0].astype(kind)
 
 
 _MAGIC = "ICE🧊CHUNK".encode()
 # magic (12 bytes), writer (24), then a byte each for version, type of file and compression
 _HEADER = 39
 _WRITER = slice(12, 36)
-_VERSION, _TYPE, _COMPRESSION = 36, 37, 38
-"""Positions of bytes in the header."""
+_VERSION, _TYPE, _COMPRESSION = 36, 37, 38  # Positions in the header
 _VERSIONS = (1, 2)  # of the format that this reader knows
 _MANIFEST = 2  # type of file
 _PLAIN, _ZSTD = 0, 1  # compression
@@ -170,26 +117,18 @@ _ARRAYS = 1
 _REFS = 1
 _INDEX, _INLINE, _OFFSET, _LENGTH, _CHUNK, _LOCATION, _ETAG, _MODIFIED = range(8)
 """Positions of fields in the tables Manifest, ArrayManifest and ChunkRef."""
-_DICTIONARY, _METHOD, _SHORT = 2, 3, 8
-"""Positions of the dictionary for locations and of their compression in a manifest, and of a
-location that is compressed so in a chunk."""
+_DICTIONARY, _METHOD, _SHORT = 2, 3, 8  # Fields for compressed locations
 _OF_MANIFEST = frozenset({0, _ARRAYS, _DICTIONARY, _METHOD})
 _OF_ARRAY = frozenset({0, _REFS})
 _OF_CHUNK = frozenset(range(9))
-_MANIFEST_NAME, _CHUNK_NAME = "Manifest", "ChunkRef"
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _BASE32 = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", _CROCKFORD)
-_BLOCK = 2**16
-"""Chunks that are read together."""
-_NUMBER = 8
-"""Bytes of a number of an index, as it is held."""
-_NO_METHOD = b"\0"
-"""Of compression of locations; what is left out stands for zstd with a dictionary."""
+_BLOCK = 2**16  # Chunks that are read together
+_NUMBER = 8  # Bytes of a number of an index, as it is held
+_NO_METHOD = b"\0"  # If absent, locations are compressed by zstd with a dictionary
 _IN_CONTAINER = "vcc://"
-_LOCATION_BYTES = 2**16
-"""Longest location that is unpacked; the URLs of a store have some hundred bytes."""
-Containers = Mapping[str, str]
-"""What URLs of virtual chunk containers begin with, by the names of these."""
+_LOCATION_BYTES = 2**16  # Longest location that is decompressed
+Containers = Mapping[str, str]  # URL prefixes of virtual chunk containers, by name
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +159,7 @@ class ManifestVersions:
     modified: np.ndarray  # Seconds since 1970, shape ``(n,)`` uint64; 0 where there is none
 
 
-OpenManifest = Callable[[str], BinaryIO]
-"""Opens a file by its path, for reading."""
+OpenManifest = Callable[[str], BinaryIO]  # Opens a file by its path, for reading
 
 
 def chunks_of(
@@ -235,10 +173,7 @@ def chunks_of(
 def versions_in(
     file: str, node: str, limits: Limits, opening: OpenManifest
 ) -> Iterator[ManifestVersions]:
-    """Yield the target versions of one array in a manifest, like `chunks_of`.
-
-    Locations may be compressed and are not read.
-    """
+    """Yield the target versions of one array in a manifest, without locations."""
     with _content(file, limits, opening) as (manifest, content):
         yield from manifest.versions(content, node, limits)
 
@@ -250,7 +185,7 @@ def _content(file: str, limits: Limits, opening: OpenManifest) -> Iterator[tuple
             data = read_within(stream, limits.document_bytes + 1)
         manifest = _Manifest.of(data, file)
         yield manifest, manifest.content(data[_HEADER:], limits)
-    except (OSError, struct.error, IndexError, UnicodeDecodeError, zstandard.ZstdError) as error:
+    except (OSError, IndexError, UnicodeDecodeError, zstandard.ZstdError) as error:
         raise SourceError(f"The manifest {file!r} cannot be read: {error}.") from None
 
 
@@ -265,7 +200,6 @@ class _Manifest:
 
     @classmethod
     def of(cls, data: bytes, file: str) -> _Manifest:
-        """Read the header."""
         if not data.startswith(_MAGIC):
             raise SourceError(f"{file!r} is not an Icechunk manifest.")
         writer = data[_WRITER].decode("utf-8", "replace").strip()
@@ -277,7 +211,6 @@ class _Manifest:
         return found
 
     def content(self, body: bytes, limits: Limits) -> bytes:
-        """Return the FlatBuffer."""
         if self.compression == _PLAIN:
             return body
         if self.compression != _ZSTD:
@@ -291,7 +224,6 @@ class _Manifest:
     def chunks(
         self, content: bytes, node: str, limits: Limits, containers: Containers
     ) -> Iterator[ManifestChunks]:
-        """Yield the chunks of one array."""
         locations = _Locations(self, content, containers, limits)
         for chunks in self._arrays(content, node):
             for at in range(0, len(chunks), _BLOCK):
@@ -308,22 +240,18 @@ class _Manifest:
 
     def _arrays(self, content: bytes, node: str) -> Iterator[FlatTables]:
         """Yield the chunks of an array, after checking their fields."""
-        root = FlatTable.root(content)
-        self._check(root, _MANIFEST_NAME, _OF_MANIFEST)
+        root = FlatTables.root(content)
+        self._check(root, "Manifest", _OF_MANIFEST)
         if root.bytes_at(_METHOD, 1) not in (None, _NO_METHOD):
             raise self.refusal("compresses locations in a way that refexplorer does not know")
-        arrays = [
-            array
-            for array in root.tables(_ARRAYS)
-            if crockford(array.bytes_at(0, 8) or b"") == node
-        ]
+        every = root.tables(_ARRAYS)
+        arrays = [array for array in every if crockford(array.bytes_at(0, 8) or b"") == node]
         if not arrays:
             raise self.refusal(f"lacks the array {node}, which it has according to the snapshot")
         for array in arrays:
             self._check(array, "ArrayManifest", _OF_ARRAY)
-            chunks = array.all_tables(_REFS)
-            for chunk in chunks.distinct():
-                self._check(chunk, _CHUNK_NAME, _OF_CHUNK)
+            chunks = array.tables(_REFS)
+            self._check(chunks, "ChunkRef", _OF_CHUNK)
             yield chunks
 
     def _block(
@@ -394,9 +322,9 @@ class _Manifest:
             f"{limits.document_bytes:,}."
         )
 
-    def _check(self, table: FlatTable, name: str, known: frozenset[int]) -> None:
-        """Reject a table with an unknown field."""
-        for field in table.others(known):
+    def _check(self, tables: FlatTables, name: str, known: frozenset[int]) -> None:
+        """Reject tables with an unknown field."""
+        for field in tables.others(known):
             raise self.refusal(f"uses field {field} of {name}, which refexplorer does not know")
 
     def refusal(self, what: str) -> SourceError:
@@ -418,7 +346,7 @@ class _Locations:
 
     @cached_property
     def _unpacking(self) -> zstandard.ZstdDecompressor:
-        dictionary = FlatTable.root(self._content).vector(_DICTIONARY)
+        dictionary = FlatTables.root(self._content).bytes_at(_DICTIONARY)
         if dictionary is None:
             raise self._manifest.refusal("has compressed locations and no dictionary for them")
         return zstandard.ZstdDecompressor(dict_data=zstandard.ZstdCompressionDict(dictionary))

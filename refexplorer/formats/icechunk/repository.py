@@ -1,9 +1,4 @@
-"""A snapshot of an Icechunk repository as a reference set, read-only.
-
-The `icechunk` package opens the repository, wherever it is stored. Its version 2 gives chunks in
-columns; version 1 has no API for the contents of a manifest, so manifests are then read by
-`refexplorer.formats.icechunk.manifests`, from a local folder.
-"""
+"""A snapshot of an Icechunk repository as a reference set, read-only, by the package icechunk."""
 
 from __future__ import annotations
 
@@ -22,14 +17,15 @@ from refexplorer.core.errors import SourceError
 from refexplorer.core.files import Files
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import escape
+from refexplorer.formats.columns.chunk_names import KeyEncoding
 from refexplorer.formats.columns.table import Entries, EntriesBuilder
 from refexplorer.formats.datafiles.zarr_terms import base64_text
 from refexplorer.formats.icechunk.columns import (
-    KeyEncoding,
     SnapshotNode,
     add_snapshot,
     awaited,
     is_columnar,
+    metadata_key,
     metadata_of,
     nodes_of,
     outside,
@@ -50,8 +46,7 @@ from refexplorer.formats.icechunk.manifests import OpenManifest, chunks_of
 if TYPE_CHECKING:
     from icechunk import Repository, Session, Storage
 
-MAIN = "main"
-"""The branch that is opened where none is named."""
+MAIN = "main"  # The branch that is opened where none is named
 _SHOWN = 200  # characters of a name in a message
 
 
@@ -115,11 +110,10 @@ class OpenedVersion:
         """Return the chunks to read later; None if there are none, or only a few."""
         if self.place is None or self.again is None:
             return None
-        metadata = awaited(metadata_of(self.session, nodes))
-        arrays = tuple(readable_later(nodes, metadata, few))
-        return (
-            ManifestStore(self.place, limits, opening, self.containers, arrays) if arrays else None
-        )
+        metadata = awaited(metadata_of(self.session.store, [node.path for node in nodes]))
+        if not (arrays := tuple(readable_later(nodes, metadata, few))):
+            return None
+        return ManifestStore(self.place, limits, opening, self.containers, arrays)
 
     @property
     def containers(self) -> Mapping[str, str]:
@@ -141,11 +135,11 @@ class OpenedVersion:
                 "which needs Python 3.12; commit them, or open another session."
             )
         nodes = nodes_of(self.repository, self.session, self.name)
-        metadata = awaited(metadata_of(self.session, nodes))
-        builder.add_values(metadata)
+        metadata = awaited(metadata_of(self.session.store, [node.path for node in nodes]))
+        builder.add_values({metadata_key(path): text for path, text in metadata.items()})
         counts: Counter[str] = Counter(native=0, virtual=0, inline=0)
         for node in nodes:
-            encoding = KeyEncoding.of(node.path, metadata.get(node.key, ""))
+            encoding = KeyEncoding.of(node.path, metadata.get(node.path, ""))
             for manifest in () if node.path in later else node.manifests:
                 file = str(self.folder / "manifests" / manifest.id)
                 for chunks in chunks_of(file, node.id, limits, opening, self.containers):
@@ -223,7 +217,7 @@ def folder_version(
     if not any((path / mark).is_file() for mark in MARKS):
         raise SourceError(
             f"{escape(path.name, _SHOWN)} is an Icechunk repository without `{MARKS[1]}`: it was "
-            "written by an Icechunk older than 1.0, or not all of it was copied; open it with the "
+            "written by an Icechunk older than 1.0, or was not copied completely; open it with the "
             "version that wrote it, and write it again."
         )
     place = str(path.resolve())

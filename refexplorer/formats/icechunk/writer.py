@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,8 +23,7 @@ from refexplorer.formats.icechunk.repository import MAIN, as_source_error, is_re
 if TYPE_CHECKING:
     from icechunk import IcechunkStore, Repository, Session, Storage
 
-_TOGETHER = 1000
-"""Values that are set at a time."""
+_TOGETHER = 1000  # Values that are set at a time
 _WRITABLE = ("s3", "gs", "gcs")
 
 
@@ -45,7 +45,6 @@ class RepositoryWriter:
         offsets: np.ndarray,
         lengths: np.ndarray,
     ) -> None:
-        """Write byte ranges of one array."""
         import icechunk
 
         columns = indices.tolist(), urls, offsets.tolist(), lengths.tolist()
@@ -54,7 +53,8 @@ class RepositoryWriter:
 
     def values(self, keys: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
         """Yield the bytes of keys as they will be read."""
-        for batch in _batches(keys):
+        left = iter(keys)
+        while batch := list(islice(left, _TOGETHER)):
             yield from zip(batch, awaited(_got(self.session.store, batch)), strict=True)
 
 
@@ -170,10 +170,7 @@ def _imported() -> Any:
 
 
 def _containers(targets: Iterable[str], endpoints: Mapping[str, str]) -> Iterator[Any]:
-    """Yield a container for each bucket and host, and one for all local files.
-
-    `endpoints` are the servers of buckets by URL prefix.
-    """
+    """Yield a container for each bucket (`endpoints`: their servers) and host, and local files."""
     import icechunk
 
     region = os.environ.get("AWS_REGION", "us-east-1")
@@ -187,13 +184,9 @@ def _containers(targets: Iterable[str], endpoints: Mapping[str, str]) -> Iterato
         )
         yield icechunk.VirtualChunkContainer(prefix, here)
     targets = [url for url in targets if not url.startswith(tuple(endpoints))]
-    stores: dict[str, Callable[[], Any]] = {
-        "s3": lambda: icechunk.s3_store(region=region),
-        "gs": icechunk.gcs_store,
-        "gcs": icechunk.gcs_store,
-        "http": icechunk.http_store,
-        "https": icechunk.http_store,
-    }
+    stores: dict[str, Any] = {"s3": partial(icechunk.s3_store, region=region)}
+    stores |= dict.fromkeys(("gs", "gcs"), icechunk.gcs_store)
+    stores |= dict.fromkeys(("http", "https"), icechunk.http_store)
     places = {"/".join(url.split("/", 3)[:3]) for url in targets}
     for place in sorted(places):
         if (store := stores.get(place.partition("://")[0])) is not None:
@@ -222,14 +215,3 @@ async def _got(store: IcechunkStore, keys: Sequence[str]) -> list[bytes | None]:
 
 async def _clear(store: IcechunkStore) -> None:
     await store.clear()
-
-
-def _batches(keys: Iterable[str]) -> Iterator[list[str]]:
-    batch: list[str] = []
-    for key in keys:
-        batch.append(key)
-        if len(batch) == _TOGETHER:
-            yield batch
-            batch = []
-    if batch:
-        yield batch

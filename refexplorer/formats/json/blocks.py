@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from refexplorer.core.files import Readable
 from refexplorer.formats.columns.references import number_column, numbers_of, text_column
-from refexplorer.formats.columns.table import WHOLE, Entries, GrowingNumbers, GrowingTexts
+from refexplorer.formats.columns.table import WHOLE, Entries, EntriesBuilder
 from refexplorer.formats.columns.texts import Spans
 from refexplorer.formats.documents import Noting
 from refexplorer.formats.json.positions import Broken, first_member
@@ -46,10 +46,8 @@ class _Marks(NamedTuple):
 
     quotes: np.ndarray
     commas: np.ndarray
-    cuts: np.ndarray
-    """Closing brackets that a comma follows."""
-    odd: np.ndarray
-    """What a plain text does not hold: control characters, escapes but that of a slash."""
+    cuts: np.ndarray  # Closing brackets before a comma
+    odd: np.ndarray  # Control characters, and escapes other than of a slash
 
 
 def match_ranges(block: bytes) -> Ranges:
@@ -135,7 +133,8 @@ _KEPT = 4 * BLOCK
 ones for the next block; before that it returns them, at a thousand page faults a block."""
 HEAD = 64 * 2**20  # bytes in which the first references must begin, and that one entry may have
 _CUT = b"],"
-_SECTIONS = ("version", "templates", "gen", "refs")
+_BEFORE_REFS = ("version", "templates", "gen")
+_SECTIONS = (*_BEFORE_REFS, "refs")
 
 
 class NotInBlocks(Exception):
@@ -166,7 +165,7 @@ def read_in_blocks(stream: Readable, noting: Noting) -> DocumentEntries:
     pieces = _Cut(_blocks(head[body + 1 :], stream))
     for block in pieces:
         reader.read(block)
-    tail = reader.finish(pieces.rest)
+    tail = reader.read_rest(pieces.rest)
     outer = _read_outer(head[:body], tail, noting) if is_v1 else {}
     if not is_v1 and tail.strip(" \t\r\n"):
         raise NotInBlocks
@@ -181,7 +180,7 @@ def _read_head(stream: Readable) -> tuple[bytes, int, bool]:
         is_more = _fill(head, max(BLOCK, 2 * len(head)), stream)
         try:
             # every mark of JSON is ascii, so latin-1 keeps the places of bytes
-            name, place = first_member(head.decode("latin-1"), _is_section)
+            name, place = first_member(head.decode("latin-1"), _BEFORE_REFS.__contains__)
         except Broken:
             continue
         if place == len(head):
@@ -236,10 +235,6 @@ class _Cut:
         self.rest = b"".join(parts)
 
 
-def _is_section(name: str) -> bool:
-    return name != "refs" and name in _SECTIONS
-
-
 def _read_outer(head: bytes, tail: str, noting: Noting) -> dict[str, Any]:
     """Parse the document around its references."""
     try:
@@ -258,15 +253,12 @@ def _decoded(data: bytes) -> str:
         raise NotInBlocks from None
 
 
-class _Reader:
+class _Reader(EntriesBuilder):
     """Turns blocks into columns; an unfinished run of pieces waits for the next block."""
 
     def __init__(self, noting: Noting) -> None:
+        super().__init__()
         self._decoder = noting.decoder()
-        self._keys, self._urls = GrowingTexts(), GrowingTexts()
-        self._codes = GrowingNumbers(np.int32)
-        self._offsets, self._lengths = GrowingNumbers(np.int64), GrowingNumbers(np.int64)
-        self._values: dict[int, Any] = {}
         self._waiting: list[str] = []
 
     def read(self, block: bytes) -> None:
@@ -278,13 +270,10 @@ class _Reader:
         codes = numbers_of(ranges.urls.indices) + np.int32(len(self._urls))
         self._urls.append(ranges.urls.dictionary)
         columns = [codes, ranges.offsets, ranges.lengths]
-        self._append(ranges.keys, columns, ranges.matched, runs)
+        self._insert(ranges.keys, columns, ranges.matched, runs)
 
     def _parse_runs(self, block: bytes, ranges: Ranges) -> dict[int, dict[str, Any]]:
-        """Parse runs of unmatched pieces, keyed by the index of the first piece.
-
-        A pending run that does not continue is at -1, before all pieces.
-        """
+        """Parse runs of unmatched pieces by the index of the first; a pending run is at -1."""
         parsed: dict[int, dict[str, Any]] = {}
         matched, pieces = ranges.matched, ranges.pieces
         if self._waiting and matched[0]:
@@ -307,7 +296,7 @@ class _Reader:
             raise NotInBlocks from None
         return entries
 
-    def _append(
+    def _insert(
         self,
         keys: pa.Array,
         ranges: Sequence[np.ndarray],
@@ -333,32 +322,27 @@ class _Reader:
             none = [np.full(len(texts), value) for value in (-1, 0, 0)]
             ranges = [np.concatenate(pair)[order] for pair in zip(ranges, none, strict=True)]
             keys = pa.concat_arrays([keys, _keys(texts)]).take(number_column(order))
-        self._keys.append(keys)
-        for column, values in zip((self._codes, self._offsets, self._lengths), ranges, strict=True):
-            column.append(values)
+        self._append(keys, *ranges)
 
-    def finish(self, buffer: bytes) -> str:
+    def read_rest(self, buffer: bytes) -> str:
         """Parse what follows the last cut; return the text after the references."""
         text = "{" + "],".join([*self._waiting, _decoded(buffer)])
         try:
             entries, end = self._decoder.raw_decode(text)
         except (ValueError, RecursionError):
             raise NotInBlocks from None
-        if not entries and len(self._keys):  # a comma stands before the end
+        if not entries and len(self._keys):  # there is a comma before the end
             raise NotInBlocks
         none = np.empty(0, np.int64)
-        self._append(text_column([]), [none] * 3, np.empty(0, bool), {-1: entries})
+        self._insert(text_column([]), [none] * 3, np.empty(0, bool), {-1: entries})
         return text[end:]
 
     def entries(self, outer: dict[str, Any], is_v1: bool) -> DocumentEntries:
         """Return all entries; without ``refs``, no key may have the name of a section."""
-        keys, urls = self._keys.finish(), self._urls.finish().dictionary_encode()
-        if not is_v1 and pc.any(pc.is_in(keys, text_column(_SECTIONS))).as_py():
+        found = self.finish()
+        if not is_v1 and pc.any(pc.is_in(found.keys, text_column(_SECTIONS))).as_py():
             raise NotInBlocks
-        codes = np.append(numbers_of(urls.indices), np.int32(-1))[self._codes.finish()]
-        numbers = self._offsets.finish(), self._lengths.finish()
-        columns = (keys, urls.dictionary, codes, *numbers)
-        return DocumentEntries(*columns, self._values, outer, is_v1)
+        return DocumentEntries(**vars(found), outer=outer, is_v1=is_v1)
 
 
 def _keys(texts: list[str]) -> pa.LargeStringArray:

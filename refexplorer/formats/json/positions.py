@@ -1,7 +1,4 @@
-"""The position of a JSON pointer's value in a JSON text, looked up on demand.
-
-Nothing is recorded during parsing, so positions cost nothing until they are needed.
-"""
+"""The position of a JSON pointer's value in a JSON text, looked up on demand."""
 
 from __future__ import annotations
 
@@ -17,10 +14,8 @@ _BLOCK = 4 * 2**20  # bytes that are searched for a key at a time
 _SHOWN = 64 * 2**10  # bytes of the text that are returned around a place
 _BLANK = re.compile(r"[ \t\r\n]*")
 _COLON = re.compile(rb"\s*:\s*")
-_DECODER = json.JSONDecoder(strict=False)
-"""Reads one value and tells where it ends: far faster than going by its brackets."""
-TEXT = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-"""Matches a JSON text; possessive, since a way back from each letter of a long one is kept else."""
+_DECODER = json.JSONDecoder(strict=False)  # Finds the end of a value faster than by its brackets
+TEXT = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'  # A JSON text; possessive, to save memory with long ones
 _TOKEN = re.compile(rf'[ \t\r\n]*(?:({TEXT})|([{{}}\[\]:,])|([^\s{{}}\[\]:,"]+))', re.DOTALL)
 
 
@@ -43,11 +38,7 @@ class Positions:
         self._members: dict[int, dict[str, int] | None] = {}
 
     def locate(self, pointer: str) -> Span | None:
-        """Find the value at a JSON pointer (RFC 6901); the last one of duplicate keys.
-
-        If the pointer leads further than the text, the last value along it is returned; None if the
-        text is not valid JSON up to the end of that container.
-        """
+        """Find the value at a JSON pointer, or the last one along it; None in invalid JSON."""
         start = self.start
         for part in parts_of(pointer):
             members = self.members(start)
@@ -63,10 +54,7 @@ class Positions:
             return None
 
     def members(self, start: int) -> dict[str, int] | None:
-        """Return where each member of the container at `start` begins; None if it is broken.
-
-        Members of a list are named by index; values that are no containers have no members.
-        """
+        """Return where the members of a container begin, by name or index; None if it is broken."""
         if start not in self._members:
             try:
                 self._members[start] = dict(_members(self.text, start))
@@ -90,12 +78,7 @@ class Found:
 
 
 def find_in_stream(stream: Readable, pointer: str) -> Found | None:
-    """Find the value at a JSON pointer by the last key that matches the end of the pointer.
-
-    In a text of millions of lines, parsing up to the position takes seconds and keeping the text
-    takes its size in memory; this avoids both, and is wrong only if a later object has a key of
-    the same name.
-    """
+    """Find a value by the last key in the text that equals the end of the pointer."""
     *_, name = ["", *parts_of(pointer)]
     plain = json.dumps(name, ensure_ascii=False)
     spellings = plain, plain.replace("/", "\\/")

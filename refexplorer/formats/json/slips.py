@@ -13,10 +13,8 @@ from refexplorer.formats.json.positions import TEXT, span
 _OF_A_WORD = f"{string.ascii_letters}{string.digits}_.+-"
 _LONGEST_WORD = 40  # characters of a misspelt word that a message quotes
 BRACKET = re.compile(rf"{TEXT}|([\[{{])|([\]}}])", re.DOTALL)
-CURLY = r"\u201c\u201d\u201e\u201f\u00ab\u00bb\uff02"
-"""Characters: quotes that a word processor writes instead of straight ones."""
-ODD_SPACES = r"\u00a0\u1680\u2000-\u200d\u202f\u205f\u2060\u3000\ufeff"
-"""Of a set of characters: spaces that JSON does not have."""
+CURLY = r"\u201c\u201d\u201e\u201f\u00ab\u00bb\uff02"  # Quotes that word processors write
+ODD_SPACES = r"\u00a0\u1680\u2000-\u200d\u202f\u205f\u2060\u3000\ufeff"  # Spaces that JSON lacks
 # the search begins at the start of the text
 _FAR = 2**22
 _OPENED_BY = {"}": "{", "]": "["}

@@ -1,8 +1,4 @@
-"""One record file of a parquet store: its footer, which rows hold a reference, its columns.
-
-Chunks without a reference have neither ``path`` nor ``raw``. Their number is often in the footer;
-which ones they are is in these two columns, which are small compared with the others.
-"""
+"""One record file of a parquet store: its footer, the rows with a reference, and its columns."""
 
 from __future__ import annotations
 
@@ -22,8 +18,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
     from fsspec import AbstractFileSystem
 
-_SHORT, _LONG = 2**12, 2**24
-"""Bytes in which most headers, and the longest that Arrow reads, have room."""
+_SHORT, _LONG = 2**12, 2**24  # Sizes of most page headers, and of the longest that Arrow reads
 # field ids of PageHeader and its parts in parquet.thrift: Arrow does not give the headers of pages
 _UNPACKED, _PACKED = 2, 3
 _DATA_HEADERS = (5, 8)  # fields of PageHeader in parquet.thrift: versions 1 and 2
@@ -32,8 +27,7 @@ _VALUES = 1
 # types of fields in the compact protocol of Thrift
 _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _STRUCT = 1, 2, 3, 7, 8, 12
 _INTEGERS = (4, 5, 6)  # types of Thrift's compact protocol: i16, i32, i64
-_DEPTH = 8
-"""Headers nest three deep; a file that was made to harm could nest without end."""
+_DEPTH = 8  # Headers nest three deep; a file that was made to harm could nest without end
 
 _MOST_TIMES = {"UNCOMPRESSED": 1, "SNAPPY": 2**6, "LZ4": 2**9, "GZIP": 2**11, "ZSTD": 2**16}
 """No codec makes more of a byte: ZSTD, 128 KiB of one byte in a block of four."""
@@ -127,12 +121,9 @@ class _Compact:
 
 TEXTS, NUMBERS = ("path", "raw"), ("offset", "size")
 COLUMNS = ("path", "offset", "size", "raw")
-_COUNTED = ("path", "size", "raw")
-"""The columns that tell how many references there are, and of how many bytes."""
-_SPARED = ((), ("raw",), ("path", "offset", "size"))
-"""The columns that a file may lack: fsspec takes each row of them for null."""
-_STORED, _DECODED = 16, 1024
-"""Bytes of a row that its column may take in the file, and by itself, beside the limit."""
+_COUNTED = ("path", "size", "raw")  # The columns needed to count references and bytes
+_SPARED = ((), ("raw",), ("path", "offset", "size"))  # Columns that may be missing: null for fsspec
+_STORED, _DECODED = 16, 1024  # Bytes of a row, stored and decoded, beyond the limit
 
 
 class BadRecords(Exception):
@@ -147,7 +138,7 @@ class Footer(NamedTuple):
     """The facts about a record file known before its columns are read."""
 
     rows: int  # How many rows it has
-    held: int | None  # How many of them hold a reference; None where the statistics do not tell
+    held: int | None  # How many have a reference; None if the statistics do not show it
     # Whether the statistics prove that every offset and size is a number of bytes
     proved: bool = False
     absent: tuple[str, ...] = ()  # Columns that the file does not have
@@ -307,8 +298,7 @@ class RecordColumns(NamedTuple):
     def held(self) -> np.ndarray:
         """Which rows have a usable reference, shape ``(n,)`` bool."""
         ranged = (self.codes >= 0) & (self.offsets >= 0) & (self.sizes >= 0)
-        held: np.ndarray = ranged | (self.raw_codes >= 0)
-        return held
+        return ranged | (self.raw_codes >= 0)
 
     def sizes_by_row(self) -> dict[str, int]:
         """Return the size of ``path`` and ``raw`` with each value written out."""
@@ -358,8 +348,7 @@ def _filled(column: pa.Array, number: int) -> np.ndarray:
     numbers = numbers_of(column)
     if not column.null_count:
         return numbers
-    filled: np.ndarray = np.where(flags_of(column.is_valid()), numbers, numbers.dtype.type(number))
-    return filled
+    return np.where(flags_of(column.is_valid()), numbers, numbers.dtype.type(number))
 
 
 def _size(codes: np.ndarray, values: pa.Array) -> int:
@@ -379,7 +368,6 @@ class RecordCounts(NamedTuple):
 
     @property
     def references(self) -> int:
-        """The total number of references."""
         return self.ranges + self.whole
 
 
@@ -400,14 +388,12 @@ class RecordFile:
     def __init__(
         self, filesystem: AbstractFileSystem, root: str, name: str, rows: int, limits: Limits
     ) -> None:
-        self.name = name
-        self._filesystem = filesystem
+        self.name, self._filesystem = name, filesystem
         self._path = f"{root.rstrip('/')}/{name}"
         self._rows, self._limits = rows, limits
         self._metadata: pq.FileMetaData | None = None
 
     def footer(self) -> Footer:
-        """Read the footer."""
         with self._opened() as file:
             return read_footer(self._checked(file))
 
@@ -425,11 +411,7 @@ class RecordFile:
             return held
 
     def counts(self, rows: int) -> RecordCounts | None:
-        """Count the references in the first rows without reading their offsets.
-
-        None if more has to be read: for inline data, references in later rows, or offsets that the
-        footer does not prove valid.
-        """
+        """Count the references in the first rows; None if offsets or raw data have to be read."""
         with self._opened() as file:
             metadata = self._checked(file)
             if not has_good_numbers(metadata):
@@ -448,7 +430,6 @@ class RecordFile:
             return _counted(codes[:rows], urls, byte_counts(table["size"])[:rows])
 
     def columns(self) -> RecordColumns:
-        """Read all columns."""
         with self._opened() as file:
             opened = self._decoder(file, COLUMNS)
             columns = to_columns(_read(opened, COLUMNS))
@@ -494,14 +475,9 @@ def _column(file: pq.ParquetFile, name: str) -> pa.ChunkedArray:
 
 
 def _read(file: pq.ParquetFile, names: tuple[str, ...]) -> pa.Table:
-    """Read some columns; a missing one is null in each row.
-
-    Arrow's threads for decoding and read-ahead (``pre_buffer``) are not used: they release Python
-    objects, and a thread that waits for the interpreter during shutdown aborts the process
-    ("terminate called without an active exception", seen once in thousands of runs). They gain
-    nothing here: 5·10⁶ rows take 4.8 to 5.9 s of CPU time either way.
-    """
+    """Read some columns; a missing one is null in each row."""
     there = [name for name in names if name in file.schema_arrow.names]
+    # threads that release Python objects at shutdown abort the process, and are no faster here
     found = file.read(columns=there, use_threads=False)
     for name in names:
         if name not in there:

@@ -1,11 +1,4 @@
-"""The parquet layout of fsspec's `LazyReferenceMapper`, one record file at a time.
-
-Source: reference specification, "Parquet references": a folder with ``.zmetadata`` (JSON:
-``metadata`` and ``record_size``), and for each array record files with the columns ``path``,
-``offset``, ``size`` and ``raw``. Chunk n is row ``n % record_size`` of
-``refs.<n // record_size>.parq``, counted from 0; the name
-``refs.2.parquet`` for the second file in the specification is a mistake.
-"""
+"""The parquet layout of fsspec's `LazyReferenceMapper` (specification, "Parquet references")."""
 
 from __future__ import annotations
 
@@ -48,8 +41,7 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
 _RECORD = re.compile(r"refs\.(0|[1-9][0-9]{0,17})\.parq")
-_CHUNKS = 2**63
-"""Chunks are numbered in 64 bits; no store has files for more."""
+_CHUNKS = 2**63  # Chunks are numbered in 64 bits; no store has more files
 
 
 @dataclass(frozen=True)
@@ -101,10 +93,7 @@ class ParquetStore(PickledByFields):
         return frozenset(name for name in names if name != ZMETADATA)
 
     def metadata_chunks(self, array: ArrayMeta) -> list[int]:
-        """Return the numbers of the chunks stored in ``.zmetadata``, ascending.
-
-        Readers look there first, so the rows of record files for these chunks are never read.
-        """
+        """Return the numbers of chunks in ``.zmetadata``, where readers look first, ascending."""
         return self._metadata_chunks.get(array.path, [])
 
     @cached_property
@@ -143,10 +132,7 @@ class ParquetStore(PickledByFields):
 
 
 def lost_record_message(array: ArrayMeta) -> str | None:
-    """Return why fsspec and GDAL find no chunk of an array in a store; None if they do.
-
-    They report nothing: chunks that are not found read as the fill value.
-    """
+    """Return why fsspec and GDAL silently find no chunk of an array; None if they do."""
     if array.zarr_format == 3:
         return "it reads the `.zarray` of Zarr v2 only."
     if not array.path:
@@ -223,13 +209,11 @@ def _read_arrays(metadata: Mapping[str, Reference], findings: Findings) -> Itera
         try:
             yield read_array(path, written, _object(attributes))
         except BadMetadata as bad:
-            findings.add(
-                "parquet-lost-array",
-                ZMETADATA + pointer(key),
+            message = (
                 f"The record files of `{path}` cannot be used, since its metadata does not say "
-                f"which chunk a row is for: {bad}",
-                key=key,
+                f"which chunk a row is for: {bad}"
             )
+            findings.add("parquet-lost-array", ZMETADATA + pointer(key), message, key=key)
 
 
 def _note_lost(arrays: Iterable[ArrayMeta], findings: Findings) -> None:

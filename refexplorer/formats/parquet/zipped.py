@@ -18,16 +18,13 @@ if TYPE_CHECKING:
 
 _MARK = b'"record_size"'
 _ERRORS = (BadZipFile, RuntimeError, NotImplementedError, zlib.error, EOFError, OSError, ValueError)
-"""What `zipfile` raises of archives that are damaged, encrypted or packed in a way of their own."""
+"""What `zipfile` raises of archives that are damaged, encrypted or use another compression."""
 
 
 def zipped_store(
     file: Readable, name: str, limits: Limits
 ) -> tuple[AbstractFileSystem, str] | None:
-    """Return the only store of an archive, which is kept in memory; None if there is none.
-
-    Nothing is unpacked into a folder, so no name in an archive can point outside of it.
-    """
+    """Return the only store of an archive, kept in memory; None if there is none."""
     from fsspec.implementations.zip import ZipFileSystem
 
     data = io.BytesIO(read_within(file, limits.document_bytes + 1))

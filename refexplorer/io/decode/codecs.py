@@ -12,35 +12,22 @@ from refexplorer.core.errors import DecodeError
 from refexplorer.core.text import escape
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
-METADATA_NAMES = frozenset({".zarray", "zarr.json", ".zmetadata"})
-"""Last parts of the keys whose text names codecs."""
+METADATA_NAMES = frozenset({".zarray", "zarr.json", ".zmetadata"})  # Metadata that name codecs
 
 _CODECS = 1_000  # codecs of an array whose names are looked at
 _UNSAFE = frozenset({"pickle", "numcodecs.pickle"})
 _PACKAGES = {
-    "imagecodecs": "imagecodecs",
-    "tifffile": "tifffile",
-    "zfpy": "zfpy",
-    "pcodec": "pcodec",
-    "msgpack2": "msgpack",
-    "crc32c": "google-crc32c",
-    "grib": "kerchunk",
-    "FITSAscii": "kerchunk",
-    "FITSVarBintable": "kerchunk",
-    "fill_hdf_strings": "kerchunk",
-    "record_member": "kerchunk",
-    "gribscan": "gribscan",
-    "gribberish": "gribberish",
-    "flac": "flac-numcodecs",
-    "wavpack": "wavpack-numcodecs",
-    "omfiles": "omfiles",
-    "cast_value": "cast-value-rs",
-}
+    "imagecodecs": "imagecodecs", "tifffile": "tifffile", "zfpy": "zfpy", "pcodec": "pcodec",
+    "msgpack2": "msgpack", "crc32c": "google-crc32c", "grib": "kerchunk", "FITSAscii": "kerchunk",
+    "FITSVarBintable": "kerchunk", "fill_hdf_strings": "kerchunk", "record_member": "kerchunk",
+    "gribscan": "gribscan", "gribberish": "gribberish", "flac": "flac-numcodecs",
+    "wavpack": "wavpack-numcodecs", "omfiles": "omfiles", "cast_value": "cast-value-rs",
+}  # fmt: skip
 """What brings a codec, by its name or what that begins with."""
 
 
 _REGISTERED_BY = {"imagecodecs_": "imagecodecs.numcodecs", "tifffile": "tifffile.numcodecs"}
-"""The modules whose codecs numcodecs learns of when they say so: they have no entry points."""
+"""Modules that have to register their codecs with numcodecs: they have no entry points."""
 _REGISTRATIONS = {
     "imagecodecs.numcodecs": "imagecodecs.numcodecs.register_codecs(verbose=False)",
     "tifffile.numcodecs": "tifffile.numcodecs.register_codec()",
@@ -57,10 +44,8 @@ def refuse_unsafe(key: str, text: bytes) -> None:
             )
 
 
-_SINCE_3_2 = frozenset({"scale_offset", "cast_value", "struct"})
-"""Codecs and data types that Zarr itself has from version 3.2 on."""
-_NEEDED = {"cast_value": "cast_value_rs"}
-"""The module without which a codec that Zarr has cannot be used."""
+_SINCE_3_2 = frozenset({"scale_offset", "cast_value", "struct"})  # In Zarr itself since 3.2
+_NEEDED = {"cast_value": "cast_value_rs"}  # The module that a codec of Zarr requires
 
 
 def require_codecs(key: str, text: bytes) -> None:
@@ -89,7 +74,7 @@ def missing_type(written: object) -> str | None:
     name, document = _name(written), cast(Any, written)
     try:
         get_data_type_from_json(document, zarr_format=3)
-    except Exception:  # Zarr's data types raise what they like
+    except Exception:  # Zarr's data types raise any error
         if name in data_type_registry.contents:
             return None  # a known one with wrong settings, which other rules say better
         shown = escape(name, 100)

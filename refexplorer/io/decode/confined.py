@@ -1,8 +1,4 @@
-"""Runs single codecs in a separate process, with limits on memory and time.
-
-For codecs whose output size cannot be predicted. `python -m
-refexplorer.io.decode.confined` is the child.
-"""
+"""Runs codecs of unpredictable output size in a child process, with limits on memory and time."""
 
 from __future__ import annotations
 
@@ -30,8 +26,7 @@ from refexplorer.io.decode.steps import stages
 from refexplorer.spec.zarr_metadata import ArrayMeta, read_array
 
 SECONDS = 60  # time for one chunk; then its child is stopped
-CHILDREN = 2
-"""Processes at a time; who wants one more waits."""
+CHILDREN = 2  # Processes at a time; further callers wait
 _NAME = __spec__.name if __spec__ else __name__
 
 
@@ -78,8 +73,7 @@ def _asked(
     return reply, decoded
 
 
-_TEXTS, _BYTES = "texts", "bytes"
-"""Elements of varying length, as JSON."""
+_TEXTS, _BYTES = "texts", "bytes"  # Elements of varying length, as JSON
 _ArrayForm = tuple[Any, Sequence[int]] | None
 
 
@@ -150,7 +144,7 @@ def _decoded(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], byte
         return reply, packed
     except MemoryError:
         raise
-    except Exception as error:  # a codec raises what it likes
+    except Exception as error:  # a codec raises any error
         words = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         return reply | {"error": words}, b""
 

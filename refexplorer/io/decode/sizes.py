@@ -1,7 +1,4 @@
-"""Shapes and sizes of chunks before decoding: a small one can expand to terabytes.
-
-Streams that do not declare their size are decoded piece by piece and only counted.
-"""
+"""Shapes and sizes of chunks before decoding: a small one can expand to terabytes."""
 
 from __future__ import annotations
 
@@ -25,12 +22,9 @@ from refexplorer.spec.zarr_metadata import STRUCTURES, ArrayMeta
 if TYPE_CHECKING:
     from refexplorer.core.limits import Limits
 
-WHOLE_CHUNKS = 256
-"""An array with more chunks is not read as a whole by a view."""
-WHOLE_BYTES = 2**26
-"""An array with more decoded bytes is not read as a whole by a view."""
-POINTER = 8
-"""Bytes that an element of varying size takes at least."""
+WHOLE_CHUNKS = 256  # An array with more chunks is not read as a whole by a view
+WHOLE_BYTES = 2**26  # An array with more decoded bytes is not read as a whole by a view
+POINTER = 8  # Bytes that an element of varying size takes at least
 
 Index = tuple[int, ...]
 
@@ -90,8 +84,7 @@ def check_size(array: ArrayMeta, limits: Limits) -> None:
 Settings = Mapping[str, Any]
 # four bytes of versions and flags, then decoded size, block size and encoded size, four each
 _BLOSC_HEADER = 16
-_MSGPACK_RATIO = 64
-"""The largest Python object from one msgpack byte: an empty list and its slot."""
+_MSGPACK_RATIO = 64  # Bytes of the largest Python object from one msgpack byte
 _ZFP_HEADER, _ZFP_WIDTHS, _ZFP_ITEMSIZES = 12, (48, 24, 16, 12), (4, 8, 4, 8)
 """Bytes of it; bits of a length, by dimensions; bytes of an element, by type."""
 
@@ -164,19 +157,15 @@ _FED = 2**16
 _PIECE = 2**20  # decoded bytes that are held while they are counted
 # xz -9 needs 65 MB to decode; a header may ask for 4 GB
 _LZMA_MEMORY = 2**28
-_DEFLATE_RATIO = 1032
-"""The most that deflate can inflate a byte to (zlib's technical notes)."""
+_DEFLATE_RATIO = 1032  # The highest ratio of deflate (zlib's technical notes)
 _DEFLATED = frozenset({ZLIB, "gzip"})
-_DECLARING = frozenset({"zstd", "blosc", "lz4"})
-"""Those whose first bytes tell the decoded size."""
+_DECLARING = frozenset({"zstd", "blosc", "lz4"})  # Their first bytes give the decoded size
 # its texts become Python objects, each behind a pointer
 _POINTER = 8
-_SAME_SIZE = frozenset(
-    {
-        "shuffle", "fletcher32", "crc32", "crc32c", "adler32", "jenkins_lookup3", "bitround",
-        "base64", "bytes", "endian", "transpose", "scale_offset",
-    }
-)  # fmt: skip
+_SAME_SIZE = frozenset({
+    "shuffle", "fletcher32", "crc32", "crc32c", "adler32", "jenkins_lookup3", "bitround", "base64",
+    "bytes", "endian", "transpose", "scale_offset",
+})  # fmt: skip
 
 _Measure = Callable[[bytes, Settings, int], int]
 
@@ -231,7 +220,7 @@ def inflated(data: bytes, limit: int) -> bytes | None:
     """Decompress a zlib stream to at most `limit` bytes, in one pass."""
     stream = zlib.decompressobj()
     try:
-        # one byte more tells a chunk that is too large from one that just fits
+        # one byte more distinguishes a chunk that is too large from one that fits
         found = stream.decompress(data, limit + 1)
     except zlib.error:
         return None
@@ -351,8 +340,7 @@ def _ratio_of(name: str, settings: Settings) -> float:
     return _RATIOS[name](settings) if name in _RATIOS else 1
 
 
-_WIDEST_CAST = 8
-"""How many bytes a byte may be cast to: int8 to float64."""
+_WIDEST_CAST = 8  # How many bytes a byte may be cast to: int8 to float64
 _RATIOS: dict[str, Callable[[Settings], float]] = {
     "packbits": lambda _: 8,
     "astype": _ratio("decode_dtype", "encode_dtype"),
@@ -367,8 +355,7 @@ _RATIOS: dict[str, Callable[[Settings], float]] = {
 }
 
 
-_BLOCK = 2**16 - 1
-"""The most bytes of a block."""
+_BLOCK = 2**16 - 1  # The most bytes of a block
 
 
 _WRAPPINGS = {

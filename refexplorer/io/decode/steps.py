@@ -153,7 +153,7 @@ def _chunk_spec(array: ArrayMeta) -> Any:
     try:
         dtype = get_data_type_from_json(written["data_type"], zarr_format=3)
         fill = dtype.from_json_scalar(written.get("fill_value"), zarr_format=3)
-    except Exception as error:  # Zarr's data types raise what they like
+    except Exception as error:  # Zarr's data types raise any error
         raise DecodeError(f"Zarr cannot read the data type {array.dtype}: {error}.") from None
     config = ArrayConfig.from_dict({})
     return ArraySpec(array.chunks, dtype, fill, config, default_buffer_prototype())
@@ -177,7 +177,7 @@ def _zarr_codec(
         written: Any = {"name": name, "configuration": settings}
         codec = get_codec_class(name).from_dict(written).evolve_from_array_spec(spec)
         after = codec.resolve_metadata(spec)
-    except Exception as error:  # Zarr's codecs raise what they like
+    except Exception as error:  # Zarr's codecs raise any error
         raise DecodeError(f"Zarr cannot create the codec {name}: {error}.") from None
     return (lambda data: _decode_v3(codec, data, spec, name in _TO_ARRAY)), after
 
@@ -200,12 +200,9 @@ def _decode_v3(codec: Any, data: Any, spec: Any, to_array: bool) -> Any:
     return decoded.to_bytes()
 
 
-SHARDING = "sharding_indexed"
-"""The codec."""
-ABSENT = 2**64 - 1
-"""The offset, and the length, of an inner chunk that a shard does not have."""
-_ENTRY = 16
-"""Bytes of an entry of the index: an offset and a length."""
+SHARDING = "sharding_indexed"  # The codec
+ABSENT = 2**64 - 1  # The offset, and the length, of an inner chunk that a shard does not have
+_ENTRY = 16  # Bytes of an entry of the index: an offset and a length
 # CRC-32C
 _CHECKSUM = 4
 
@@ -235,7 +232,6 @@ class ShardCodec:
         return [data[offset : offset + length] for offset, length in present]
 
     def is_index(self, data: bytes, start: int) -> bool:
-        """Return whether a given part is the index."""
         return self.leads and start == 0 and len(data) == self.size
 
     def read(self, data: bytes) -> tuple[np.ndarray, np.ndarray]:
@@ -245,8 +241,12 @@ class ShardCodec:
                 f"The shard index has {len(data):,} bytes, but an index of "
                 f"{prod(self.grid):,} inner chunks has {self.size:,}."
             )
-        if self.is_summed and not _is_sum(data[:-_CHECKSUM], data[-_CHECKSUM:]):
-            raise DecodeError("The checksum of the shard index is wrong.")
+        if self.is_summed:
+            import google_crc32c
+
+            expected = int.from_bytes(data[-_CHECKSUM:], "little")
+            if int(google_crc32c.value(data[:-_CHECKSUM])) != expected:
+                raise DecodeError("The checksum of the shard index is wrong.")
         index = self._numbers(data)
         absent = index == ABSENT
         if np.any(absent[:, 0] != absent[:, 1]):
@@ -292,15 +292,8 @@ def _layout(array: ArrayMeta) -> ShardCodec | None:
     )
 
 
-def _is_sum(data: bytes, checksum: bytes) -> bool:
-    import google_crc32c
-
-    return int(google_crc32c.value(data)) == int.from_bytes(checksum, "little")
-
-
 _SLACK = 2**20  # bytes that a codec may add to the size of a chunk, such as headers
-_WIDEST = 16
-"""How much a filter may shrink: one byte for a number of sixteen."""
+_WIDEST = 16  # How much a filter may shrink: one byte for a number of sixteen
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,8 +375,7 @@ _UNCHECKED = 2**26
 of `Limits.chunk_bytes`, far more, and Zarr refuses those that turn out too large for theirs."""
 
 
-_KINDS = 1_000
-"""Shapes of chunks whose steps are kept: where chunks have varying lengths there may be many."""
+_KINDS = 1_000  # Shapes of chunks whose steps are kept
 _ChunkKind = tuple[str, tuple[int, ...]]
 
 
@@ -410,7 +402,8 @@ class ChunkGuard:
         again = recompressed(first.stage.name, data, first.limit)
         if again is not None and self._fits(found[1:], again.inside):
             return again.packed
-        risky = [at for at, step in enumerate(found) if _is_risky(step)]
+        names = [step.stage.name for step in found]
+        risky = [at for at, name in enumerate(names) if name != VALUES and not keeps_size(name)]
         decoded: Any = data
         for at, step in enumerate(found[: risky[-1] + 1 if risky else 0]):
             shard = self._shard_of(array) if step.stage.name == SHARDING else None
@@ -463,7 +456,3 @@ class ChunkGuard:
                 self._shards.clear()
             self._shards[kind] = shard_layout(array)
         return self._shards[kind]
-
-
-def _is_risky(step: Step) -> bool:
-    return step.stage.name != VALUES and not keeps_size(step.stage.name)

@@ -1,8 +1,4 @@
-"""Responses: bytes in pieces, facts and versions of files, and the checks of HTTP responses.
-
-A server may send a login page, compressed bytes or a different range with a status of success; used
-as data they would be noise, or values of another chunk.
-"""
+"""Responses: bytes in pieces, facts and versions of files, and the checks of HTTP responses."""
 
 from __future__ import annotations
 
@@ -18,26 +14,21 @@ from typing import NamedTuple
 from refexplorer.core.errors import FetchError
 from refexplorer.io.access import Place, shown
 
-SELF_DESCRIBING = frozenset({"gzip", "x-gzip", "zstd"})
-"""Encodings that the first bytes tell, so that a document may have them."""
+SELF_DESCRIBING = frozenset({"gzip", "x-gzip", "zstd"})  # Recognized by their first bytes
 _NO_ENCODING = frozenset({"", "identity", "chunked", "aws-chunked"})
 """Of these the body is free when it is read; the last one some stores keep of an upload."""
 _PAGES = ("text/html", "application/xhtml+xml")
 _PAGE_NAMES = (".html", ".htm", ".xhtml")
 _DOCTYPE = b"<!doctype html"
-HEAD = 2**14
-"""Bytes at the start of a file in which a page shows, whatever comments it begins with."""
-START = 256
-"""Bytes that show most pages, where only that is asked."""
-TEXT = 512
-"""Bytes that tell numbers from text."""
+HEAD = 2**14  # First bytes that show a web page, even after comments
+START = 256  # Bytes that show most pages, where only that is asked
+TEXT = 512  # Bytes that distinguish numbers from text
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f]")
 _PAGE_START = re.compile(
     rb"(?>\s+|<!--.*?-->|<\?xml.*?\?>)*+(<!doctype\s+html|<html|<head|<body)(?=[\s/>]|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
-_SHORTEST = 4
-"""First bytes that are enough where only so many come: no number is likely to be these."""
+_SHORTEST = 4  # First bytes that suffice in a short response
 _SPAN = re.compile(r"bytes +([0-9]{1,20})-([0-9]{1,20})(?:/([0-9]{1,20}|\*))?", re.IGNORECASE)
 _SHOWN = 60  # characters of a header: a server may send any text
 
@@ -62,12 +53,7 @@ def check_encoding(name: str, header: str, allowed: frozenset[str] = frozenset()
 
 
 def check_type(headers: Mapping[str, str], place: Place) -> None:
-    """Reject a web page, unless the target's name says that it is one.
-
-    Login and error pages are often sent with a status of success. A target whose path ends in
-    ``.html``, ``.htm`` or ``.xhtml`` may be a page; any other type is accepted, since many servers
-    have none for data.
-    """
+    """Reject a web page, such as a login page, unless the target is named like one."""
     header = headers.get("Content-Type", "")
     kind = header.partition(";")[0].strip().lower()
     if kind in _PAGES and not place.path.lower().endswith(_PAGE_NAMES):
@@ -237,8 +223,7 @@ class ByteParts:
     """Received bytes in pieces: joining them before cutting would copy once more."""
 
     def __init__(self, pieces: list[bytes], size: int | None = None) -> None:
-        self._pieces = pieces
-        self.size = size
+        self._pieces, self.size = pieces, size
 
     @cached_property
     def _starts(self) -> list[int]:

@@ -17,8 +17,7 @@ from fsspec.asyn import get_loop
 from refexplorer.core.errors import FetchError
 from refexplorer.core.limits import is_out_of_memory
 
-POLL = 0.1
-"""Seconds between two looks at whether to go on."""
+POLL = 0.1  # Seconds between two looks at whether to go on
 
 Result = TypeVar("Result")
 _keep_on: ContextVar[Callable[[], bool]] = ContextVar("keep_on", default=lambda: True)
@@ -91,11 +90,7 @@ _interrupted = False
 
 
 def _note_interrupt() -> None:
-    """Record whether an interrupt ended the program, which will now wait for executor threads.
-
-    Dask's threads, for example, wait here in turn, and a silent server would block all of them.
-    Without an interrupt, threads may continue after the main program ends.
-    """
+    """Record whether Ctrl-C ended the program, which then waits for threads such as Dask's."""
     global _interrupted
     _interrupted = isinstance(getattr(sys, "last_value", None), KeyboardInterrupt)
 
@@ -121,8 +116,7 @@ class ReaderThreads(Executor):
     """A limited number of threads, each started when first needed."""
 
     def __init__(self, most: int, name: str) -> None:
-        self._most = most
-        self._name = name
+        self._most, self._name = most, name
         self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._idle = threading.Semaphore(0)
         self._starting = threading.Lock()
@@ -135,7 +129,6 @@ class ReaderThreads(Executor):
         *args: Arguments.args,
         **kwargs: Arguments.kwargs,
     ) -> Future[Returned]:
-        """Call a function in one of the threads."""
         future: Future[Returned] = Future()
 
         def call() -> None:
@@ -143,7 +136,7 @@ class ReaderThreads(Executor):
                 return
             try:
                 result = fn(*args, **kwargs)
-            except BaseException as error:  # it is for the caller who waits
+            except BaseException as error:  # passed to the waiting caller
                 future.set_exception(error)
             else:
                 future.set_result(result)

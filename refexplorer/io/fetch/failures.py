@@ -33,8 +33,7 @@ _HTTP = {
     416: "the server refuses this byte range (416)",
     429: "the server limits the rate of requests (429)",
 }
-_DIGITS = 9
-"""Of seconds to wait; whoever says more will not be waited for."""
+_DIGITS = 9  # Of seconds to wait
 _BUGS = (TypeError, AttributeError, LookupError, NameError, AssertionError)
 _CREDENTIALS = {
     "http": '{"headers": {"Authorization": …}}',
@@ -211,10 +210,8 @@ def rejection_text(error: Finding) -> str:
     return f"The reference of {error.key} cannot be used: {error}"
 
 
-SLOWEST = 2**12
-"""Bytes in a second that are worth waiting for."""
-_STEP = 0.1
-"""Seconds between two changes of the time; most reads take less, and need none."""
+SLOWEST = 2**12  # Bytes in a second that are worth waiting for
+_STEP = 0.1  # Seconds between two changes of the time; most reads take less, and need none
 _read_time: ContextVar[ReadTime | None] = ContextVar("read_time", default=None)
 
 
@@ -224,11 +221,7 @@ class NoReference(FileNotFoundError):
 
 @contextmanager
 def as_internal_error(what: str) -> Iterator[None]:
-    """Convert errors from bugs in refexplorer into `InternalError`.
-
-    Zarr and fsspec's mapper interpret `KeyError` and `FileNotFoundError`, whatever raised them, as
-    "no such chunk", so a bug would read as a fill value.
-    """
+    """Convert bugs into `InternalError`: Zarr takes `KeyError` for a missing chunk."""
     try:
         yield
     except (NoReference, RefexplorerError, Stopped):
@@ -246,11 +239,7 @@ def internal_error(what: str, error: Exception) -> InternalError:
 
 
 class ReadTime:
-    """The time limit of one read, including retries, as a context manager.
-
-    Received bytes extend the limit by the time they took, at most that at the rate `SLOWEST`: large
-    files may take long, but a server that stalls, or sends a byte now and then, ends the read.
-    """
+    """The time limit of one read with its retries; received bytes extend it, up to `SLOWEST`."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     from refexplorer.io.fetch.answers import ByteParts
 
 _PIECE = 2**20  # bytes that are copied before the limit is checked
-_BULK = ("chunks",)
-"""The folder of an Icechunk repository that holds data alone."""
+_BULK = ("chunks",)  # The folder of an Icechunk repository that holds data alone
 
 
 class GuardedFiles:
@@ -59,7 +58,6 @@ class GuardedFiles:
         self._policy = policy
 
     def place(self, name: str) -> Path:
-        """Return the path for a name, with links resolved."""
         return Path(self._policy.allowed(name).path)
 
     def open(self, path: str) -> BinaryIO:
@@ -108,7 +106,6 @@ class _GuardedFileSystem(LocalFileSystem):  # type: ignore[misc]
         return self._files.open(path)
 
     def find(self, path: str, *_: Any, **__: Any) -> list[str]:
-        """List the files below a folder; linked folders are not entered."""
         return [str(Path(path) / name) for name in _names(Path(path))]
 
 
@@ -148,29 +145,23 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]
         super().__init__()
         self.protocol = filesystem.protocol
         self._place = place  # That was typed, for advice on credentials
-        self._filesystem = filesystem
-        self._seconds = seconds
+        self._filesystem, self._seconds = filesystem, seconds
 
     def info(self, path: str, **named: Any) -> dict[str, Any]:
-        """Describe a file."""
         return cast(dict[str, Any], self._ask("info", path, **named))
 
     def exists(self, path: str, **named: Any) -> bool:
-        """Return whether a file exists."""
         return bool(self._ask("exists", path, **named))
 
     def ls(self, path: str, detail: bool = True, **named: Any) -> list[Any]:
-        """List a folder."""
         return cast(list[Any], self._ask("ls", path, detail=detail, **named))
 
     def find(self, path: str, **named: Any) -> Any:
-        """List the files in a folder and all of its subfolders."""
         return self._ask("find", path, **named)
 
     def cat_file(
         self, path: str, start: int | None = None, end: int | None = None, **named: Any
     ) -> bytes:
-        """Return a byte range."""
         if versioned.is_s3(self._filesystem) and end is not None and not named:
             # which notes each piece, so that a slow line is not a stalled one
             work = versioned.read(self._filesystem, path, start or 0, end)
@@ -209,8 +200,7 @@ class _DeniedError(SourceError, PermissionError):
     """A store requires authentication; the sentence names the option for it."""
 
 
-_HERE = ("memory", ("file", "local"))
-"""Protocols of filesystems that wait for nobody."""
+_HERE = ("memory", ("file", "local"))  # Protocols of filesystems that wait for nobody
 
 
 def read_guarded(
@@ -247,7 +237,7 @@ def typed(options: StorageOptions, limits: Limits) -> Locate:
             given, place = options_for(url, options), None
             if "::" not in url and protocol_of(url) in OBJECT_STORES:
                 place = parse(url)
-                given = Options(options, url).of(place)[1]  # without credentials of its own
+                given = Options(options, url).of(place)[1]  # without the user's credentials
             found, path = url_to_fs(url, **given)
             is_here = "::" in url or found.protocol in _HERE
             return found if is_here else StoreFiles(found, limits.read_seconds, place), path
@@ -270,7 +260,6 @@ class _TypedPolicy(AccessPolicy):
         self._host = parse(url).host
 
     def place(self, url: str) -> Place:
-        """Return the parsed URL; `AccessError` for an internal address that was not typed."""
         place = parse(url)
         if not (place.host == self._host or is_public(place)):
             raise _led_inside(place.host, url)
@@ -279,7 +268,6 @@ class _TypedPolicy(AccessPolicy):
     def check_address(
         self, protocol: str, host: str, address: str, port: int | None = None
     ) -> None:
-        """Reject an internal address, unless the host was typed, with any port."""
         if host != self._host and is_private(address):
             raise _led_inside(address, f"{protocol}://{host}")
 
@@ -308,7 +296,6 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         self._told: dict[str, bytes] = {}
 
     def has(self, path: str) -> bool:
-        """Return whether a file exists."""
         place = self._policy.place(path)
         try:
             self._asked(place, self._reader.facts(place))
@@ -319,18 +306,15 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         return True
 
     def info(self, path: str, **_: object) -> dict[str, Any]:
-        """Describe a file without requesting its size: reading it reveals whether it exists."""
         return {"name": path, "type": "file", "size": self._sizes.get(path)}
 
     def cat_file(
         self, path: str, start: int | None = None, end: int | None = None, **_: object
     ) -> bytes:
-        """Return a byte range."""
         place, start = self._policy.place(path), start or 0
         return self._asked(place, self._reader.read(place, start, end, self._limit)).cut()
 
     def exists(self, path: str, **_: object) -> bool:
-        """Find no parquet store: its files must be listed, and HTTP lists nothing."""
         if path.removesuffix("/.zmetadata").endswith((".parq", ".parquet", "/.zmetadata")):
             raise SourceError(
                 f"{shown(path)} is part of a parquet store, which cannot be listed on a web "
@@ -365,7 +349,6 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         return io.BytesIO(whole)
 
     def _note_size(self, place: Place) -> None:
-        """Request the size of a data file, and whether byte ranges can be read."""
         facts = self._asked(place, self._reader.facts(place))
         if not facts.ranges or facts.size is None:
             raise SourceError(
@@ -375,7 +358,6 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         self._sizes[place.url] = facts.size
 
     def _probe(self, place: Place) -> ByteParts:
-        """Return the first bytes, unless they show a data file, which may be large."""
         url = place.url.rstrip("/")
         name = url.rpartition("/")[2]
         try:

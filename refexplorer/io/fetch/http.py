@@ -47,7 +47,7 @@ from refexplorer.io.fetch.failures import (
 )
 
 _policy: ContextVar[AccessPolicy | None] = ContextVar("policy", default=None)
-"""Of who reads now: filesystems and their sessions are shared."""
+"""The policy of the current read: file systems and sessions are shared."""
 
 
 class _RefusedRedirect(BaseException):
@@ -84,10 +84,7 @@ def redirect_target(response: aiohttp.ClientResponse, location: str) -> str:
 
 
 def guarded_connector(policy: AccessPolicy) -> aiohttp.TCPConnector:
-    """Return a connector whose connections raise `AccessError` if a policy says so.
-
-    The checked address is the one connected to, so no second look-up can change it.
-    """
+    """Return a connector that connects only to the addresses that a policy has checked."""
     return aiohttp.TCPConnector(resolver=_GuardedResolver(policy), use_dns_cache=False)
 
 
@@ -111,11 +108,7 @@ class _GuardedResolver(AbstractResolver):
 
 async def check_addresses(policy: AccessPolicy, place: Place) -> None:
     """Raise `AccessError` if the host of a target resolves to an address that is not allowed."""
-    await asyncio.to_thread(_check_addresses, policy, place)
-
-
-def _check_addresses(policy: AccessPolicy, place: Place) -> None:
-    for *_, address in socket.getaddrinfo(place.host, None):
+    for *_, address in await asyncio.to_thread(socket.getaddrinfo, place.host, None):
         policy.check_address(place.protocol, place.host, str(address[0]), place.port)
 
 
@@ -173,54 +166,40 @@ ATTEMPTS = 4  # requests for one range, the first among them, until its failure 
 FIRST_WAIT, LONGEST_WAIT = 0.25, 8.0
 """Seconds between attempts: at most, and doubled each time; any part of it, so that requests that
 failed together do not come back together."""
-LONGEST_ASKED = 30.0
-"""Seconds that are waited besides if a server asks for it; for one that asks for more nobody waits.
-"""
-REDIRECTS = 10
-"""As many as aiohttp follows itself; here the access policy is asked before each."""
+LONGEST_ASKED = 30.0  # Longest additional wait that a server may ask for
+REDIRECTS = 10  # As many as aiohttp follows itself; here the access policy is asked before each
 Answer = TypeVar("Answer")
 Asked = ParamSpec("Asked")
 _REDIRECTED = frozenset({301, 302, 303, 307, 308})
 # 2^64 has 20 digits; a server could send any number of them, and `int` refuses above 4,300
 _DIGITS = 20
-_BUFFER = 2**20
-"""Bytes buffered in memory before a server is paused."""
+_BUFFER = 2**20  # Bytes buffered in memory before a server is paused
 # a decompressed answer would no longer be the bytes at the offsets that a reference names
 _CLIENT: dict[str, Any] = {"timeout": TIMEOUT, "read_bufsize": _BUFFER, "auto_decompress": False}
-_FILESYSTEM = frozenset(
-    {
-        "client_kwargs", "get_client", "simple_links", "block_size", "same_scheme", "encoded",
-        "size_policy", "cache_type", "cache_options", "asynchronous", "loop",
-        "skip_instance_cache", "use_listings_cache", "listings_expiry_time", "max_paths",
-    }
-)  # fmt: skip
+_FILESYSTEM = frozenset({
+    "client_kwargs", "get_client", "simple_links", "block_size", "same_scheme", "encoded",
+    "size_policy", "cache_type", "cache_options", "asynchronous", "loop", "skip_instance_cache",
+    "use_listings_cache", "listings_expiry_time", "max_paths",
+})  # fmt: skip
 """Options for fsspec's filesystem, which say nothing about a request."""
 _TRANSIENT = (
-    TransientError,
-    TimeoutError,
-    ConnectionError,
-    aiohttp.ServerDisconnectedError,
-    aiohttp.ClientPayloadError,
-    aiohttp.ClientOSError,
-)
+    TransientError, TimeoutError, ConnectionError, aiohttp.ServerDisconnectedError,
+    aiohttp.ClientPayloadError, aiohttp.ClientOSError,
+)  # fmt: skip
 """What may be otherwise a moment later."""
-_LASTING = (aiohttp.ClientSSLError, ConnectionRefusedError)
-"""Those of them that will not."""
+_LASTING = (aiohttp.ClientSSLError, ConnectionRefusedError)  # Those of them that will not
 
 
 class HttpReader:
     """Reads on fsspec's event loop, with one session per set of options."""
 
     def __init__(self, policy: AccessPolicy, options: Options, documents: bool = False) -> None:
-        self._policy = policy
-        self._options = options
-        self._documents = documents
+        self._policy, self._options, self._documents = policy, options, documents
         self._versions = Versions()
         self._begun: set[str] = set()
         self._sessions: dict[str, tuple[aiohttp.ClientSession, dict[str, Any]]] = {}
 
     async def read(self, place: Place, start: int, end: int | None, limit: int) -> ByteParts:
-        """Return the bytes from `start` to `end` (None: to the end of the file)."""
         return await _retry(self._read, place, start, end, limit)
 
     async def facts(self, place: Place) -> Facts:
@@ -251,10 +230,11 @@ class HttpReader:
             async with response:
                 self._refuse(response, 0, asked, place)
                 self._check_form(response, place)
-                found = _facts_in(response, _part_sent(response, 0, count))
+                size, headers = _part_sent(response, 0, count).size, response.headers
                 if not self._documents:
                     check_start(await _start(response, count), place)
-                return found
+                tags = headers.get("ETag"), headers.get("Last-Modified")
+                return Facts(size, *tags, ranges=response.status == 206)
         except _Empty:
             return Facts(0)
 
@@ -348,7 +328,7 @@ def _is_lasting(error: Exception) -> bool:
 
 
 def _headers(options: dict[str, Any], start: int, end: int | None) -> dict[str, str]:
-    # a compressed answer would be unpacked, and its offsets would be others
+    # a compressed response would have different offsets
     headers = dict(options.get("headers", {})) | {"Accept-Encoding": "identity"}
     if start or end is not None:
         headers["Range"] = f"bytes={start}-{'' if end is None else end - 1}"
@@ -387,12 +367,6 @@ def _part_sent(response: aiohttp.ClientResponse, start: int, end: int | None) ->
     return span
 
 
-def _facts_in(response: aiohttp.ClientResponse, span: ContentRange) -> Facts:
-    """Return the facts in the headers of a one-byte response."""
-    tags = response.headers.get("ETag"), response.headers.get("Last-Modified")
-    return Facts(span.size, *tags, ranges=response.status == 206)
-
-
 async def _start(response: aiohttp.ClientResponse, count: int) -> bytes:
     """Return the first bytes of a response; the rest is not read."""
     head = b""
@@ -411,12 +385,7 @@ def _version(response: aiohttp.ClientResponse) -> str | None:
 async def _body(
     response: aiohttp.ClientResponse, span: ContentRange, start: int, end: int | None, limit: int
 ) -> tuple[ByteParts, bytes]:
-    """Return the bytes from `start` to `end`, and the first ones of the file if received.
-
-    Reading stops soon after `end`. Bytes before `start`, sent by servers that ignore ranges, are
-    discarded. If the server announces no more than was requested, the body is read to its end, to
-    compare its length with the announced one.
-    """
+    """Return the bytes from `start` to `end`, and the first ones of the file if received."""
     unwanted = start - span.first
     needed = None if end is None else end - span.first
     length = response.content_length

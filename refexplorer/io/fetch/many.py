@@ -25,11 +25,9 @@ from refexplorer.io.fetch.targets import (
 )
 from refexplorer.spec.references import Base64, Inline, Reference
 
-CONCURRENCY = 24
-"""Requests at a time: enough to hide the way to a server, few enough for a server to bear."""
+CONCURRENCY = 24  # Requests at a time
 
-Fetched = dict[str, bytes | RefexplorerError]
-"""The bytes of each key, or why there are none."""
+Fetched = dict[str, bytes | RefexplorerError]  # The bytes of each key, or why there are none
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +47,8 @@ class FetchProgress:
         return f"{size_text(self.bytes)}{of}"
 
 
-Advance = Callable[[FetchProgress], bool]
-"""Called in the thread that waits, about ten times a second and at the end; False stops."""
-Arrived = Callable[[str, bytes | RefexplorerError], None]
-"""Called with a key and its bytes, or why there are none, in the thread that reads."""
+Advance = Callable[[FetchProgress], bool]  # Called ten times a second and at the end; False stops
+Arrived = Callable[[str, bytes | RefexplorerError], None]  # Called with a key and bytes or error
 
 
 def fetch_many(
@@ -83,9 +79,7 @@ class _FetchRun:
         advance: Advance,
         arrived: Arrived,
     ) -> None:
-        self._targets = targets
-        self._advance = advance
-        self._arrived = arrived
+        self._targets, self._advance, self._arrived = targets, advance, arrived
         self._done = set[str]()
         self._count = len(references)
         self._bytes = 0
@@ -162,9 +156,9 @@ class _FetchRun:
             for request in requests:
                 try:
                     data = await self._targets.read(request.place, request.start, request.end)
-                except Exception as error:  # each protocol has errors of its own
+                except Exception as error:  # each protocol raises its own errors
                     self._fail(request, error)
-                else:  # an error of who is given it is not a failure of the target
+                else:  # an error of the receiver is not a failure of the target
                     self._finish(request, data)
 
         async with asyncio.TaskGroup() as group:

@@ -32,10 +32,8 @@ from refexplorer.io.fetch.http import (
     s3_session_class,
 )
 
-_READS_AT_A_TIME = 24
-"""Reads at a time of a filesystem that is not asynchronous, each in a thread."""
-_BROKEN_CONNECTION = (EOFError, ConnectionError, ftplib.Error)
-"""What a connection says that a server closed, since it was not used for a while."""
+_READS_AT_A_TIME = 24  # Reads at a time of a filesystem that is not asynchronous, each in a thread
+_BROKEN_CONNECTION = (EOFError, ConnectionError, ftplib.Error)  # A server closed the connection
 _USERS = frozenset({"user", "username", "password"})
 
 Answer = TypeVar("Answer")
@@ -60,14 +58,12 @@ class RemoteReader:
     """
 
     def __init__(self, policy: AccessPolicy, options: Options) -> None:
-        self._policy = policy
-        self._options = options
+        self._policy, self._options = policy, options
         self._versions = Versions()
         self._connections: dict[tuple[str, str], _StoreConnection] = {}
         self._making: dict[tuple[str, str], asyncio.Lock] = {}
 
     async def read(self, place: Place, start: int, end: int | None, limit: int) -> ByteParts:
-        """Return the bytes from `start` to `end` (None: to the end of the file)."""
         stop = start + limit + 1 if end is None else end
         data, version, size = await self._ask(
             place, lambda filesystem: read(filesystem, place.url, start, stop)
@@ -84,7 +80,6 @@ class RemoteReader:
         return ByteParts([data], size)
 
     async def facts(self, place: Place) -> Facts:
-        """Return the facts about a file."""
         return await self._ask(place, lambda filesystem: facts(filesystem, place.url))
 
     async def filesystem(self, place: Place) -> Any:
@@ -105,18 +100,14 @@ class RemoteReader:
                         answer = await ask(connection.filesystem)
                     except (FileNotFoundError, PermissionError):
                         raise
-                    except BaseException as error:  # also who waits no more: bytes are on the way
-                        self._forget(connection)
+                    except BaseException as error:  # also cancellation: bytes are still arriving
+                        kept = self._connections.items()
+                        self._connections = {k: each for k, each in kept if each is not connection}
                         if not (connection.has_answered and isinstance(error, _BROKEN_CONNECTION)):
                             raise
                     else:
                         connection.has_answered = True
                         return answer
-
-    def _forget(self, connection: _StoreConnection) -> None:
-        self._connections = {
-            key: each for key, each in self._connections.items() if each is not connection
-        }
 
     async def _connect(self, place: Place) -> _StoreConnection:
         import fsspec
@@ -192,9 +183,7 @@ logging.getLogger("gcsfs").addHandler(logging.NullHandler())
 _PIECE = 2**20  # bytes of a body that are read before the deadline is checked
 _STORED = "X-Goog-Stored-Content-Encoding"
 
-TaggedBytes = tuple[bytes, str | None, int | None]
-"""Bytes, what changes with the content of their object, and its size; None if the store does not
-tell."""
+TaggedBytes = tuple[bytes, str | None, int | None]  # Bytes, version and size, if known
 
 
 def gcs_options(options: Mapping[str, Any]) -> dict[str, Any]:

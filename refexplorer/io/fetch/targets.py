@@ -47,16 +47,11 @@ if TYPE_CHECKING:
     from refexplorer.io.fetch.stores import RemoteReader
     from refexplorer.refset.opened_set import SetLike
 
-_FOLDER = getattr(os, "O_PATH", os.O_RDONLY)
-"""Where it exists, a folder need not be readable for the way to lead through it."""
+_FOLDER = getattr(os, "O_PATH", os.O_RDONLY)  # A folder need not be readable to pass through it
 
 
 def open_resolved(path: str) -> BinaryIO:
-    """Open a regular file by a path that has been resolved and checked.
-
-    No link is followed: a link that is there now was created since, and would point to an unchecked
-    file.
-    """
+    """Open a regular file by a path that was resolved and checked; links are not followed."""
     descriptor = _descriptor(path)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -111,8 +106,7 @@ class LocalFile:
     """An open file of known size in bytes."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
-        self._file = file
-        self.size = size
+        self._file, self.size = file, size
 
     def read(self, start: int, end: int | None, limit: int) -> bytes:
         """Return the bytes from `start` to `end`; nothing past the end is requested."""
@@ -129,12 +123,8 @@ def _modified(found: os.stat_result) -> str:
     return datetime.fromtimestamp(found.st_mtime, UTC).isoformat()
 
 
-MERGE_GAP = 2**16
-"""Bytes that are read and thrown away to save a request: at 10 MB/s they take 6 ms, less than the
-way to a server and back."""
-MERGE_BYTES = 2**23
-"""A request does not grow beyond this by merging: several run at once, and a failed one is
-repeated as a whole."""
+MERGE_GAP = 2**16  # Unneeded bytes that are read to save a request
+MERGE_BYTES = 2**23  # Most bytes of a merged request, which may have to be repeated
 
 
 @masks_repr
@@ -179,7 +169,6 @@ class RangeRequest:
         return same
 
     def cut(self, data: ByteParts, part: RangeOfKey) -> bytes:
-        """Return the bytes of one range from the bytes received."""
         stop = None if part.end is None else part.end - self.start
         return data.cut(part.start - self.start, stop)
 
@@ -199,9 +188,7 @@ def merged(wanted: Iterable[RangeOfKey]) -> Iterator[RangeRequest]:
             yield last
 
 
-BATCH_DELAY = 0.002
-"""Seconds that a read waits for others: far less than a request takes, and enough for the threads
-of one selection to arrive."""
+BATCH_DELAY = 0.002  # Seconds that a read waits for others to merge with
 
 ReadRange = Callable[[Place, int, int | None], Awaitable[ByteParts]]
 
@@ -223,9 +210,8 @@ class RequestBatcher:
         return await future
 
     def _send(self) -> None:
-        """Send the requests for all waiting reads."""
         waiting, self._waiting = self._waiting, {}
-        # by identity: two who want the same bytes are equal, and both are to be answered
+        # by identity: requests for the same bytes are equal, and both need a response
         futures = {id(wanted): future for future, wanted in waiting.items() if not future.done()}
         for request in merged(wanted for wanted in waiting.values() if id(wanted) in futures):
             mine = [futures[id(part)] for part in request.parts]
@@ -238,7 +224,7 @@ class RequestBatcher:
     ) -> None:
         try:
             data = await self._read(request.place, request.start, request.end)
-        except Exception as error:  # each protocol has errors of its own
+        except Exception as error:  # each protocol raises its own errors
             for future in futures:
                 if not future.done():
                     future.set_exception(error)
@@ -255,9 +241,7 @@ def _end(task: asyncio.Future[None], futures: list[asyncio.Future[ByteParts]], _
 
 
 Answer = TypeVar("Answer")
-_SILENCE = 1.0
-"""Seconds in which no other read begins of a server that just sent nothing in all its time: those
-that wait for their turn would wait as long, one after the other."""
+_SILENCE = 1.0  # Seconds without new reads from a server that did not respond in time
 
 
 class Targets:
@@ -266,8 +250,7 @@ class Targets:
     def __init__(
         self, policy: AccessPolicy, storage_options: StorageOptions | None, limits: Limits
     ) -> None:
-        self.policy = policy
-        self.limit = limits.fetch_bytes
+        self.policy, self.limit = policy, limits.fetch_bytes
         self.seconds = limits.read_seconds
         self.local = LocalReader()
         self._options = Options(storage_options or {}, policy.location, policy.endpoints)
@@ -393,11 +376,7 @@ _inherited: list[object] = []
 
 
 def _connect_anew() -> None:
-    """Leave the connections to the parent process after a fork.
-
-    They are kept, since closing one here would remove it from the epoll that both processes share:
-    the other one would then wait for its bytes forever.
-    """
+    """Leave the connections to the parent process after a fork; closing them would disturb it."""
     for targets in list(_all):
         _inherited.append(targets._readers)
         targets._connect()
@@ -427,7 +406,6 @@ def reference_of(refs: SetLike, key: str) -> Reference:
 
 
 def inline_bytes(key: str, reference: Inline | Base64) -> bytes:
-    """Return inline bytes of the set."""
     try:
         return reference.data
     except ValueError as error:
@@ -436,7 +414,6 @@ def inline_bytes(key: str, reference: Inline | Base64) -> bytes:
 
 
 def complete(wanted: RangeOfKey, data: bytes, size: int | None) -> bytes:
-    """Return the bytes if complete."""
     if wanted.end is None or len(data) == wanted.end - wanted.start:
         return data
     failure = f"{wanted}: only {len(data):,} of {wanted.end - wanted.start:,} bytes were received"

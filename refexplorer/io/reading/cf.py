@@ -1,8 +1,4 @@
-"""Missing values, scale and offset of numbers, and times, decoded as by xarray but without it.
-
-xarray takes half a second for its first variable (it then imports Dask and SciPy), which is longer
-than fetching and decoding all chunks of a picture.
-"""
+"""Missing values, scale, offset and times, decoded as by xarray, which is slow to import."""
 
 from __future__ import annotations
 
@@ -44,10 +40,7 @@ def decode_as_xarray(
 
 
 def _in_stored_order(array: ArrayMeta, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return values in the byte order in which Zarr passes them to xarray.
-
-    For big-endian integers with `_Unsigned`, xarray (2026.9) swaps the bytes of the fill value.
-    """
+    """Return values in stored byte order, as xarray (2026.9) swaps fill values with `_Unsigned`."""
     try:
         dtype = np.dtype(array.dtype)
     except TypeError:
@@ -73,8 +66,7 @@ def decoding_attributes(
 
 _MASKS = ("missing_value", "_FillValue")
 _SCALES = ("scale_factor", "add_offset")
-_OTHER = frozenset({"_Unsigned", "dtype"})
-"""Attributes of which xarray knows more."""
+_OTHER = frozenset({"_Unsigned", "dtype"})  # Attributes that need xarray
 _SINCE = re.compile(
     r"(seconds|minutes|hours|days) since"
     r" (\d{4})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{2})(?::(\d{2})(?:\.0+)?)?)?Z?",
@@ -83,15 +75,11 @@ _SINCE = re.compile(
 _UNITS = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86_400}
 _CALENDARS = ("standard", "gregorian", "proleptic_gregorian")
 _FIRST = np.datetime64("1678-01-01", "s")
-_LAST = np.datetime64("2262-01-01", "s")
-"""Between these all calendars here are one, and nanoseconds since 1970 fit into 64 bits."""
+_LAST = np.datetime64("2262-01-01", "s")  # Between these, all calendars here are the same
 
 
 def decode_plainly(array: ArrayMeta, values: np.ndarray, fill_value: object) -> np.ndarray | None:
-    """Return values as `decode_as_xarray` does without times; None if xarray is needed.
-
-    Parameters are the same as for `decode_as_xarray`.
-    """
+    """Return values as `decode_as_xarray` does without times; None if xarray is needed."""
     attributes = array.attributes
     if values.dtype.kind not in "iuf" or _OTHER & attributes.keys():
         return None
@@ -107,8 +95,9 @@ def decode_plainly(array: ArrayMeta, values: np.ndarray, fill_value: object) -> 
         return None
     if known:
         (mask,) = known
-        dtype = np.dtype(np.float64) if is_scaled else _widened(values.dtype)
-        decoded = values.astype(dtype)
+        narrow = np.float32 if values.dtype.itemsize <= 2 else np.float64
+        own = values.dtype if values.dtype.kind == "f" else narrow
+        decoded = values.astype(np.float64 if is_scaled else own)
         decoded[decoded == mask] = np.nan
     elif is_scaled:
         decoded = values.astype(values.dtype if masks else np.float64)
@@ -145,7 +134,8 @@ def decode_times_plainly(
     if not np.array_equal(numbers, np.floor(numbers)) or (np.abs(seconds) >= 2**53).any():
         return None
     try:
-        begin = np.datetime64("{:0>4}-{:0>2}-{:0>2}T{:0>2}:{}:{}".format(*_parts(since)), "s")
+        parts = [each or "00" for each in since.groups()[1:]]
+        begin = np.datetime64("{:0>4}-{:0>2}-{:0>2}T{:0>2}:{}:{}".format(*parts), "s")
     except ValueError:
         return None
     times = np.asarray(begin + seconds.astype("timedelta64[s]"))  # else a scalar of one time
@@ -153,10 +143,6 @@ def decode_times_plainly(
         return None
     times[~is_known] = np.datetime64("NaT", "s")
     return times
-
-
-def _parts(since: re.Match[str]) -> list[str]:
-    return [each or "00" for each in since.groups()[1:]]
 
 
 def _masks(array: ArrayMeta, dtype: np.dtype[Any], fill_value: object) -> list[Any] | None:
@@ -183,10 +169,3 @@ def _unpacked(text: object) -> object:
     except (binascii.Error, struct.error, ValueError):
         return None
     return value
-
-
-def _widened(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the data type that can represent NaN."""
-    if dtype.kind == "f":
-        return dtype
-    return np.dtype(np.float32 if dtype.itemsize <= 2 else np.float64)

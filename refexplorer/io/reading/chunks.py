@@ -31,22 +31,15 @@ if TYPE_CHECKING:
 
 
 ArrayValues = np.ndarray[Any, Any]
-_PLAIN = frozenset("biufcmMSU")
-"""Kinds of data types whose bytes are the values, so that Zarr adds nothing to the codecs."""
+_PLAIN = frozenset("biufcmMSU")  # Kinds of data types whose bytes are the values
 
 
 class ArrayDecoder:
-    """Decodes the chunks of one array, from several threads.
-
-    Zarr takes about a millisecond per chunk, longer than decoding most of them. Chunks that the
-    steps here cannot decode are passed to Zarr, and its errors are reported.
-    """
+    """Decodes the chunks of one array from several threads, faster than Zarr where possible."""
 
     def __init__(self, refs: SetLike, array: ArrayMeta, targets: Targets) -> None:
         check_size(array, refs.limits)
-        self.refs = refs
-        self.array = array
-        self.targets = targets
+        self.refs, self.array, self.targets = refs, array, targets
         self._given: dict[str, bytes] = {}
         self._metadata = _metadata_of(array)
         self._steps = [] if self._metadata is None else self._own_steps(array)
@@ -156,19 +149,13 @@ def _open(store: ReferenceStore, array: ArrayMeta) -> zarr.Array[Any]:
         ) from error
 
 
-DECODERS = 2
-"""Threads that decode: codecs let others run, and more would not help the two cores that most
-machines of visitors and Binder have."""
-_BATCH_BYTES = 2**26
-"""Encoded bytes that are fetched before those before them are decoded."""
-_UNKNOWN = 2**20
-"""What a whole file counts for, whose size is not known."""
-_WAITING = 16
-"""Decoded chunks that wait for whoever reads them."""
+DECODERS = 2  # Threads that decode; most machines of Binder have two cores
+_BATCH_BYTES = 2**26  # Encoded bytes that are fetched before those before them are decoded
+_UNKNOWN = 2**20  # Bytes assumed for a whole file of unknown size
+_WAITING = 16  # Decoded chunks that wait for the reader
 
 
 def read_chunk(refs: SetLike, path: str, index: Index, targets: Targets) -> Reading:
-    """Read and decode one chunk."""
     array = array_at(refs, path)
     if not array.contains(index):
         raise DecodeError(f"{path} has no chunk {list(index)}; its grid is {list(array.grid)}.")
@@ -237,9 +224,7 @@ class _ChunkStream:
     def __init__(
         self, decoder: ArrayDecoder, wanted: Mapping[str, tuple[Index, Reference]], advance: Advance
     ) -> None:
-        self._decoder = decoder
-        self._targets = decoder.targets
-        self._wanted = wanted
+        self._decoder, self._targets, self._wanted = decoder, decoder.targets, wanted
         self._advance = advance
         self._made: Queue[Reading | BaseException] = Queue(_WAITING)
         self._stop = threading.Event()
@@ -290,6 +275,10 @@ class _ChunkStream:
                 return
 
     def _fetch(self) -> None:
+        def going_on(progress: FetchProgress) -> bool:
+            self._progress = progress
+            return not self._stop.is_set()
+
         try:
             for batch in self._batches():
                 decoding: list[Future[None]] = []
@@ -304,11 +293,11 @@ class _ChunkStream:
                     except RuntimeError:  # the program is at its end: no thread takes more work
                         self._decode(key, data)
 
-                fetch_many(self._targets, batch, self._fetching, arrived)
+                fetch_many(self._targets, batch, going_on, arrived)
                 wait(decoding)
                 if self._stop.is_set():
                     return
-        except BaseException as error:  # it is for the caller who waits
+        except BaseException as error:  # passed to the waiting caller
             if not self._stop.is_set():
                 self._put(error)
 
@@ -325,10 +314,6 @@ class _ChunkStream:
             batch[key] = reference
             size += more
         yield batch
-
-    def _fetching(self, progress: FetchProgress) -> bool:
-        self._progress = progress
-        return not self._stop.is_set()
 
     def _decode(self, key: str, data: bytes | RefexplorerError) -> None:
         self._put(self._found(key, data))
@@ -348,7 +333,7 @@ class _ChunkStream:
             return error
         except RefexplorerError as error:
             return failed(index, error)
-        except BaseException as error:  # it is for the caller who waits
+        except BaseException as error:  # passed to the waiting caller
             return error
         state = ChunkState.FETCHED
         return Reading(index, values, state, None, {index: state}, self._decoder.fill_value)

@@ -75,8 +75,7 @@ def _spread(value: Any) -> str:
 
 _ASYNCHRONOUS = frozenset({"http", "https", "s3", "gs", "az", "abfs"})
 
-_FORMS = ("V0", "V1", "parquet")
-"""What fsspec reads."""
+_FORMS = ("V0", "V1", "parquet")  # What fsspec reads
 
 
 class BeyondFsspec(Exception):
@@ -315,7 +314,11 @@ def _code(refs: SetLike, path: str, known: CodeContext, allow: Collection[str]) 
     if not is_bytes and (opened := _by_icechunk(refs, path, known)) is not None:
         return opened
     try:
-        _require_fsspec(refs, path, is_bytes)
+        # Zarr cannot list nested groups, and fsspec does not find chunks of some parquet stores
+        if not is_bytes and path not in refs.arrays() and (path or not _members(refs, "")):
+            raise BeyondFsspec
+        if refs.source.store is not None and any(map(lost_record_message, _asked_for(refs, path))):
+            raise BeyondFsspec
         recipe = fsspec_recipe(refs, known, asynchronous=not is_bytes)
     except (BeyondFsspec, RefexplorerError):
         return _by_refexplorer(refs, path, is_bytes, allow)
@@ -350,14 +353,6 @@ def _by_icechunk(refs: SetLike, path: str, known: CodeContext) -> str | None:
     given = {"path": path, "mode": "r"} if path else {"mode": "r"}
     last = call_text("zarr.open_group", [RawCode("session.store")], given)
     return whole_code(recipe, ["icechunk", "zarr"], [f"group = {last}"])
-
-
-def _require_fsspec(refs: SetLike, path: str, is_bytes: bool) -> None:
-    """Reject nested groups, which Zarr cannot list, and chunks that fsspec does not find."""
-    if not is_bytes and path not in refs.arrays() and (path or not _members(refs, "")):
-        raise BeyondFsspec
-    if refs.source.store is not None and any(map(lost_record_message, _asked_for(refs, path))):
-        raise BeyondFsspec
 
 
 def _asked_for(refs: SetLike, path: str) -> Iterator[ArrayMeta]:

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
 
 T = TypeVar("T")
-CHUNKS = 1_000
-"""Chunks of one coordinate that are fetched unasked: one for each of 20,000 files takes minutes."""
+CHUNKS = 1_000  # Chunks of a coordinate that are fetched by default
 _ENGINE: dict[str, Any] = {"engine": "zarr", "consolidated": False}
 _ROOT = (".zgroup", ".zarray", "zarr.json", ".zmetadata")
 
@@ -74,8 +73,7 @@ def to_xarray(
                 found = found.set_xindex(name)
         return found
 
-    found: xarray.Dataset = _opened(open_, open_in_part, refs, targets, paths, coordinates, options)
-    return found
+    return _opened(open_, open_in_part, refs, targets, paths, coordinates, options)
 
 
 def to_datatree(
@@ -89,8 +87,7 @@ def to_datatree(
     _require_arrays(refs, paths, options)
     source: Any = ReferenceStore(refs, targets)
     open_: Any = partial(xarray.open_datatree, source, **_ENGINE)
-    tree: xarray.DataTree = _opened(open_, None, refs, targets, paths, coordinates, options)
-    return tree
+    return _opened(open_, None, refs, targets, paths, coordinates, options)
 
 
 def _opened(
@@ -102,10 +99,7 @@ def _opened(
     coordinates: bool | None,
     options: dict[str, Any],
 ) -> T:
-    """Let xarray read coordinates and decode times as by default, or warn why it does not.
-
-    `coordinates` is whether to; None: if they may be read.
-    """
+    """Let xarray read coordinates and times as usual, or warn why not; `coordinates` decides."""
     switches = ("create_default_indexes", "decode_times")
     plainly = dict.fromkeys(switches, bool(coordinates)) | options
     if coordinates is not None or all(options.get(name) is False for name in switches):
@@ -126,14 +120,18 @@ def _opened(
         with saying_refusals("xarray", refs):
             found = open_(**plainly)
     if why:
-        warn(f"Not read, so without an index, and times are numbers: {what}. {why}", LeftOutWarning)
+        warn(
+            f"Not read, so without an index, and with undecoded times: {what}. {why}",
+            LeftOutWarning,
+        )
     return found
 
 
 def _unread(refs: SetLike, targets: Targets, paths: Iterable[str]) -> dict[str, str]:
     """Return what xarray would read on opening but may not be read, with the reason."""
     arrays = {path: refs.array(path) for path in paths}
-    times = [path for path, array in arrays.items() if _is_time(array)]
+    units = {path: array.attributes.get("units") for path, array in arrays.items()}
+    times = [path for path, text in units.items() if isinstance(text, str) and " since " in text]
     bounds = [
         f"{prefix(path.rpartition('/')[0])}{arrays[path].attributes.get('bounds')}"
         for path in times
@@ -147,11 +145,6 @@ def _unread(refs: SetLike, targets: Targets, paths: Iterable[str]) -> dict[str, 
         except RefexplorerError as error:
             found[path] = str(error)
     return found
-
-
-def _is_time(array: ArrayMeta) -> bool:
-    units = array.attributes.get("units")
-    return isinstance(units, str) and " since " in units
 
 
 def _require_readable(refs: SetLike, targets: Targets, array: ArrayMeta, is_index: bool) -> None:

@@ -39,8 +39,7 @@ class ReferenceFileSystem(AbstractFileSystem):  # type: ignore[misc]
 
     def __init__(self, refs: SetLike, targets: Targets) -> None:
         super().__init__()
-        self.references = refs
-        self.targets = targets
+        self.references, self.targets = refs, targets
 
     def cat_file(
         self, path: str, start: int | None = None, end: int | None = None, **_: object

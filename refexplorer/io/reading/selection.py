@@ -25,8 +25,7 @@ from refexplorer.spec.references import Base64, Inline, Range, Url
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
 
-ESTIMATED_CHUNKS = 10**6
-"""Chunks that are looked up to say what reading a part of an array takes."""
+ESTIMATED_CHUNKS = 10**6  # Chunks that are looked up to say what reading a part of an array takes
 _NAMED_TARGETS = 20  # targets that an estimate names; the rest are counted
 
 
@@ -129,8 +128,7 @@ def short_name(url: str) -> str:
     return f"{protocol}://{host}" if host else url
 
 
-SelectionPart = int | slice | EllipsisType
-"""Of one dimension an index or a slice; ``...`` stands for all that are not named."""
+SelectionPart = int | slice | EllipsisType  # An index, a slice, or ``...`` for all others
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,8 +266,7 @@ class Assembled:
     def __init__(
         self, array: ArrayMeta, places: tuple[range, ...], dtype: np.dtype[Any] | None = None
     ) -> None:
-        self._array = array
-        self._places = places
+        self._array, self._places = array, places
         self._values: ArrayValues | None = None
         if dtype is not None or not all(places):
             self._values = self._blank(dtype or np.dtype(float))

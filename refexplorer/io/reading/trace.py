@@ -222,8 +222,7 @@ def _part(key: str, reference: Reference | None, start: int, size: int) -> Refer
     return Base64(f"base64:{base64.b64encode(part).decode()}")
 
 
-HEAD = 64
-"""Bytes that a step keeps from the start of what it makes."""
+HEAD = 64  # Bytes that a step keeps from the start of what it makes
 
 
 @masks_repr
@@ -332,11 +331,7 @@ def trace_key(
     inner: Sequence[int] | EllipsisType | None = None,
     advance: Advance = lambda progress: True,
 ) -> Trace:
-    """Read a key, or an inner chunk of a shard, and decode it step by step.
-
-    No step may produce more bytes than the chunk has, plus some room for later codecs: such steps
-    are stopped, and codecs of unpredictable output size run in a separate process.
-    """
+    """Read a key, or an inner chunk of a shard, and decode it step by step, with size limits."""
     owner = refs.array_of(key)
     array = None if owner is None else refs.array(owner[0])
     index = None if owner is None else owner[1]
@@ -366,8 +361,7 @@ class Tracer:
         self.raw: bytes | None = None
         self.values: np.ndarray | None = None
         self.shard: Shard | None = None
-        self.state = ChunkState.FETCHED
-        self._advance = advance
+        self.state, self._advance = ChunkState.FETCHED, advance
         self.reference = self._at = refs.get(key)
         self.rejection = refs.rejection(key) if self.reference is None else None
 
@@ -398,10 +392,10 @@ class Tracer:
         seconds, size = time.perf_counter() - started, layout.size
         self.state = shard.state
         if shard.state is not ChunkState.FETCHED:
-            self._add("shard index", seconds, None, shard.message, str(shard))
+            self._add("shard index", str(shard), seconds, message=shard.message)
             return self.trace()
         text = f"{counted(shard.count, 'inner chunk')}, {shard.empty:,} of them empty"
-        self._add("shard index", seconds, None, None, text, size)
+        self._add("shard index", text, seconds, size=size)
         if not isinstance(inner, EllipsisType):
             self._inner_chunk(shard, tuple(inner), layout.inner)
         return self.trace()
@@ -410,15 +404,14 @@ class Tracer:
         try:
             self._at = shard.inner(inner)
         except DecodeError as error:
-            self._add("inner chunk", None, None, str(error))
+            self._add("inner chunk", message=str(error))
             return
         if self._at is None:
             self.state = ChunkState.FILL
-            text = "the shard has none: it reads as the fill value"
-            self._add("inner chunk", None, None, None, text)
+            self._add("inner chunk", "not in the shard: it reads as the fill value")
             return
         self.part = f"{self.key} {list(inner)}"
-        self._add("inner chunk", None, None, None, place_text(self._at))
+        self._add("inner chunk", place_text(self._at))
         self._decode(array)
 
     def trace(self) -> Trace:
@@ -436,16 +429,15 @@ class Tracer:
 
     def _has_reference(self) -> bool:
         if self.reference is not None:
-            self._add("reference", None, None, None, place_text(self.reference))
+            self._add("reference", place_text(self.reference))
             return True
         if self.rejection is not None:
             from refexplorer.io.fetch.failures import rejection_text
 
-            self._add("reference", None, None, rejection_text(self.rejection))
+            self._add("reference", message=rejection_text(self.rejection))
         else:
             self.state = ChunkState.FILL
-            text = "no reference: this chunk reads as the fill value"
-            self._add("reference", None, None, None, text)
+            self._add("reference", "no reference: this chunk reads as the fill value")
         return False
 
     def _decode(self, array: ArrayMeta | None) -> None:
@@ -464,7 +456,7 @@ class Tracer:
         try:
             return steps(array, self.refs.limits)
         except RefexplorerError as error:
-            self._add(VALUES, None, None, str(error))
+            self._add(VALUES, message=str(error))
             return []
 
     def _step(self, name: str, run: Callable[[], Any], clock: Callable[[], float]) -> Any:
@@ -473,37 +465,28 @@ class Tracer:
             data = run()
         except AccessError:
             raise
-        except Exception as error:  # a codec raises what it likes
-            self._add(name, clock() - started, None, error_text(error))
+        except Exception as error:  # a codec raises any error
+            self._add(name, "", clock() - started, message=error_text(error))
             return None
-        self._add(name, clock() - started, data, None, _form(data))
+        is_array = isinstance(data, np.ndarray)
+        kind = "" if not is_array else data.dtype if data.dtype.names else data.dtype.str
+        text, size = (f"{kind} {list(data.shape)}", data.nbytes) if is_array else ("", len(data))
+        self._add(name, text, clock() - started, size, _head(data))
         return data
 
     def _add(
         self,
         name: str,
-        seconds: float | None,
-        data: Any,
-        message: str | None,
         text: str = "",
+        seconds: float | None = None,
         size: int | None = None,
+        head: bytes = b"",
+        message: str | None = None,
     ) -> None:
         if message is not None:
             self.state = ChunkState.FAILED
-        if data is not None:
-            size = data.nbytes if isinstance(data, np.ndarray) else len(data)
-        self.steps.append(
-            TraceStep(
-                name,
-                self.part,
-                text,
-                reference=self._at,
-                size=size,
-                seconds=seconds,
-                head=b"" if data is None else _head(data),
-                message=message,
-            )
-        )
+        known: Any = {"reference": self._at, "size": size, "seconds": seconds, "head": head}
+        self.steps.append(TraceStep(name, self.part, text, message=message, **known))
 
     def _read(self) -> bytes:
         from refexplorer.io.fetch.many import fetch_many
@@ -531,9 +514,3 @@ def _head(data: Any) -> bytes:
     if isinstance(data, np.ndarray):
         return b"" if data.dtype.hasobject else data.reshape(-1)[:HEAD].tobytes()[:HEAD]
     return bytes(data[:HEAD])
-
-
-def _form(data: Any) -> str:
-    if not isinstance(data, np.ndarray):
-        return ""
-    return f"{data.dtype if data.dtype.names else data.dtype.str} {list(data.shape)}"

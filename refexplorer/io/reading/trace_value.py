@@ -102,7 +102,7 @@ class _ValueTracer(Tracer):
         if self.state is ChunkState.FILL:
             self._say("raw value", f"Zarr fills the chunk with {fill}, the fill value.")
             self._say_shown(shown)
-            lacking = "no reference for" if self.reference is None else "the server has no file of"
+            lacking = "no reference for" if self.reference is None else "the server has no file for"
             text = f"{lacking} the chunk, so Zarr shows the fill value {fill}"
             return self._result(ValueOrigin.NO_REFERENCE, f"{text}{_and(shown)}", raw, shown)
         self._say("raw value", f"The stored value is {_written(raw)} ({self.array.dtype}).")
@@ -129,7 +129,7 @@ class _ValueTracer(Tracer):
                 ValueOrigin.REJECTED, f"the chunk has a rejected reference: {message}", None, None
             )
         if self.state is not ChunkState.FAILED:
-            self._add("values", None, None, message)
+            self._add("values", message=message)
         return self._result(
             ValueOrigin.FAILED, f"the chunk could not be read: {message}", None, None
         )
@@ -181,7 +181,7 @@ class _ValueTracer(Tracer):
         """Return the value shown by xarray, or why there is none."""
         try:
             return decode_as_xarray(self.array, np.asarray(raw), self.fill)[()]
-        except Exception as error:  # xarray raises what it likes
+        except Exception as error:  # xarray raises any error
             return _Undecoded(str(error).strip().partition("\n")[0].rstrip("."))
 
     def _say(self, name: str, text: str) -> None:
@@ -214,7 +214,7 @@ class _ValueTracer(Tracer):
         )
 
 
-_SWAPPED = "of big-endian integers with `_Unsigned` it reads the bytes of the fill value swapped"
+_SWAPPED = "for big-endian integers with `_Unsigned`, it swaps the bytes of the fill value"
 _VALUE_FILTERS = {"fixedscaleoffset", "astype"}
 
 
@@ -230,7 +230,7 @@ def _packed(refs: SetLike, array: ArrayMeta, raw: Any, masks: _Masks) -> str | N
         try:
             with np.errstate(all="ignore"):
                 packed = np.asarray(get_codec(dict(config)).encode(packed))
-        except Exception:  # codecs raise what they like
+        except Exception:  # codecs raise any error
             return None
         names.append(name)
     missing = masks.of_packed(packed[0]) if names else None
@@ -305,7 +305,6 @@ class _Masks:
         return None
 
     def is_fill(self, raw: Any) -> bool:
-        """Return whether a raw value is the fill value."""
         return self._fill is not None and _equals(raw, self._fill)
 
 
@@ -338,12 +337,12 @@ def _outside_valid_range(attributes: Mapping[str, Any], raw: Any) -> Iterator[st
         return
     if isinstance(low, int | float) and raw < low:
         yield (
-            f"{_written(raw)} is below the least valid value, {low}: netCDF4 masks it, xarray "
+            f"{_written(raw)} is below the minimum valid value, {low}: netCDF4 masks it, xarray "
             "does not."
         )
     if isinstance(high, int | float) and raw > high:
         yield (
-            f"{_written(raw)} is above the greatest valid value, {high}: netCDF4 masks it, xarray "
+            f"{_written(raw)} is above the maximum valid value, {high}: netCDF4 masks it, xarray "
             "does not."
         )
 

@@ -1,9 +1,4 @@
-"""Errors of Zarr and xarray, as a sentence that names the array.
-
-Their own errors come from deep inside and seldom name an array. Some would even pass for a result:
-a `KeyError` tells Zarr that there is no such array, so that one whose metadata lack a field would
-be missing from the dataset silently.
-"""
+"""Errors of Zarr and xarray as sentences that name the array and the reason."""
 
 from __future__ import annotations
 
@@ -56,13 +51,12 @@ class SyncLoop(asyncio.SelectorEventLoop):
         future = self.create_future()
         try:
             future.set_result(func(*args))
-        except Exception as error:  # it is for the caller who waits
+        except Exception as error:  # passed to the waiting caller
             future.set_exception(error)
         return future
 
 
-_START = 5
-"""Seconds in which a thread that was started runs."""
+_START = 5  # Seconds in which a thread that was started runs
 
 
 def ensure_loop() -> None:
@@ -96,10 +90,8 @@ _REQUIRED = {
     ),
 }  # fmt: skip
 """Fields without which Zarr reads no metadata, by the name of the key or the type of the node."""
-RECTILINEAR = "array.rectilinear_chunks"
-"""The switch of Zarr 3.2 and newer without which it opens no array of such a grid."""
-_EDGES = 10**6
-"""Chunks along a dimension of varying chunks, of which Zarr makes a list each time it opens one."""
+RECTILINEAR = "array.rectilinear_chunks"  # The setting of Zarr 3.2 that enables such grids
+_EDGES = 10**6  # Chunks of varying lengths along a dimension; Zarr lists all of them
 _NUMBERS = ("scale_factor", "add_offset")
 _SHOWN = 300  # characters of a URL or a foreign message
 

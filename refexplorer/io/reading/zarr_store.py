@@ -56,11 +56,9 @@ if TYPE_CHECKING:
     from zarr.core.metadata import ArrayV2Metadata, ArrayV3Metadata
 
 
-AHEAD_BYTES = 2**24
-"""Encoded bytes of a window that is read ahead; two windows may be on their way."""
+AHEAD_BYTES = 2**24  # Encoded bytes of a window that is read ahead; two windows may be on their way
 _AHEAD_KEYS = 4096  # keys of a window, whose chunks may be tiny
-_FEW = 2
-"""So many chunks are not worth a thread."""
+_FEW = 2  # So many chunks are not worth a thread
 
 
 class SelectionPlan:
@@ -93,14 +91,13 @@ class SelectionPlan:
         return None if future is None else future.result()
 
     def _next_window(self) -> dict[str, Reference]:
-        """Return the references of the next window."""
         window: dict[str, Reference] = {}
         size = 0
         while self._left and size < AHEAD_BYTES and len(window) < _AHEAD_KEYS:
             key = self._left.popleft()
             self._window_of[key] = self._started
             reference = self._store.references.get(key)
-            if isinstance(reference, Range):  # the set holds others, or their size is not known
+            if isinstance(reference, Range):  # others are inline, or of unknown size
                 window[key] = reference
                 size += reference.length
         return window
@@ -116,7 +113,7 @@ class SelectionPlan:
             error: BaseException = Stopped()
             try:
                 fetch_many(self._store.targets, references, lambda progress: is_wanted(), arrived)
-            except BaseException as raised:  # it is for the caller who waits
+            except BaseException as raised:  # passed to the waiting caller
                 error = raised
             for future in waiting.values():
                 future.set_exception(error)
@@ -128,21 +125,14 @@ current_plan: ContextVar[SelectionPlan | None] = ContextVar("current_plan", defa
 """What the key that is read now belongs to."""
 
 
-_THREADS = 64
-"""More than Zarr's ``async.concurrency``, which is 10, and which people raise for far servers."""
-_KEYS = 10_000
-"""Keys that are listed before others on Zarr's loop have their turn."""
+_THREADS = 64  # More than Zarr's ``async.concurrency``, which people raise
+_KEYS = 10_000  # Keys that are listed before other tasks on Zarr's loop run
 _SETTING = "codec_pipeline.path"
 _DEFAULT = f"{BatchedCodecPipeline.__module__}.{BatchedCodecPipeline.__qualname__}"
 
 
 class ReferenceStore(Store):
-    """The keys of a set as a read-only store: only `NoReference` means that there is no chunk.
-
-    Zarr decodes its input without checks. Chunks that would decompress to more than
-    `Limits.chunk_bytes` are rejected beforehand, and so are arrays with a codec that is not
-    installed.
-    """
+    """The keys of a set as a read-only store: only `NoReference` means that there is no chunk."""
 
     supports_writes = False
     supports_deletes = False
@@ -171,7 +161,6 @@ class ReferenceStore(Store):
     async def get(
         self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None
     ) -> Buffer | None:
-        """Return the bytes of a key; a chunk is fetched together with the rest of its selection."""
         _be_quiet(asyncio.get_running_loop())
         if byte_range is None and (plan := current_plan.get()) is not None:
             with as_internal_error(key):
@@ -179,8 +168,8 @@ class ReferenceStore(Store):
                 # half of the time that Zarr needs for a small chunk goes from thread to thread
                 if (data := self._at_once(key, plan)) is not None:
                     return prototype.buffer.from_bytes(data)
-        # threads of its own: those of `asyncio.to_thread` are few, and all else shares them
-        read = partial(copy_context().run, self._read, key, *_bounds(byte_range))
+        # separate threads: those of `asyncio.to_thread` are few and shared
+        read = partial(copy_context().run, self._checked, key, *_bounds(byte_range))
         try:
             data = await asyncio.get_running_loop().run_in_executor(_readers(), read)
         except NoReference:
@@ -190,11 +179,9 @@ class ReferenceStore(Store):
     async def get_partial_values(
         self, prototype: BufferPrototype, key_ranges: Iterable[tuple[str, ByteRequest | None]]
     ) -> list[Buffer | None]:
-        """Return parts of keys; Zarr's arrays never request them."""
         return await asyncio.gather(*(self.get(key, prototype, part) for key, part in key_ranges))
 
     async def get_ranges(self, *arguments: Any, **options: Any) -> AsyncIterator[Any]:
-        """Yield parts of a shard, which Zarr requests since 3.4."""
         try:
             parts = super().get_ranges(*arguments, **options)  # type: ignore[misc, unused-ignore]
             async for part in parts:
@@ -206,24 +193,20 @@ class ReferenceStore(Store):
             raise _first(ours) from None
 
     async def exists(self, key: str) -> bool:
-        """Return whether the set has a key."""
         return key in self.references
 
     async def list(self) -> AsyncIterator[str]:
-        """Yield all keys."""
         for number, key in enumerate(self.references):
             if not number % _KEYS:
                 await asyncio.sleep(0)
             yield key
 
     async def list_prefix(self, prefix: str) -> AsyncIterator[str]:
-        """Yield the keys with a prefix."""
         async for key in self.list():
             if key.startswith(prefix):
                 yield key
 
     async def list_dir(self, prefix: str) -> AsyncIterator[str]:
-        """Yield the names of one level."""
         try:
             page = await asyncio.to_thread(self.references.children, prefix.strip("/"))
         except KeyError:
@@ -232,15 +215,12 @@ class ReferenceStore(Store):
             yield node.path.rpartition("/")[2]
 
     async def set(self, key: str, value: Buffer) -> None:
-        """Raise an error: the store is read-only."""
         raise ValueError("A reference set is read-only.")
 
     async def delete(self, key: str) -> None:
-        """Raise an error: the store is read-only."""
         raise ValueError("A reference set is read-only.")
 
     def _at_once(self, key: str, plan: SelectionPlan) -> bytes | None:
-        """Return the bytes of a chunk that was read ahead, if no more work is needed."""
         data = plan.peek(key)
         owner = None if data is None else self.references.array_of(key)
         if data is None or owner is None:
@@ -251,12 +231,12 @@ class ReferenceStore(Store):
         plan.take(key)
         return data
 
-    def _read(self, key: str, start: int | None, end: int | None) -> bytes:
+    def _checked(self, key: str, start: int | None, end: int | None) -> bytes:
         """Return the bytes of a key, or a slice of them, if they may be decoded."""
         with as_internal_error(key):
-            return self._checked(key, start, end)
+            return self._given_or_read(key, start, end)
 
-    def _checked(self, key: str, start: int | None, end: int | None) -> bytes:
+    def _given_or_read(self, key: str, start: int | None, end: int | None) -> bytes:
         plan = current_plan.get()
         data: bytes | RefexplorerError | None = None
         if (given := self._given.get(key)) is not None:
@@ -328,25 +308,18 @@ class ChosenPipeline(BatchedCodecPipeline):
     def from_array_metadata_and_store(  # type: ignore[override]
         cls, array_metadata: ArrayV2Metadata | ArrayV3Metadata, store: Store
     ) -> CodecPipeline:
-        """Return the pipeline of an array."""
         found: Any = create_codec_pipeline(array_metadata)
         return found if _set_of(store) is None else MergingPipeline.from_codecs(found)
 
     @classmethod
     def from_codecs(cls, *arguments: Any, **options: Any) -> Any:
-        """Return Zarr's own pipeline, such as that of the inner chunks of a shard."""
         return BatchedCodecPipeline.from_codecs(*arguments, **options)
 
 
 class MergingPipeline(BatchedCodecPipeline):
-    """Zarr's own pipeline, which shows the store all chunks of a selection in advance.
-
-    Zarr requests ten chunks at a time, too few to merge their ranges into few requests.
-    Errors are those of this package.
-    """
+    """Zarr's own pipeline, which shows the store all chunks of a selection in advance."""
 
     async def read(self, batch_info: Iterable[Any], *arguments: Any, **options: Any) -> Any:
-        """Read the chunks of a selection."""
         batch = list(batch_info)
         token = current_plan.set(self._plan(batch))
         try:
@@ -355,28 +328,24 @@ class MergingPipeline(BatchedCodecPipeline):
             current_plan.reset(token)
 
     def _plan(self, batch: list[Any]) -> SelectionPlan | None:
-        """Return the plan for reading chunks together; Zarr reads partly needed shards in parts."""
         store = getattr(batch[0][0], "store", None) if batch else None
         if not isinstance(store, ReferenceStore):
             return None
-        is_read_in_parts = self.supports_partial_decode
-        return SelectionPlan(
-            store,
-            [
-                place.path
-                for place, chunk, selection, *_ in batch
-                if not is_read_in_parts or _is_whole(selection, chunk.shape)
-            ],
-        )
+        keys = []
+        for place, chunk, selection, *_ in batch:
+            parts = zip(selection, chunk.shape, strict=False)
+            is_whole = all(part == slice(0, size, 1) for part, size in parts)
+            if is_whole or not self.supports_partial_decode:
+                keys.append(place.path)
+        return SelectionPlan(store, keys)
 
     async def read_batch(self, batch_info: Iterable[Any], *arguments: Any, **options: Any) -> Any:
-        """Read some chunks."""
         batch = list(batch_info)
         try:
             return await super().read_batch(batch, *arguments, **options)
         except (RefexplorerError, Stopped):
             raise
-        except Exception as error:  # a codec raises what it likes
+        except Exception as error:  # a codec raises any error
             place = batch[0][0]  # of more than one, where Zarr is set so, the first that fails
             for each in batch if len(batch) > 1 else ():
                 try:
@@ -388,11 +357,6 @@ class MergingPipeline(BatchedCodecPipeline):
             if refs is None:
                 raise
             raise undecodable(refs, place.path, sentence_of(error)) from error
-
-
-def _is_whole(selection: Iterable[object], shape: Iterable[int]) -> bool:
-    """Return whether a selection covers a whole chunk."""
-    return all(part == slice(0, size, 1) for part, size in zip(selection, shape, strict=False))
 
 
 def _set_of(store: object) -> SetLike | None:

@@ -52,10 +52,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-SECONDS = 60
-"""Time for one question; waiting for a server does not count."""
-CHILDREN = 8
-"""Processes at a time, as many as are needed: each waits for the server of its file."""
+SECONDS = 60  # Time for one question; waiting for a server does not count
+CHILDREN = 8  # Processes at a time, as many as are needed: each waits for the server of its file
 _NAME = __spec__.name if __spec__ else __name__
 
 
@@ -110,8 +108,7 @@ class ConfinedFile(SizedDataFile):
             self._file.check_unchanged()
             return self._metadata.values[array.name][selection]
         self._file.begin_values()
-        found: np.ndarray = loads(self._ask({"do": "values", "name": asked, "selection": slices}))
-        return found
+        return loads(self._ask({"do": "values", "name": asked, "selection": slices}))
 
     def close(self) -> None:
         self._file.close()
@@ -124,7 +121,7 @@ class ConfinedFile(SizedDataFile):
                 return self._file.read_at(*reply["read"])
             except (RefexplorerError, Unread) as error:
                 failures.append(error)
-                return b""  # the child is told so by what is missing
+                return b""  # the child notices the missing bytes
 
         place = self._file.place
         path = place.path if place.protocol == "file" else None

@@ -30,8 +30,7 @@ _SUFFIXES = {
 }
 _PAGE = re.compile(rb"\s*(?:\xef\xbb\xbf)?\s*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 _PACKAGES = {"HDF5": "h5py", "TIFF": "tifffile", "FITS": "astropy", "GRIB": "eccodes"}
-_OTHERS = ("FITS", "GRIB")
-"""Formats whose packages the extra does not bring."""
+_OTHERS = ("FITS", "GRIB")  # Formats whose packages the extra does not install
 
 
 def open_native(targets: Targets, url: str) -> SizedDataFile:

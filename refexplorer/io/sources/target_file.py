@@ -19,13 +19,9 @@ from refexplorer.spec.references import Range, Url
 if TYPE_CHECKING:
     from refexplorer.io.fetch.answers import Facts
 
-BLOCK = 2**16
-"""Bytes of a block: at 10 MB/s they take 6 ms, less than the way to a server and back."""
-LONGEST = 2**20
-"""Who reads on where the last request ended is given twice as much each time, up to this."""
-MOST_BYTES = 2**25
-"""Bytes that may be read of one file over the network for its metadata: as many as the byte ranges
-of half a million chunks take in HDF5."""
+BLOCK = 2**16  # Bytes of a block: at 10 MB/s they take 6 ms, less than the way to a server and back
+LONGEST = 2**20  # Bytes of a request; sequential reads double them up to this
+MOST_BYTES = 2**25  # Bytes of metadata that may be read from one remote file
 _KEY = "The metadata"
 
 
@@ -58,7 +54,7 @@ class TargetFile(RangeStream):
         """Raise errors like those of reading a reference."""
         try:
             yield
-        except Exception as error:  # each protocol has errors of its own
+        except Exception as error:  # each protocol raises its own errors
             error_of_read = explanation(self._targets.range_of(_KEY, reference), error)
             raise error_of_read from cause_of(error_of_read, error)
 
@@ -93,7 +89,6 @@ class TargetFile(RangeStream):
         super().close()
 
     def begin_values(self) -> None:
-        """Drop the values read before: the limit applies to each query separately."""
         if self._metadata is None:
             self._metadata = frozenset(self._blocks)
         for number in self._blocks.keys() - self._metadata:
@@ -109,7 +104,6 @@ class TargetFile(RangeStream):
             return self._local.read(start, end, self._targets.limit)
 
     def _load(self, first: int, stop: int) -> None:
-        """Read blocks, and further ones after the end of the last request."""
         if not self._has_ranges:
             self._blocks.clear()
             first, stop = 0, self.size

@@ -1,8 +1,4 @@
-"""Files that are chunks of a Zarr array, v2 or v3, with metadata in a folder above.
-
-A shard belongs to two arrays: ``name``, whose chunks are shards, and ``name/inner``, of which it
-has several chunks. Both know only the chunks in this file.
-"""
+"""Files that are chunks of a Zarr array, v2 or v3, with metadata in a folder above."""
 
 from __future__ import annotations
 
@@ -42,14 +38,12 @@ if TYPE_CHECKING:
 
 INNER = "/inner"
 METADATA_BYTES = 2**24  # of a metadata document on the web; it is read whole
-_KEY_PARTS = 33
-"""Folders above a chunk: one for each dimension that NumPy can have, and ``c``."""
+_KEY_PARTS = 33  # Folders above a chunk: one for each dimension that NumPy can have, and ``c``
 _PART = re.compile(r"c|(c\.)?\d+(\.\d+)*")
 _LEVELS = frozenset({"level", "clevel", "cname", "blocksize", "shuffle", "preset", "acceleration"})
 """Settings by which a codec compresses; what decodes finds them in the bytes."""
 _SELF_DESCRIBING = frozenset({"blosc", "zlib", "gzip", "zstd", "lz4", "bz2"})
-_FOLDERS = 10_000
-"""Folders whose metadata are kept, since a set has many chunks of an array."""
+_FOLDERS = 10_000  # Folders whose metadata are kept
 
 Metadata = dict[str, Any]
 Documents = tuple[Metadata, Metadata]
@@ -125,12 +119,12 @@ class ZarrChunkFile(SizedDataFile):
         places = region(meta, index)
         inside = all(span.stop <= place.stop for span, place in zip(spans, places, strict=True))
         if not len(found) or not inside:
-            raise Unread("expression", "The file has one chunk, and these values are of others.")
+            raise Unread("expression", "The file has one chunk, and these values are in others.")
         offset, length = int(chunks.offsets[found[0]]), int(chunks.lengths[found[0]])
         data = self._file.read_at(offset, offset + length)
         try:
             values = decoded(meta.chunk_array(index), data, self._limits)
-        except Exception as error:  # codecs raise what they like
+        except Exception as error:  # codecs raise any error
             why = _why_undecoded(meta, error)
             raise Unread(why, f"The chunk cannot be decoded: {error_text(error)}.") from error
         cut = (
@@ -222,7 +216,7 @@ def _native(array: ArrayMeta) -> FileArray:
             given = written.get("fill_value")
             fill = None if given is None else kind.from_json_scalar(given, zarr_format=2)
         dtype = kind.to_native_dtype()
-    except Exception as error:  # Zarr's data types raise what they like
+    except Exception as error:  # Zarr's data types raise any error
         raise Unread(
             "library", f"Zarr cannot read the data type {escape(array.dtype)}: {error_text(error)}."
         ) from error

@@ -1,8 +1,4 @@
-"""Dimensions of a gen item: the values of each variable, without writing them out.
-
-Source: reference specification, "Version 1", ``gen``: "dimensions" maps names to
-``{"start": int, "stop": int, "step": int}`` or ``[int, …]``; the item is their cartesian product.
-"""
+"""The dimensions of a gen item (specification, "Version 1"), without writing out their values."""
 
 from __future__ import annotations
 
@@ -18,8 +14,7 @@ from refexplorer.core.errors import PickledByFields
 from refexplorer.spec.findings import Findings, pointer, suggest
 from refexplorer.spec.references import RESERVED, is_speakable
 
-STOPS = ("end", "to", "until", "size", "count", "n")
-"""What people write for `stop`."""
+STOPS = ("end", "to", "until", "size", "count", "n")  # What people write for `stop`
 
 
 @dataclass(frozen=True)
@@ -73,7 +68,6 @@ class DimensionProduct(PickledByFields):
 
     @cached_property
     def count(self) -> int:
-        """The number of combinations."""
         return prod(self.sizes)
 
     def at(self, number: int) -> dict[str, int]:
@@ -98,12 +92,8 @@ class DimensionProduct(PickledByFields):
 def read_dimensions(source: object, at: str, findings: Findings) -> tuple[Dimension, ...] | None:
     """Read the ``dimensions`` of a gen item; None if one of them is invalid."""
     if not isinstance(source, Mapping) or not source:
-        findings.add(
-            "gen-bad-dimension",
-            at,
-            "`dimensions` must be an object with at least one dimension.",
-            'Write for example {"i": {"stop": 5}}.',
-        )
+        message = "`dimensions` must be an object with at least one dimension."
+        findings.add("gen-bad-dimension", at, message, 'Write for example {"i": {"stop": 5}}.')
         return None
     read = [_read_dimension(name, value, at, findings) for name, value in source.items()]
     good = tuple(dimension for dimension in read if dimension is not None)
@@ -179,11 +169,8 @@ def _read_range(source: Mapping[str, object]) -> range | str:
     return range(start, stop, step)
 
 
-BLOCK = 65_536
-"""Combinations of a block, which bound the memory that it needs."""
-Values = dict[str, np.ndarray]
-"""The values of each dimension, in arrays that broadcast together: int64, or object where some
-need more than 64 bits."""
+BLOCK = 65_536  # Combinations of a block, which bound the memory that it needs
+Values = dict[str, np.ndarray]  # By dimension, arrays that broadcast: int64, or object if larger
 
 
 class Block(NamedTuple):
@@ -194,10 +181,7 @@ class Block(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The number of values of each dimension with several values here.
-
-        The others have no axis: numpy supports at most 64, and a block uses fewer than 20.
-        """
+        """The sizes of the dimensions with several values; numpy supports at most 64 axes."""
         return tuple(len(positions) for positions in self.ranges if len(positions) > 1)
 
     def values(self, grid: DimensionProduct) -> Values:

@@ -32,10 +32,8 @@ from refexplorer.spec.gen.dimensions import Dimension
 from refexplorer.spec.templates import syntax
 from refexplorer.spec.templates.template import Expression, Template
 
-Digit = tuple[str, int, int | None]
-"""``(dimension, divisor, modulus)``: the value ``dimension // divisor % modulus``."""
-Terms = Mapping[Digit, int]
-"""A sum of digits: the factor of each."""
+Digit = tuple[str, int, int | None]  # ``(dimension, divisor, modulus)``: ``i // divisor % modulus``
+Terms = Mapping[Digit, int]  # A sum of digits: the factor of each
 Dimensions = Mapping[str, Dimension]
 
 
@@ -93,10 +91,7 @@ def _step(digit: Digit, dimensions: Dimensions) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Unknown:
-    """A digit to be found in the remainder of a number.
-
-    Its values start at `first` with distance `step`; later digits add `low` or more.
-    """
+    """A digit to be found: values start at `first` with distance `step`, others add `low`."""
 
     digit: Digit
     factor: int
@@ -172,11 +167,9 @@ def _unknowns(terms: Terms, dimensions: Dimensions) -> tuple[_Unknown, ...]:
 
 # each is rendered before the first key is asked for
 LISTED_VALUES = 65_536
-LONGEST = 400
-"""Digits of a number in a key; Python reads few thousands."""
+LONGEST = 400  # Digits of a number in a key
 
-Linear = tuple[dict[Digit, int], int]
-"""Coefficients and a constant."""
+Linear = tuple[dict[Digit, int], int]  # Coefficients and a constant
 _PADDED = re.compile(r"%(?:0(\d+))?d")
 
 
@@ -212,10 +205,7 @@ class Inverter:
         return self._regex.fullmatch(key)
 
     def solve(self, key: str) -> dict[str, int] | None:
-        """Return the dimensions that could have generated the key, or None.
-
-        `GenItem.find` renders the key again and compares: padding and signs are not checked here.
-        """
+        """Return the dimensions that may have generated a key; `GenItem.find` checks them."""
         match = self.match(key)
         if match is None:
             return None
@@ -290,7 +280,7 @@ def _group(
     if len(used) > 1 or dimension.size > LISTED_VALUES:
         return None
     texts = dict(zip(render(part, dimension), dimension.values, strict=True))
-    # two values with the same text: the key would not tell them apart
+    # two values with the same text cannot be distinguished in a key
     if len(texts) < dimension.size:
         return None
     return _Listed(dimension.name, texts)

@@ -1,9 +1,4 @@
-"""One item of ``gen``: a shape, a count and a function of a number, never written out.
-
-Source: reference specification, "Version 1", ``gen``. The keys of an item are in the order of the
-cartesian product of its dimensions, the last one fastest. If combinations generate the same key,
-the last one wins, as in any JSON object.
-"""
+"""One item of ``gen`` (specification, "Version 1"): its keys and references, by number."""
 
 from __future__ import annotations
 
@@ -57,9 +52,7 @@ class BadField(Exception):
 
     def __init__(self, code: str, field: str, message: str, hint: str = "") -> None:
         super().__init__(message)
-        self.code = code
-        self.field = field
-        self.hint = hint
+        self.code, self.field, self.hint = code, field, hint
 
 
 def whole_number(field: str, text: str) -> int:
@@ -67,20 +60,13 @@ def whole_number(field: str, text: str) -> int:
     match = _WHOLE.fullmatch(text)
     if match is None:
         hint = "Use // for integer division." if "." in text else ""
-        raise BadField(
-            "gen-bad-int",
-            field,
-            f"`{field}` renders to {text[:60]!r}, which is not an integer.",
-            hint,
-        )
+        message = f"`{field}` renders to {text[:60]!r}, which is not an integer."
+        raise BadField("gen-bad-int", field, message, hint)
     try:
         value = int(match[1])
     except ValueError:  # the digits are more than Python reads
-        raise BadField(
-            "gen-bad-int",
-            field,
-            f"`{field}` renders to a number of {len(match[1]):,} digits, which is too large.",
-        ) from None
+        sentence = f"`{field}` renders to a number of {len(match[1]):,} digits, which is too large."
+        raise BadField("gen-bad-int", field, sentence) from None
     if value < 0:
         raise BadField(f"bad-{field}", field, f"`{field}` renders to {value}, which is negative.")
     if value > MOST_BYTES:
@@ -105,11 +91,7 @@ def values_text(values: Mapping[str, int]) -> str:
 @masks_repr
 @dataclass(frozen=True)
 class GenItem(PickledByFields):
-    """A parsed and validated gen item.
-
-    Keys are numbered from 0 to ``count - 1``. A *combination* is a number in the whole product;
-    the two differ only if combinations share a key.
-    """
+    """A parsed gen item; combinations in the product are more than keys if some share one."""
 
     number: int  # Its position in ``gen``
     dimensions: tuple[Dimension, ...]  # All dimensions, in the order of the document
@@ -119,13 +101,10 @@ class GenItem(PickledByFields):
     length: Template | None
     templates: Mapping[str, Template]  # The templates section of the document
     limits: Limits
-    # What was noted while it was read
+    # Findings, numbers of failing keys, how many keys may be listed, and whether no other key fails
     findings: Findings = field(default_factory=Findings, compare=False, repr=False)
-    # The numbers of keys that are known to fail, in order
     failing: tuple[int, ...] = field(default=(), compare=False, repr=False)
-    # So many combinations are written out, where equal keys are not to be told by arithmetic
     most_listed: int = field(default=LISTED_KEYS, compare=False, repr=False)
-    # Whether no other key fails; False where there are too many to know
     is_tried: bool = field(default=True, compare=False, repr=False)
 
     @cached_property
@@ -226,7 +205,6 @@ class GenItem(PickledByFields):
         return found
 
     def key_at(self, number: int) -> str:
-        """Return the key with this number."""
         return self.rendered("key", self.values(number))
 
     def reference_at(self, number: int) -> Reference:
@@ -301,8 +279,7 @@ class GenItem(PickledByFields):
 
 _RunPart = tuple[np.ndarray, Values, tuple[int, ...]]
 
-SOME = 2_048
-"""So many keys are not worth being cut into blocks."""
+SOME = 2_048  # So many keys are not worth being cut into blocks
 
 
 @dataclass(frozen=True)
@@ -327,7 +304,6 @@ class Run:
         return self.texts.tolist()
 
     def select(self, rows: np.ndarray) -> Run:
-        """Return some of the references."""
         offsets = None if self.offsets is None else self.offsets[rows]
         lengths = None if self.lengths is None else self.lengths[rows]
         return Run(
@@ -335,7 +311,6 @@ class Run:
         )
 
     def references(self) -> Iterator[tuple[str, Reference]]:
-        """Yield the keys and their references."""
         urls = self._urls()
         if self.offsets is None or self.lengths is None:
             return zip(self.keys, map(Url, urls), strict=True)
@@ -455,20 +430,18 @@ def _whole(field: str, scopes: Scopes, template: Template | None) -> np.ndarray 
     numbers = scopes.integers(template)
     if numbers is None:
         texts = scopes.texts(template)
-        found = [_whole_or_less(field, text) for text in texts.ravel().tolist()]
+        found = []
+        for text in texts.ravel().tolist():
+            try:
+                found.append(whole_number(field, text))
+            except BadField:
+                found.append(-1)
         numbers = as_column(found).reshape(texts.shape)
     failed = (numbers < 0) | (numbers > MOST_BYTES)
     if failed.any():
         scopes.failures.append(failed.astype(np.bool_))
         numbers = np.where(failed, 0, numbers)
     return numbers.astype(np.int64)
-
-
-def _whole_or_less(field: str, text: str) -> int:
-    try:
-        return whole_number(field, text)
-    except BadField:
-        return -1
 
 
 def _coded(urls: list[TextPiece]) -> tuple[list[str], np.ndarray]:

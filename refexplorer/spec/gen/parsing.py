@@ -1,14 +1,11 @@
-"""Parsing of the ``gen`` section: each item is checked by a sample of its keys, or rejected.
-
-Source: reference specification, "Version 1", ``gen``.
-"""
+"""Parsing of ``gen`` (specification, "Version 1"): items are checked on a sample of their keys."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from jinja2 import nodes
@@ -200,12 +197,9 @@ def _chars_in(text: str) -> int | None:
     return len(text) if text.isascii() else None
 
 
-TRIED_KEYS = 100_000
-"""Keys of an item that are all tried, unless it is plain that no template can fail."""
-TRIED_STEPS = 4_000_000
-"""Steps of evaluation that this may take in a document."""
-LISTED_BY_COLUMNS = 1_000_000
-"""Keys of a document that are written out to look for equal ones, of items with very many."""
+TRIED_KEYS = 100_000  # Keys of an item that are all tried, unless no template can fail
+TRIED_STEPS = 4_000_000  # Steps of evaluation that this may take in a document
+LISTED_BY_COLUMNS = 1_000_000  # Keys of a document that are listed to find duplicates
 _TRUSTED_STEPS = 20  # steps that are assumed of a template that jinja2 renders
 
 
@@ -364,13 +358,11 @@ def _read_field(
     name: str, source: Mapping[str, object], at: str, findings: Findings
 ) -> Template | None:
     value, where = source[name], at + pointer(name)
-    if _is_whole(value) and name in ("offset", "length"):
-        findings.add(
-            "gen-number-not-string",
-            where,
-            f"`{name}` is a number, but the specification requires a string.",
-            f'Write "{int(value)}".',
-        )
+    if name in ("offset", "length") and (
+        type(value) is int or (isinstance(value, float) and value.is_integer())
+    ):
+        message = f"`{name}` is a number, but the specification requires a string."
+        findings.add("gen-number-not-string", where, message, f'Write "{int(value)}".')
         value = f"{int(value)}"
     if not isinstance(value, str):
         code = "gen-bad-int" if name in ("offset", "length") else "gen-bad-field"
@@ -385,10 +377,6 @@ def _read_field(
         return None
 
 
-def _is_whole(value: object) -> TypeGuard[int | float]:
-    return type(value) is int or (isinstance(value, float) and value.is_integer())
-
-
 def _clashes(
     dimensions: tuple[Dimension, ...],
     templates: Mapping[str, Template],
@@ -397,12 +385,8 @@ def _clashes(
 ) -> bool:
     clashing = [dimension.name for dimension in dimensions if dimension.name in templates]
     for name in clashing:
-        findings.add(
-            "name-clash",
-            at + pointer("dimensions", name),
-            f"`{name}` is the name of both a dimension and a template.",
-            "Rename one of them.",
-        )
+        message = f"`{name}` is the name of both a dimension and a template."
+        findings.add("name-clash", at + pointer("dimensions", name), message, "Rename one of them.")
     return bool(clashing)
 
 

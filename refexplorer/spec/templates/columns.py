@@ -1,9 +1,4 @@
-"""Templates for many combinations at once; their meaning is defined by `compiler`.
-
-Each expression is evaluated on the dimensions that it uses, and then broadcast. Integers become
-64-bit arrays if every step is known to fit; everything else is evaluated value by value like a
-single key.
-"""
+"""Templates for many combinations at once; integers are evaluated as 64-bit arrays."""
 
 from __future__ import annotations
 
@@ -130,20 +125,12 @@ Arrays = Mapping[str, np.ndarray]
 IntegerBounds = tuple[int, int]
 
 _ARITHMETIC: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
-    "+": np.add,
-    "-": np.subtract,
-    "*": np.multiply,
-    "//": np.floor_divide,
-    "%": np.remainder,
-}
+    "+": np.add, "-": np.subtract, "*": np.multiply, "//": np.floor_divide, "%": np.remainder,
+}  # fmt: skip
 COMPARISONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
-    "eq": np.equal,
-    "ne": np.not_equal,
-    "lt": np.less,
-    "lteq": np.less_equal,
-    "gt": np.greater,
+    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "lteq": np.less_equal, "gt": np.greater,
     "gteq": np.greater_equal,
-}
+}  # fmt: skip
 
 
 def integers(form: syntax.Form, values: Arrays) -> np.ndarray | None:
@@ -236,13 +223,10 @@ def _comparison(form: nodes.Compare, values: Arrays) -> np.ndarray | None:
     return result
 
 
-TEXT_CHARS = 2**25
-"""Characters of all texts that are made together."""
+TEXT_CHARS = 2**25  # Characters of all texts that are made together
 _PLAIN_BITS = 64  # bits of a number in a column
 _PLAIN_CHARS = 256
-_LISTED_CHARS = 24
-"""Under tighter limits than these, an array of numbers could hold what they forbid: a number, and
-one in a list, as `text_length` counts it."""
+_LISTED_CHARS = 24  # Columns are not used if the limits are tighter than these
 
 
 class TooMuchText(Exception):

@@ -1,8 +1,4 @@
-"""From a text to the jinja2 nodes that are supported; jinja2 itself never runs them.
-
-This is the whitelist: untrusted text is data, and syntax that is not listed here is rejected by
-name.
-"""
+"""From a text to the jinja2 nodes that are supported; jinja2 itself never runs them."""
 
 from __future__ import annotations
 
@@ -108,22 +104,14 @@ def takes(operation: Callable[..., Value], count: int) -> bool:
 _ENVIRONMENT = jinja2.Environment()
 DEFAULT = {"default", "d"}
 _STATEMENTS = {
-    "Assign": "set",
-    "AssignBlock": "set",
-    "CallBlock": "call",
-    "FilterBlock": "filter",
-    "FromImport": "from",
-    "ScopedEvalContextModifier": "autoescape",
-}
+    "Assign": "set", "AssignBlock": "set", "CallBlock": "call", "FilterBlock": "filter",
+    "FromImport": "from", "ScopedEvalContextModifier": "autoescape",
+}  # fmt: skip
 """Statements that jinja2's tree names differently from they are written."""
 _METHODS = {
-    "format": "'%03d' | format(n)",
-    "join": "[1, 2] | join('-')",
-    "lstrip": "text | trim",
-    "rstrip": "text | trim",
-    "strip": "text | trim",
-    "zfill": "'%03d' | format(n)",
-}
+    "format": "'%03d' | format(n)", "join": "[1, 2] | join('-')", "lstrip": "text | trim",
+    "rstrip": "text | trim", "strip": "text | trim", "zfill": "'%03d' | format(n)",
+}  # fmt: skip
 """What to write instead of a method of a text, where it is not a filter of the same name."""
 _SAID = (
     (r"unexpected end of template, expected 'end of print .*'", "`{{` is not closed by `}}`"),
@@ -139,8 +127,7 @@ _SAID = (
     (r"'?begin of statement block'?", "`{%`"),
 )  # fmt: skip
 """What jinja2 says of a text that it cannot parse, and what it means to a person."""
-BUILT_IN = {*_ENVIRONMENT.globals, "self"}
-"""Names that jinja2 defines by itself."""
+BUILT_IN = {*_ENVIRONMENT.globals, "self"}  # Names that jinja2 defines
 
 
 def lower(text: str) -> syntax.Body:
@@ -154,7 +141,9 @@ def as_template_problem() -> Iterator[None]:
     try:
         yield
     except jinja2.TemplateSyntaxError as error:
-        message = _in_words((error.message or "").rstrip("."))
+        message = (error.message or "").rstrip(".")
+        for pattern, words in _SAID:
+            message = re.sub(pattern, words, message, flags=re.DOTALL)
         raise TemplateProblem(
             "bad-template", f"The template cannot be parsed: {message}."
         ) from None
@@ -162,22 +151,6 @@ def as_template_problem() -> Iterator[None]:
         raise TemplateProblem("template-limit", "This template is nested too deeply.") from None
     except ValueError as error:  # a number literal with more digits than Python reads
         raise TemplateProblem("bad-template", f"The template cannot be parsed: {error}.") from None
-
-
-def _in_words(text: str) -> str:
-    """Return the notation of a jinja2 token."""
-    for pattern, words in _SAID:
-        text = re.sub(pattern, words, text, flags=re.DOTALL)
-    return text
-
-
-def unnamed_arguments(name: str) -> TemplateProblem:
-    """Describe a template call with unnamed arguments."""
-    return TemplateProblem(
-        "bad-template",
-        f"The arguments of `{name}` must be passed by name.",
-        f"Write {{{{{name}(c=…)}}}}.",
-    )
 
 
 def _body(statements: list[nodes.Node]) -> syntax.Body:
@@ -258,7 +231,9 @@ def _check_call(node: nodes.Call) -> None:
         raise refused("call of an expression", "Only templates are called, by their names.")
     name = node.node.name
     if node.args or node.dyn_args or node.dyn_kwargs:
-        raise refused(f"function `{name}`") if name in BUILT_IN else unnamed_arguments(name)
+        message = f"The arguments of `{name}` must be passed by name."
+        unnamed = TemplateProblem("bad-template", message, f"Write {{{{{name}(c=…)}}}}.")
+        raise refused(f"function `{name}`") if name in BUILT_IN else unnamed
 
 
 def _refused_method(name: str) -> TemplateProblem:

@@ -1,8 +1,4 @@
-"""The values and operators of a ``jinja-str``, under limits, and views of its syntax.
-
-The syntax is jinja2's own nodes, of which `parsing` accepts only those that are supported here.
-`template` says what they mean, and analyses read them by ``match``.
-"""
+"""The values and operators of a ``jinja-str`` under limits, and views of jinja2's nodes."""
 
 from __future__ import annotations
 
@@ -42,13 +38,6 @@ class Undefined:
     """Stands for an undefined value: only `default` and `is defined` accept it."""
 
     problem: TemplateProblem  # What is raised where a value is needed
-
-
-def require_value(value: Value) -> Value:
-    """Return a defined value; else raise the problem."""
-    if isinstance(value, Undefined):
-        raise value.problem
-    return value
 
 
 def too_big(limits: Limits, what: str) -> TemplateProblem:
@@ -99,10 +88,6 @@ def _integer_too_big(limits: Limits) -> TemplateProblem:
     )
 
 
-def _add(left: Value, right: Value, limits: Limits) -> Value:
-    return left + right  # type: ignore[operator]
-
-
 def _multiply(left: Value, right: Value, limits: Limits) -> Value:
     for sequence, times in ((left, right), (right, left)):
         if isinstance(sequence, str | list | tuple) and isinstance(times, int):
@@ -144,16 +129,13 @@ def percent_format(pattern: str, values: Value, limits: Limits) -> str:
             if chars > limits.template_chars:
                 raise too_big(limits, "A formatted number")
     if pattern.count("%") != consumed:
-        raise TemplateProblem(
-            "bad-template",
-            f"`{pattern[:40]}` is not a supported number format.",
-            "Write for example '%03d' % i.",
-        )
+        message = f"`{pattern[:40]}` is not a supported number format."
+        raise TemplateProblem("bad-template", message, "Write for example '%03d' % i.")
     return pattern % values
 
 
 BINARY: dict[str, Callable[[Any, Any, Limits], Value]] = {
-    "+": _add,
+    "+": lambda left, right, limits: left + right,
     "-": lambda left, right, limits: left - right,
     "*": _multiply,
     "/": lambda left, right, limits: left / right,
@@ -199,11 +181,8 @@ class FixedItems(NamedTuple):
     chars: int
 
 
-Form = nodes.Node | None
-"""An expression, or ``{% if %}``; None for what is computed by other means, of which nothing is
-known."""
-Body = list["str | nodes.Node"]
-"""Literal texts and expressions, in order."""
+Form = nodes.Node | None  # An expression, or ``{% if %}``; None if unknown
+Body = list["str | nodes.Node"]  # Literal texts and expressions, in order
 
 
 def every(forms: Iterable[Form]) -> list[nodes.Node]:

@@ -1,8 +1,4 @@
-"""A compiled ``jinja-str``: the meaning of its parts, the names it uses, its rendering.
-
-Source: reference specification, "Version 1", where a ``jinja-str`` is "a string which will be
-rendered by jinja2".
-"""
+"""A compiled ``jinja-str`` (specification, "Version 1"): its parts, names and rendering."""
 
 from __future__ import annotations
 
@@ -46,13 +42,9 @@ _NEWLINE = re.compile(r"\r\n?")
 
 
 class UndefinedName(TemplateProblem):
-    """A name that neither the dimensions nor the templates define.
+    """A name that is not defined; cheap until displayed, as each reference may raise it."""
 
-    It is raised for each reference that uses the name, so it is cheap until displayed.
-    """
-
-    argument = ""
-    """How the name was passed to a template, such as ``f(c=a)``; not set again by unpickling."""
+    argument = ""  # How the name was passed to a template, such as ``f(c=a)``
 
     def __init__(self, name: str, *known: Collection[str]) -> None:
         listed = sorted(islice(chain(*known), COMPARED))
@@ -79,10 +71,7 @@ def is_template(text: str) -> bool:
 
 
 def rendered_plain(text: str) -> str:
-    """Return a text without templates as rendered by jinja2: it drops the last newline.
-
-    Source: jinja2's `Environment`, its options ``newline_sequence`` and ``keep_trailing_newline``.
-    """
+    """Return a text without templates as rendered by jinja2: it drops the last newline."""
     if "\n" not in text and "\r" not in text:
         return text
     return _NEWLINE.sub("\n", text).removesuffix("\n")
@@ -119,11 +108,8 @@ class Scope:
         template = self.templates[name]
         if template.names:
             arguments = ", ".join(f"{wanted}=…" for wanted in sorted(template.names))
-            raise TemplateProblem(
-                "bad-template",
-                f"The template `{name}` takes arguments, so it must be called.",
-                f"Write {{{{{name}({arguments})}}}}.",
-            )
+            message = f"The template `{name}` takes arguments, so it must be called."
+            raise TemplateProblem("bad-template", message, f"Write {{{{{name}({arguments})}}}}.")
         return self.call(name, {})
 
     def call(self, name: str, arguments: Mapping[str, Value]) -> str:
@@ -155,7 +141,7 @@ class Template:
     parts: tuple[str | Expression, ...]  # Literal texts and expressions, in order
     names: frozenset[str]  # The free names: dimensions, templates or arguments that it uses
     # What makes it again, and from which text: closures cannot be pickled, texts can. None for a
-    # part of a template, which does not travel by itself.
+    # part of a template, which is not pickled alone.
     recipe: tuple[Callable[[str], Template], str] | None = None
 
     def __reduce__(self) -> tuple[Callable[[str], Template], tuple[str]]:
@@ -215,19 +201,19 @@ def run(evaluate: Evaluate, scope: Scope) -> Value:
 
 @lru_cache(maxsize=4096)
 def compile_template(text: str) -> Template:
-    """Compile a jinja-str."""
     if not is_template(text):
         return Template(text, (text,), frozenset(), recipe=(compile_template, text))
     if len(text) > DEFAULT_LIMITS.template_chars:
         raise too_big(DEFAULT_LIMITS, "This template")
     with as_template_problem():
-        parts = tuple(part if isinstance(part, str) else _expression(part) for part in lower(text))
+        parts = tuple(
+            each
+            if isinstance(each, str)
+            else Expression(each, partial(value_of, each), syntax.names_in(each))
+            for each in lower(text)
+        )
     names = frozenset[str]().union(*(part.names for part in parts if isinstance(part, Expression)))
     return Template(text, parts, names, recipe=(compile_template, text))
-
-
-def _expression(form: nodes.Node) -> Expression:
-    return Expression(form, partial(value_of, form), syntax.names_in(form))
 
 
 def value_of(node: nodes.Node, scope: Scope) -> Value:
@@ -283,22 +269,10 @@ def _branches(node: nodes.If, scope: Scope) -> Value:
     return _joined(parts, scope)
 
 
-def _unary(node: nodes.UnaryExpr, scope: Scope) -> Value:
-    return UNARY[node.operator](value_of(node.node, scope))
-
-
 def _binary(node: nodes.BinExpr, scope: Scope) -> Value:
     scope.spend()
     left, right = value_of(node.left, scope), value_of(node.right, scope)
     return checked(BINARY[node.operator](left, right, scope.limits), scope.limits)
-
-
-def _and(node: nodes.And, scope: Scope) -> Value:
-    return value_of(node.left, scope) and _optional(node.right, scope)
-
-
-def _or(node: nodes.Or, scope: Scope) -> Value:
-    return value_of(node.left, scope) or _optional(node.right, scope)
 
 
 def _compare(node: nodes.Compare, scope: Scope) -> Value:
@@ -369,11 +343,8 @@ def _call(node: nodes.Call, scope: Scope) -> str:
         raise UndefinedName(name, scope.values, scope.templates)
     template = scope.templates[name]
     if template.literal:
-        raise TemplateProblem(
-            "bad-template",
-            f"The template `{name}` takes no arguments, so it cannot be called.",
-            f"Write {{{{{name}}}}}.",
-        )
+        message = f"The template `{name}` takes no arguments, so it cannot be called."
+        raise TemplateProblem("bad-template", message, f"Write {{{{{name}}}}}.")
     passed = {}
     for pair in node.kwargs:
         try:
@@ -387,11 +358,16 @@ def _call(node: nodes.Call, scope: Scope) -> str:
 _EVALUATORS: dict[type[nodes.Node], Callable[[Any, Scope], Value]] = {
     nodes.Const: _constant, nodes.Name: _name, nodes.Getattr: _attribute, nodes.Getitem: _item,
     nodes.If: _branches,
-    nodes.And: _and, nodes.Or: _or, nodes.Compare: _compare, nodes.CondExpr: _choice,
+    nodes.And: lambda node, scope: value_of(node.left, scope) and _optional(node.right, scope),
+    nodes.Or: lambda node, scope: value_of(node.left, scope) or _optional(node.right, scope),
+    nodes.Compare: _compare, nodes.CondExpr: _choice,
     nodes.Concat: _concat, nodes.List: _sequence, nodes.Tuple: _sequence, nodes.Dict: _dictionary,
     nodes.Filter: _filter, nodes.Test: _test, nodes.Call: _call,
 }  # fmt: skip
-_EVALUATORS |= dict.fromkeys((nodes.Neg, nodes.Pos, nodes.Not), _unary)
+_EVALUATORS |= dict.fromkeys(
+    (nodes.Neg, nodes.Pos, nodes.Not),
+    lambda node, scope: UNARY[node.operator](value_of(node.node, scope)),
+)
 _EVALUATORS |= dict.fromkeys(
     (nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow), _binary
 )

@@ -14,7 +14,7 @@ import zstandard
 import refexplorer as rx
 from refexplorer.core.files import OwnFiles
 from refexplorer.core.limits import Limits
-from refexplorer.formats.icechunk.manifests import FlatTable, chunks_of, crockford
+from refexplorer.formats.icechunk.manifests import FlatTables, chunks_of, crockford
 from tests.formats.icechunk.icechunk_two import COUNT, OF_ICECHUNK_1, ZIP
 
 EXPECTED = {
@@ -45,7 +45,7 @@ BOX = {"box": "s3://bucket/"}
 
 
 def node_of(manifest: Path) -> str:
-    (array,) = FlatTable.root(content_of(manifest)).tables(1)
+    (array,) = FlatTables.root(content_of(manifest)).tables(1)
     return crockford(array.bytes_at(0, 8) or b"")
 
 
@@ -119,23 +119,23 @@ def test_a_header_that_is_not_known(folder: Path, place: int, value: int, said: 
     assert said in refusal(manifest, node)
 
 
-def _manifest(root: FlatTable) -> FlatTable:
+def _manifest(root: FlatTables) -> FlatTables:
     return root
 
 
-def _array(root: FlatTable) -> FlatTable:
-    return next(root.tables(1))
+def _array(root: FlatTables) -> FlatTables:
+    return root.tables(1)[:1]
 
 
-def _chunk(root: FlatTable) -> FlatTable:
-    return list(_array(root).tables(1))[-1]
+def _chunk(root: FlatTables) -> FlatTables:
+    return _array(root).tables(1)[-1:]
 
 
 def moved(data: bytes, table: Any, fields: dict[int, int | None]) -> bytes:
     """Return a buffer in which fields of a table have other numbers, or none."""
-    at, slots = table._at, (table._size - 4) // 2
-    places = struct.unpack_from(f"<{slots}H", data, table._fields + 4)
-    size = struct.unpack_from("<H", data, table._fields + 2)[0]
+    (at,), (layout,), slots = table._places, table._layouts, (int(table._sizes[0]) - 4) // 2
+    places = struct.unpack_from(f"<{slots}H", data, layout + 4)
+    size = struct.unpack_from("<H", data, layout + 2)[0]
     new = [0] * (max([slots, *(number + 1 for number in fields.values() if number)]))
     for field, place in enumerate(places):
         number = fields.get(field, field)
@@ -163,14 +163,17 @@ def moved(data: bytes, table: Any, fields: dict[int, int | None]) -> bytes:
     ],
 )
 def test_a_field_that_is_not_known(
-    folder: Path, table: Callable[[FlatTable], FlatTable], fields: dict[int, int | None], said: str
+    folder: Path,
+    table: Callable[[FlatTables], FlatTables],
+    fields: dict[int, int | None],
+    said: str,
 ) -> None:
     manifest = manifest_of(folder / "few")
     node, data = node_of(manifest), content_of(manifest)
     header = manifest.read_bytes()[:HEADER]
-    manifest.write_bytes(header + zstandard.compress(moved(data, table(FlatTable.root(data)), {})))
+    manifest.write_bytes(header + zstandard.compress(moved(data, table(FlatTables.root(data)), {})))
     assert read(manifest, node) == EXPECTED
-    changed = moved(data, table(FlatTable.root(data)), fields)
+    changed = moved(data, table(FlatTables.root(data)), fields)
     manifest.write_bytes(header + zstandard.compress(changed))
     assert said in refusal(manifest, node)
 
@@ -180,17 +183,16 @@ def test_an_array_that_is_not_in_its_manifest(folder: Path) -> None:
     assert "lacks the array 7TQBFH1D1X1B8, which it has according to the snapshot." in said
 
 
-def place_of(table: FlatTable, field: int) -> int:
+def place_of(table: FlatTables, field: int) -> int:
     """Return where a vector says how many elements it has."""
-    start, _ = table._vector(field) or (0, 0)
-    return start - 4
+    return int(table.vectors(field)[0][0]) - 4
 
 
 @pytest.mark.parametrize(("field", "size"), [(0, 4), (5, 2)])
 def test_vectors_that_overlap_are_bounded_together(folder: Path, field: int, size: int) -> None:
     manifest = manifest_of(folder / "few")
     node, data = node_of(manifest), bytearray(content_of(manifest))
-    for chunk in _array(FlatTable.root(bytes(data))).tables(1):
+    for chunk in _array(FlatTables.root(bytes(data))).tables(1):
         struct.pack_into("<I", data, place_of(chunk, field), len(data) // size)
     manifest.write_bytes(manifest.read_bytes()[:HEADER] + zstandard.compress(bytes(data)))
     with pytest.raises(rx.errors.LimitError, match=r"larger than `Limits\.document_bytes`"):
@@ -214,7 +216,7 @@ def test_a_vector_that_is_longer_than_it_can_be(
 ) -> None:
     manifest = manifest_of(folder / "few")
     node, data = node_of(manifest), bytearray(content_of(manifest))
-    struct.pack_into("<I", data, place_of(_chunk(FlatTable.root(bytes(data))), field), count)
+    struct.pack_into("<I", data, place_of(_chunk(FlatTables.root(bytes(data))), field), count)
     manifest.write_bytes(manifest.read_bytes()[:HEADER] + zstandard.compress(bytes(data)))
     with pytest.raises(rx.errors.SourceError) as caught:
         read(manifest, node)
@@ -224,7 +226,7 @@ def test_a_vector_that_is_longer_than_it_can_be(
 def test_a_vector_of_more_tables_than_the_file_can_hold(folder: Path) -> None:
     manifest = manifest_of(folder / "few")
     node, data = node_of(manifest), bytearray(content_of(manifest))
-    struct.pack_into("<I", data, place_of(_array(FlatTable.root(bytes(data))), 1), 2**32 - 1)
+    struct.pack_into("<I", data, place_of(_array(FlatTables.root(bytes(data))), 1), 2**32 - 1)
     manifest.write_bytes(manifest.read_bytes()[:HEADER] + zstandard.compress(bytes(data)))
     with pytest.raises(
         rx.errors.SourceError, match="cannot be read: a vector is longer than the file"

@@ -142,7 +142,7 @@ def test_a_value_outside_the_valid_range_is_told_and_stays(tmp_path: Path) -> No
     refs = rx.open_references(document(tmp_path, attributes={"valid_range": [0, 10]}))
     found = refs.allowing(str(tmp_path)).why("x", [4])
     assert (found.cause, found.shown) == (ValueOrigin.AS_STORED, 40)
-    assert "40 is above the greatest valid value, 10" in str(found)
+    assert "40 is above the maximum valid value, 10" in str(found)
 
 
 def test_attributes_that_xarray_cannot_decode(tmp_path: Path) -> None:

@@ -212,7 +212,7 @@ def test_values_of_another_chunk_are_elsewhere(tmp_path: Path) -> None:
     made(tmp_path / "s", "v2")
     file: DataFile = open_native(targets(str(tmp_path)), f"{tmp_path}/s/g/0/0.0")
     for selection in ((slice(0, 3), slice(0, 4)), (slice(2, 4), slice(0, 4))):
-        with pytest.raises(Unread, match="these values are of others"):
+        with pytest.raises(Unread, match="these values are in others"):
             file.values("0", selection)
     (tmp_path / "s/g/0/0.1").write_bytes(b"no zlib")
     broken = open_native(targets(str(tmp_path)), f"{tmp_path}/s/g/0/0.1")

@@ -125,7 +125,7 @@ def test_a_set_without_places_says_so() -> None:
     assert (found["state"], found["array"]) == ("none", "")
     assert found["message"] == "This set has no georeferenced arrays."
     found, _ = earth(Host(document), "v")
-    assert "nothing near it is a latitude" in found["message"]
+    assert "no array near it is a latitude" in found["message"]
 
 
 @pytest.mark.parametrize(("detail", "least"), [("110m", 100), ("50m", 1000)])

@@ -31,10 +31,20 @@ from refexplorer.formats.datafiles.data_file import (
 from refexplorer.formats.datafiles.references import INLINE_BYTES
 
 _TYPES = {
-    "Byte": "u1", "UByte": "u1", "Char": "u1", "Int8": "i1", "UInt8": "u1", "Int16": "i2",
-    "UInt16": "u2", "Int32": "i4", "UInt32": "u4", "Int64": "i8", "UInt64": "u8", "Float32": "f4",
+    "Byte": "u1",
+    "UByte": "u1",
+    "Char": "u1",
+    "Int8": "i1",
+    "UInt8": "u1",
+    "Int16": "i2",
+    "UInt16": "u2",
+    "Int32": "i4",
+    "UInt32": "u4",
+    "Int64": "i8",
+    "UInt64": "u8",
+    "Float32": "f4",
     "Float64": "f8",
-}  # fmt: skip
+}
 _ENUM = "Enum"
 _TEXTS = ("String", "URL", "Url")
 _OTHER_TYPES = (_ENUM, *_TEXTS, "Structure", "Sequence", "Opaque")

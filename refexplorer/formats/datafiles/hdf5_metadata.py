@@ -141,12 +141,20 @@ def _is_turned(
 
 ATTRIBUTE_BYTES = 2**20  # Of one attribute; texts of varying length take more than is counted here
 _NAMES = {
-    h5py.h5z.FILTER_DEFLATE: "zlib", h5py.h5z.FILTER_SHUFFLE: "shuffle",
-    h5py.h5z.FILTER_FLETCHER32: "fletcher32", h5py.h5z.FILTER_SZIP: "imagecodecs_szip",
-    h5py.h5z.FILTER_NBIT: "nbit", h5py.h5z.FILTER_SCALEOFFSET: "scaleoffset", 307: "bz2",
-    32000: "imagecodecs_lzf", 32001: "blosc", 32004: "imagecodecs_lz4h5", 32008: "bitshuffle",
-    32015: "zstd", 32026: "imagecodecs_blosc2",
-}  # fmt: skip
+    h5py.h5z.FILTER_DEFLATE: "zlib",
+    h5py.h5z.FILTER_SHUFFLE: "shuffle",
+    h5py.h5z.FILTER_FLETCHER32: "fletcher32",
+    h5py.h5z.FILTER_SZIP: "imagecodecs_szip",
+    h5py.h5z.FILTER_NBIT: "nbit",
+    h5py.h5z.FILTER_SCALEOFFSET: "scaleoffset",
+    307: "bz2",
+    32000: "imagecodecs_lzf",
+    32001: "blosc",
+    32004: "imagecodecs_lz4h5",
+    32008: "bitshuffle",
+    32015: "zstd",
+    32026: "imagecodecs_blosc2",
+}
 _SZIP = ("options_mask", "pixels_per_block", "bits_per_pixel", "pixels_per_scanline")
 
 

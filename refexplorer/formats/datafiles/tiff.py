@@ -24,12 +24,22 @@ PAGES = 100_000  # Pages of a series that are read
 _ERRORS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
 """What tifffile meets in tags that are broken."""
 _COMPRESSORS = {
-    5: "imagecodecs_lzw", 8: "zlib", 32773: "imagecodecs_packbits", 32946: "zlib",
-    33003: "imagecodecs_jpeg2k", 33004: "imagecodecs_jpeg2k", 33005: "imagecodecs_jpeg2k",
-    34712: "imagecodecs_jpeg2k", 34887: "imagecodecs_lerc", 34925: "lzma", 34933: "imagecodecs_png",
-    50000: "imagecodecs_zstd", 50002: "imagecodecs_jpegxl", 50013: "zlib",
+    5: "imagecodecs_lzw",
+    8: "zlib",
+    32773: "imagecodecs_packbits",
+    32946: "zlib",
+    33003: "imagecodecs_jpeg2k",
+    33004: "imagecodecs_jpeg2k",
+    33005: "imagecodecs_jpeg2k",
+    34712: "imagecodecs_jpeg2k",
+    34887: "imagecodecs_lerc",
+    34925: "lzma",
+    34933: "imagecodecs_png",
+    50000: "imagecodecs_zstd",
+    50002: "imagecodecs_jpegxl",
+    50013: "zlib",
     52546: "imagecodecs_jpegxl",
-}  # fmt: skip
+}
 """As named by tifffile in reference sets; those that need settings of the page are omitted."""
 _SUBIFDS = 330  # number of the TIFF tag
 _NODATA = 42113  # The tag of GDAL that names the value of missing ones

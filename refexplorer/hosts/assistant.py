@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from refexplorer.checks.report import Report
     from refexplorer.io.reading.trace import Trace
 
-MOST = 24_000
-"""Characters of an answer as JSON."""
+MOST = 24_000  # Characters of an answer as JSON
 _TEXT, _ITEMS, _VALUES = 600, 100, 1_000
 """Characters of a text, members of a list or object, values of an array in an answer."""
 _FETCHED = 64_000_000  # bytes of chunks that are fetched for one answer
@@ -221,13 +220,7 @@ TOOLS = ("sets", "open", "tree", "explain", "why", "check", "verify", "advise", 
 
 
 def server_of(assistant: Assistant) -> MCPServer:
-    """Return the server with all tools.
-
-    Raises
-    ------
-    RefexplorerError
-        If the package mcp is not installed.
-    """
+    """Return the server with all tools."""
     try:
         from mcp.server import MCPServer
         from mcp.types import ToolAnnotations

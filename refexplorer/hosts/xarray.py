@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from refexplorer.io.reading.trace import Trace
     from refexplorer.verbs.referenceset import ReferenceSet
 
-NAME = "refs"
-"""Of the accessor, also in messages."""
+NAME = "refs"  # Of the accessor, also in messages
 _DECODERS = (
     "mask_and_scale",
     "decode_times",

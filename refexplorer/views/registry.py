@@ -31,8 +31,7 @@ class Screen(Generic[C]):
     controller: Callable[[Callable[[], str]], C]
 
 
-EXPLORER = "explorer"
-"""The part that is all of them."""
+EXPLORER = "explorer"  # The part that is all of them
 _JOINED = {"explorer", "registry", "saved", "static_html"}
 """What makes use of all views, and is none."""
 

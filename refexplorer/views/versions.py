@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from refexplorer.formats.icechunk.history import RepositoryHistory, RepositoryListing
     from refexplorer.verbs.referenceset import ReferenceSet
 
-LISTED = 200
-"""Snapshots, branches and tags that are listed."""
+LISTED = 200  # Snapshots, branches and tags that are listed
 
 
 class VersionRow(Struct, frozen=True):
@@ -77,10 +76,7 @@ class OwnVersions:
 
 
 def own_versions(references: ReferenceSet) -> RepositoryVersions | None:
-    """Return the reader of a repository's versions; None without repository or location.
-
-    For the user of this process, and for nobody else.
-    """
+    """Return the reader of a repository's versions, for the user of this process only."""
     source = references.source
     is_known = source.repository is not None and source.place is not None
     return OwnVersions(references) if is_known else None

@@ -28,14 +28,12 @@ if TYPE_CHECKING:
     from typer import BadParameter, Typer
     from typer.models import CommandInfo
 
-INTERRUPTED = 130
-"""The exit status after Ctrl-C, which is 128 and the number of its signal."""
+INTERRUPTED = 130  # The exit status after Ctrl-C, which is 128 and the number of its signal
 _SIGNALS = ("SIGTERM", "SIGHUP")
 
 
 UNREADABLE = 2  # exit status
-HARMFUL = 1
-"""A set was not written, since it would lose what can be read."""
+HARMFUL = 1  # A set was not written, since it would lose what can be read
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,10 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _interruptible(arguments: list[str]) -> int:
-    """Run a command; a termination request or a closed terminal ends it like Ctrl-C.
-
-    Signals that others handle or ignore, as with `nohup`, are left alone.
-    """
+    """Run a command; SIGTERM and SIGHUP end it like Ctrl-C, unless ignored as with `nohup`."""
     received: list[int] = []
 
     def interrupt(number: int, frame: FrameType | None) -> None:
@@ -146,10 +141,7 @@ def _unforeseen(error: Exception) -> str:
 
 
 def load_app(name: str = "") -> Typer:
-    """Return all commands with their examples, or only the named one if it exists.
-
-    Typer reads the signatures of all commands of an app, which takes longer than running `ls`.
-    """
+    """Return all commands, or only the named one: reading all signatures takes long."""
     from refexplorer.hosts.cli import verbs
     from refexplorer.hosts.cli.program import EXAMPLES, app, epilog, with_storage_options
 

@@ -61,8 +61,7 @@ ConcatDim = Annotated[
     str | None, typer.Option(help="Join the files matching SOURCE along this dimension.")
 ]
 
-_source: ContextVar[str] = ContextVar("source", default="SET")
-"""How the set that is open was named."""
+_source: ContextVar[str] = ContextVar("source", default="SET")  # How the set that is open was named
 _options: ContextVar[Mapping[str, Any]] = ContextVar("options", default=MappingProxyType({}))
 """What `--storage-option` gave to the command that runs."""
 _WORDS = {"true": True, "false": False, "null": None, "none": None}
@@ -116,8 +115,7 @@ _StorageOption = Annotated[
         "s3.profile=work or s3://bucket.endpoint_url=URL.",
     ),
 ]
-_SETS = {"source", "before"}
-"""Arguments of which a command opens a set."""
+_SETS = {"source", "before"}  # Arguments of which a command opens a set
 
 
 def with_storage_options(command: Callable[..., int]) -> Callable[..., int]:

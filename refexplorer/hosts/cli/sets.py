@@ -103,10 +103,7 @@ def _run_options(
 
 
 def over_sets(verb: Callable[..., Report]) -> Callable[..., int]:
-    """Return the command that checks each set, evaluates the reports and prints them.
-
-    A set that cannot be opened does not prevent the others from being checked.
-    """
+    """Return the command that checks each set, and prints the reports."""
     own, run, common = (
         dict(inspect.signature(each).parameters) for each in (verb, _run_options, _options)
     )

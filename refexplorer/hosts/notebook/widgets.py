@@ -70,17 +70,12 @@ class StaticWidget(anywidget.AnyWidget):
         return self._bundle()
 
 
-AFTER = 0.5
-"""Seconds before there is anything to see."""
+AFTER = 0.5  # Seconds before there is anything to see
 _BETWEEN = 0.1  # seconds between two updates of the bar
 
 
 def open_with_bar(source: object, options: Mapping[str, Any]) -> ReferenceSet:
-    """Open a set like `open_references`, with a progress bar below the cell for a large one.
-
-    Interrupt the kernel to stop it: a button would not work, since a kernel handles no messages
-    while a cell runs.
-    """
+    """Open a set with a progress bar below the cell; a button would wait for the cell to end."""
     if get_ipython() is None or "progress" in options:
         return open_references(source, **options)
     bar = OpeningBar(str(source) if isinstance(source, str) else type(source).__name__)
@@ -123,8 +118,7 @@ class OpeningBar:
 
 
 _OPENING = tuple(inspect.signature(open_references).parameters)[1:]
-FIRST_ROWS = 60
-"""Rows that a view begins with."""
+FIRST_ROWS = 60  # Rows that a view begins with
 
 
 class ReferencesWidget(StaticWidget):

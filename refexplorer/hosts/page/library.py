@@ -27,8 +27,7 @@ from refexplorer.verbs.opening import (
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.wire.context import OtherSets
 
-LARGEST = 50_000_000
-"""Bytes of a dropped file, unless whoever starts the page says otherwise."""
+LARGEST = 50_000_000  # Bytes of a dropped file, unless whoever starts the page says otherwise
 _NAME_SHOWN = 80  # characters of a name: a visitor may send any text
 
 
@@ -141,11 +140,7 @@ class Offer(NamedTuple):
 
 
 class Library:
-    """The example sets, the set that the page was started with, and the locations in `allow`.
-
-    Other people may see the page: a typed path is opened only inside `allow`, a URL only if it is
-    on the internet or inside `allow`.
-    """
+    """The sets that anybody on the page may open, and where typed paths may be."""
 
     def __init__(
         self, allow: Iterable[str] = (), largest: int = LARGEST, openings: Openings | None = None
@@ -201,10 +196,7 @@ class Library:
         return mine
 
     def offer(self, references: ReferenceSet) -> str:
-        """List an opened set first, for everybody; return the name of the offer.
-
-        All versions of an Icechunk repository are offered, unless a specific one was opened.
-        """
+        """List an opened set first, for everybody; return the name of the offer."""
         name = references.source.name
         place, facts = references.source.place, references.source.repository
         if facts is not None and place is not None and place == facts.place:
@@ -227,12 +219,7 @@ class Library:
         return self._openings.open(source, partial(open_guarded, source, policy, VISITOR), watch)
 
     def versions(self, references: ReferenceSet) -> VisitedVersions | None:
-        """Return the reader of other versions of a set's repository.
-
-        None if there is no repository, or it may not be opened on this page. Of repositories by URL
-        only those opened by the owner of the page are read, since the package icechunk connects to
-        servers on its own, regardless of `allow`.
-        """
+        """Return the reader of other versions of a set, or None if they may not be opened here."""
         facts = references.source.repository
         if facts is None or facts.place is None:
             return None

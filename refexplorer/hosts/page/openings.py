@@ -34,8 +34,7 @@ from refexplorer.core.text import escape, size_text
 from refexplorer.verbs.referenceset import ReferenceSet
 
 Opened = TypeVar("Opened")
-BETWEEN = 0.1
-"""Seconds between two messages of how far an opening is."""
+BETWEEN = 0.1  # Seconds between two messages of how far an opening is
 _NAME = __spec__.name if __spec__ else __name__
 _NAME_SHOWN = 80  # characters of a name: a visitor may send any text
 _LONG = 1

@@ -108,17 +108,12 @@ def _run_turn(document: Document, change: Callable[[], object]) -> None:
 extension_dirs["refexplorer"] = BUNDLES
 
 
-MESSAGES = 1000
-"""Messages of one view that wait for an answer."""
+MESSAGES = 1000  # Messages of one view that wait for an answer
 _TOO_MANY = f"{MESSAGES:,} requests are waiting: try again when some have finished."
 
 
 class View(JSComponent):
-    """A view whose messages are handled by a controller.
-
-    Each view has one thread that responds in order: a long search blocks neither the server nor its
-    other users.
-    """
+    """A view whose messages are handled by a controller, in order, in its own thread."""
 
     def __init__(self, controller: ExplorerController | EditorController, **params: Any) -> None:
         super().__init__(sizing_mode="stretch_both", margin=0, **params)  # type: ignore[no-untyped-call]
@@ -302,10 +297,8 @@ _NO_TEXT = (
 )
 _EDITED = "Edited text"
 _READING = "The text is being read …"
-OPENINGS = 4
-"""Sets that one page opens at once; one that nobody waits for is stopped soon."""
-Opening = Callable[..., ReferenceSet]
-"""Opens a set; takes the `OpeningWatch` of the page."""
+OPENINGS = 4  # Sets that one page opens at once; one that nobody waits for is stopped soon
+Opening = Callable[..., ReferenceSet]  # Opens a set; takes the `OpeningWatch` of the page
 START = "start"
 Result = TypeVar("Result")
 
@@ -413,10 +406,7 @@ class ServedPage:
         return self._library.open(source, OpeningWatch(tell, is_wanted))
 
     def _show_version(self, asker: View, references: ReferenceSet) -> None:
-        """Show another version of the repository of the set that is shown.
-
-        If the person has switched to another view or opened another set meanwhile, that stays.
-        """
+        """Show another version of the repository, unless the person has opened another set."""
         if asker is not self._explorer:
             return
         before = self._references.source.repository if self._references else None
@@ -443,10 +433,7 @@ class ServedPage:
             self._explorer.selection = key
 
     def _explore_edited(self, name: str, asker: View, references: ReferenceSet, key: str) -> None:
-        """Explore the set of a view's text; the one already explored if it is unchanged.
-
-        If the person has switched to another view or opened another set meanwhile, that stays.
-        """
+        """Explore the set of a view's text, unless the person has opened another set."""
         if not isinstance(asker, EditorView) or asker is not self._made.get(name):
             return
         is_shown = self._explorer is not None and name == EDITOR.name and not self._editor_notice
@@ -479,11 +466,7 @@ class ServedPage:
 
     @request("open")
     def choose(self, source: str) -> None:
-        """Open one of the sets offered by the page, or one named by the person.
-
-        The owner of the page may name any local path: typing it and asking to open it allows its
-        folder to be read.
-        """
+        """Open a set that the page offers, or that the person names; the owner may name any path."""
         self._consent(source)
         self._open(source, partial(self._library.open, source), Address(source))
 
@@ -508,10 +491,7 @@ class ServedPage:
 
     @request("turn")
     def turn_to(self, view: str) -> None:
-        """Show another view: the explorer, the editor, the exercises, or the start screen.
-
-        The header marks the view that Python reports, so that both agree.
-        """
+        """Show another view: the explorer, the editor, the exercises, or the start screen."""
         self._turn(view)
 
     @request("stop")
@@ -563,11 +543,7 @@ class ServedPage:
     def _open(
         self, name: str, opening: Opening, place: Address, beside: ExplorerView | None = None
     ) -> None:
-        """Open a set on a thread and show it, unless the person cancelled or chose another.
-
-        With `beside`, the set of that explorer is compared with it. If the person has switched
-        to another view meanwhile, that stays.
-        """
+        """Open a set on a thread and show it, or compare that of `beside` with it."""
         self._attempt = attempt = object()
         begun = self._frame.view
         self._frame.param.update(opening=masked_text(name), opened=[], problem="")
@@ -602,11 +578,7 @@ class ServedPage:
         self._turn(view)
 
     def _turn(self, chosen: str) -> None:
-        """Show a view; the others keep their contents.
-
-        The URL is sent first, since each change is a separate message: whoever sees the view can go
-        back from it.
-        """
+        """Show a view; the others keep their contents. The URL is sent first, to allow going back."""
         self._tell(chosen)
         if chosen in SCREENS and chosen not in self._made:
             self._make(chosen)
@@ -622,10 +594,7 @@ class ServedPage:
         self._frame.param.update(notice=notice, view=chosen)
 
     def _make(self, name: str) -> None:
-        """Create a view on a thread, since a text of 6 MB takes seconds, and show it if selected.
-
-        An existing view is not created twice; the view of a set that is no longer shown is closed.
-        """
+        """Create a view on a thread, since a text of 6 MB takes seconds, and show it if selected."""
         if name in self._making:
             return
         self._making[name] = making = object()

@@ -61,8 +61,7 @@ _POLICY = {
     "form-action": "'none'",
     "frame-ancestors": "'self'",
 }
-HEALTH = "/healthz"
-"""Where a proxy asks whether the page is alive."""
+HEALTH = "/healthz"  # Where a proxy asks whether the page is alive
 _NAMES = ("bokeh-session-id", "bokeh-token")
 _REFUSED = (
     "This address names a session, which only the server may do. "
@@ -94,10 +93,7 @@ class Headers(OutputTransform):
 
 
 class PageHandler(DocHandler):
-    """The page, in a session that this server created for this request.
-
-    A browser runs its scripts only with a nonce that nobody can predict.
-    """
+    """The page, in a session that this server created; scripts need an unpredictable nonce."""
 
     def write(self, chunk: Any) -> None:
         """Add the nonce to scripts; nothing else looks like one, since Bokeh escapes arguments."""
@@ -219,10 +215,7 @@ class PageServer(BokehTornado, _OurRoutes):
 
 
 def close_other_routes() -> None:
-    """Restrict servers created later in this process to the routes of the page.
-
-    For `panel serve`, which creates the server itself.
-    """
+    """Restrict servers that `panel serve` creates later to the routes of the page."""
     bokeh.server.server.BokehTornado = PageServer  # type: ignore[attr-defined]
 
 
@@ -342,10 +335,7 @@ def serve(
 
 @contextmanager
 def _end_event() -> Iterator[asyncio.Event]:
-    """Set an event when the process should end; ignored signals, as with `nohup`, stay ignored.
-
-    A handler that raises would do so inside any code that the loop runs, which may catch it.
-    """
+    """Set an event when the process should end; ignored signals, as with `nohup`, stay ignored."""
     loop, is_ended = asyncio.get_running_loop(), asyncio.Event()
     is_main = threading.current_thread() is threading.main_thread()
     names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if is_main and hasattr(signal, name)]

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from refexplorer.refset.differences import KeyChange
     from refexplorer.verbs.referenceset import ReferenceSet
 
-ROWS = 1000
-"""Most rows that one answer carries."""
+ROWS = 1000  # Most rows that one answer carries
 ARRAYS = 1000  # arrays in one answer
 _TEXT = 200  # characters of a name or reference: a file may hold any text
 

@@ -79,8 +79,7 @@ if TYPE_CHECKING:
 
 
 Shown = TypeVar("Shown", bound=Replaced)
-ROWS = 1000
-"""Most rows that one answer carries."""
+ROWS = 1000  # Most rows that one answer carries
 
 
 class Traced(Struct, frozen=True):
@@ -125,11 +124,7 @@ def _show_nowhere(references: ReferenceSet, key: str) -> None:
 
 
 class EditorController:
-    """Follows a text as it is typed.
-
-    A text that cannot be opened leaves the last valid set in place, so that the table never goes
-    blank during typing.
-    """
+    """Follows a text as it is typed; while it is invalid, the last valid set stays."""
 
     events = (SourceChanged, DocumentChanged, KeyChosen, TemplatesTried, RowsChanged)
 

@@ -308,8 +308,7 @@ def _text(source: str) -> str:
     return (value if isinstance(value, str) else source)[:_TRIED_SHOWN]
 
 
-TEXT_SHOWN = 600
-"""Characters of a source or a result that one step carries."""
+TEXT_SHOWN = 600  # Characters of a source or a result that one step carries
 _PIECES_SHOWN = 100  # substitutions of one step
 
 
@@ -363,8 +362,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= TEXT_SHOWN else text[:TEXT_SHOWN] + "…"
 
 
-_RANGES = 200
-"""Runs of rows that one answer carries, from the first one on."""
+_RANGES = 200  # Runs of rows that one answer carries, from the first one on
 _NOTHING = Uses(None, ())
 
 

@@ -61,8 +61,7 @@ def _line(key: str, value: object) -> str:
     return f" {json.dumps(key, ensure_ascii=False)}: {json.dumps(value, ensure_ascii=False)}"
 
 
-LISTED = 50
-"""Keys that stay explicit, of which so many are named."""
+LISTED = 50  # Keys that stay explicit, of which so many are named
 _UNREAD = ("unknown-field", "unknown-top-level-key")
 _SECTIONS = ("templates", "gen", "refs")
 

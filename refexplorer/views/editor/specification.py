@@ -25,10 +25,8 @@ if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
     from refexplorer.views.editor.editor_controller import EditorController
 
-LOOKED_AT = 100_000
-"""Parts of a document that are searched for uses of a rule."""
-PLACES = 200
-"""Places that one answer carries."""
+LOOKED_AT = 100_000  # Parts of a document that are searched for uses of a rule
+PLACES = 200  # Places that one answer carries
 
 Parts = list[str]
 

@@ -132,11 +132,7 @@ def _same(found: ReferenceSet, wanted: ReferenceSet, bends: Sequence[int] = ()) 
 
 
 def _clean(found: ReferenceSet, wanted: ReferenceSet) -> Fault | None:
-    """Find an error or a warning of a kind that the solution does not have.
-
-    Findings about arrays follow from the references, which are those of the solution; fewer are
-    computed for generated references.
-    """
+    """Find an error or a warning, not about arrays, of a kind that the solution does not have."""
     expected = {one.code for one in _serious(wanted)} | set(codes_of("arrays"))
     odd = next((one for one in _serious(found) if one.code not in expected), None)
     return None if odd is None else Fault(odd.message, odd.hint, _place_text(odd))

@@ -60,8 +60,7 @@ if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
 
 C = TypeVar("C")
-VARIABLES_SHOWN = 6
-"""Data variables of which the first screen has a picture: two rows of three."""
+VARIABLES_SHOWN = 6  # Data variables of which the first screen has a picture: two rows of three
 _TURN: ContextVar[int] = ContextVar("turn", default=0)
 _DATA = frozenset({
     "array", "arrays", "attributes", "fill", "folder", "id", "job", "key", "key_start", "others",
@@ -72,8 +71,7 @@ _DATA = frozenset({
 
 _SIGNS = re.compile(rb"[?@&#=]|Bearer ")
 """Without one of these a message has no secret, as most answers."""
-_AT_ONCE = 0.3
-"""Seconds that the first screen waits for counts."""
+_AT_ONCE = 0.3  # Seconds that the first screen waits for counts
 
 
 class KindCounts(Struct, frozen=True):

@@ -96,8 +96,7 @@ def place_of_label(
     return axis
 
 
-MOST = 2**23
-"""Values of a coordinate: 2,900 by 2,900 of two dimensions, 64 MB each when decoded."""
+MOST = 2**23  # Values of a coordinate: 2,900 by 2,900 of two dimensions, 64 MB each when decoded
 
 
 def missing_cost(refs: ReferenceSet, found: Georeference, chunks: DecodedChunks) -> Estimate | None:
@@ -167,8 +166,7 @@ def land(detail: Detail) -> bytes:
     return path.read_bytes()
 
 
-ARRAYS = 500
-"""Arrays that are examined to list those with a geographic position."""
+ARRAYS = 500  # Arrays that are examined to list those with a geographic position
 
 
 class EarthMap(Struct, frozen=True):

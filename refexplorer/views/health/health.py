@@ -114,10 +114,7 @@ class HealthColumns:
         return {name: list(accumulate(each, initial=0)) for name, each in columns.items()}
 
     def below(self, first: int, last: int) -> dict[str, int]:
-        """Return what is wrong with the arrays of the folders numbered `first` to `last`.
-
-        Unknown values of an array add nothing.
-        """
+        """Return the problems of the arrays in the folders numbered `first` to `last`."""
         low, high = (bisect_left(self.states.folders, number) for number in (first, last))
         return {name: sums[high] - sums[low] for name, sums in self._before.items()}
 
@@ -187,10 +184,7 @@ class ChunkHealth:
         return tuple(index.shared_counts.get(array.path, 0) for array in states.arrays)
 
     def overlapping(self, array: ArrayMeta) -> np.ndarray:
-        """Return the numbers of the chunks that overlap another reference, ascending.
-
-        They are those at the last call of `columns`.
-        """
+        """Return the numbers of the chunks that overlap another reference, as of `columns`."""
         index = self._index
         if index is None or not index.shared_counts.get(array.path):
             return np.empty(0, number_type(array))
@@ -208,10 +202,7 @@ class ChunkHealth:
         return np.setdiff1d(found, self.outcomes(array).failed) if len(found) else found
 
     def _differing(self, states: ArrayStates) -> tuple[tuple[int | None, ...], tuple[int, ...]]:
-        """Count the chunks of each array that differ from their files, from the last `verify`.
-
-        The second count is of those without a reference.
-        """
+        """Count chunks that differ from their files, and those of them without a reference."""
         found: list[int | None] = [None] * len(states.arrays)
         lacking = [0] * len(states.arrays)
         verified = self.references.verified
@@ -237,10 +228,7 @@ class ChunkHealth:
     def _noted(
         self, states: ArrayStates
     ) -> tuple[tuple[int, ...], tuple[int, ...]] | tuple[None, None]:
-        """Count the errors and the warnings that name each array, or a key of it.
-
-        Grouped findings that may concern other arrays count as one.
-        """
+        """Count the errors and the warnings that name each array, or a key of it."""
         if (diagnostics := known(self.references)) is None:
             return None, None
         counts = {severity: [0] * len(states.arrays) for severity in Severity}
@@ -266,10 +254,7 @@ class ChunkHealth:
         return bool(columns.states.counts[place]._asdict()[state] != 0)
 
     def outcomes(self, array: ArrayMeta) -> Outcomes:
-        """Return which chunks of an array failed, in this session or in the last audit.
-
-        They are those at the last call of `columns`.
-        """
+        """Return which chunks failed, in this session or the last audit, as of `columns`."""
         if array.path not in self._outcomes:
             self._outcomes[array.path] = self._find_outcomes(array)
         return self._outcomes[array.path]
@@ -384,8 +369,7 @@ def checked(refs: ReferenceSet, array: ArrayMeta, index: Index) -> Checked | Non
     return Checked(term.meaning, outcomes.get(term.rank, "unknown"))
 
 
-LISTED_CHUNKS = 1_000_000
-"""Of arrays with more chunks the absent ones are not listed."""
+LISTED_CHUNKS = 1_000_000  # Of arrays with more chunks the absent ones are not listed
 
 
 class StateKeys(Sequence[str]):
@@ -464,8 +448,7 @@ def _numbers(grid: ChunkReferences, chunks: ChunkColumns) -> np.ndarray:
     return np.sort(numbers)
 
 
-BINS = 96
-"""Parts of a strip: the widest is drawn 300 pixels wide."""
+BINS = 96  # Parts of a strip: the widest is drawn 300 pixels wide
 _STATES: tuple[tuple[StateName, str], ...] = (
     ("differing", "d"),
     ("rejected", "x"),

@@ -31,12 +31,10 @@ if TYPE_CHECKING:
     from refexplorer.spec.findings import Finding
     from refexplorer.verbs.referenceset import ReferenceSet
 
-SHOWN = 200
-"""Findings that one answer carries."""
+SHOWN = 200  # Findings that one answer carries
 _FILES = 5  # files that a finding names
 GRANTS = 8  # places to allow that an answer names
-WORKERS = 2
-"""Threads, each with a process that reads files; the page answers others meanwhile."""
+WORKERS = 2  # Threads, each with a process that reads files; the page answers others meanwhile
 _ORDER = list(Severity)
 
 
@@ -151,8 +149,7 @@ class FilesCompared:
         )
 
 
-ROWS = 1000
-"""Most rows that one answer carries."""
+ROWS = 1000  # Most rows that one answer carries
 _REPORTED = 100  # rows between two reports of progress
 
 

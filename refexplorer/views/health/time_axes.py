@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
 
 VALUES = 2**20
-CHUNKS = 1_000
-"""A coordinate of more values or chunks is not decoded here."""
+CHUNKS = 1_000  # A coordinate of more values or chunks is not decoded here
 
 
 @dataclass(frozen=True, slots=True)

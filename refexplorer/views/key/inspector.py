@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
 TEXT_SHOWN = 64 * 1024  # characters of a text in one answer
 RAW_SHOWN = 4096  # characters of a reference as it is written
-ATTRIBUTES = 300
-"""Attributes that are listed; how many there are is said."""
+ATTRIBUTES = 300  # Attributes that are listed; how many there are is said
 _ATTRIBUTE_SHOWN = 2000  # characters of an attribute
 
 
@@ -194,10 +193,8 @@ def _plain(fill: object) -> object:
     return fill if fill is None or isinstance(fill, str | int | float | bool) else _json(fill)
 
 
-ORIGIN = "absent"
-"""The origin in the row of an absent chunk."""
-REJECTED = "rejected"
-"""What a rejected key has in its place."""
+ORIGIN = "absent"  # The origin in the row of an absent chunk
+REJECTED = "rejected"  # What a rejected key has in its place
 
 
 def origin_of(refs: ReferenceSet, key: str) -> str:
@@ -239,8 +236,7 @@ def _chunk_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> PathItem 
     )
 
 
-LONGEST_TEXT = 2_000_000
-"""Characters of a text that is read again to show a part of it."""
+LONGEST_TEXT = 2_000_000  # Characters of a text that is read again to show a part of it
 _LINES = 3  # lines of the document before and after a place
 _CHARS = 200  # characters of such a line
 

@@ -28,14 +28,11 @@ from refexplorer.views.wire.requests import Buffers, Count, ReadOutcome, Real, f
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
 
-PAGE = 2**16
-"""Most bytes of a page."""
-INNER_LISTED = 2**16
-"""Inner chunks of a shard whose byte ranges are sent; of more the counts alone."""
+PAGE = 2**16  # Most bytes of a page
+INNER_LISTED = 2**16  # Inner chunks of a shard whose byte ranges are sent; of more the counts alone
 _VALUES_SHOWN = 8  # values of a chunk in a step
 _VALUE_CHARS = 40  # characters of a value
-_FORM_CHARS = 120
-"""Of the text of a step: that of an inline reference has no end."""
+_FORM_CHARS = 120  # Of the text of a step: that of an inline reference has no end
 
 
 class KeyExplained(Struct, frozen=True):

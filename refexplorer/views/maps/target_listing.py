@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
     from refexplorer.verbs.referenceset import ReferenceSet
 
-LISTED = 200_000
-"""Most targets of one list."""
+LISTED = 200_000  # Most targets of one list
 _CHUNKS = 1_000_000  # chunks along one dimension of a selection, each a number in memory
 _ARRAYS_NAMED = 4  # arrays that a row names
 

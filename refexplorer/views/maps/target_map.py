@@ -29,8 +29,7 @@ from refexplorer.views.wire.requests import Buffers, Count, floats, job
 if TYPE_CHECKING:
     from refexplorer.checks.report import Report
 
-ROWS = 1000
-"""Most rows that one answer carries."""
+ROWS = 1000  # Most rows that one answer carries
 BINS = 400  # bars along a file
 RANGES_SHOWN = 400  # byte ranges in one answer; of more the bars alone
 WHOLE_KEYS_SHOWN = 20  # keys of whole-file references in one answer

@@ -49,10 +49,7 @@ _RESERVED = frozenset(
 def netcdf(
     refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: DecodedChunks, report: JobReport
 ) -> bytes:
-    """Return a NetCDF file of a selection of an array, with its coordinates.
-
-    Values are neither scaled nor masked: the attributes for this are kept.
-    """
+    """Return a NetCDF file of a selection and its coordinates, as stored, with attributes."""
     engine = next((name for module, name in _WRITERS.items() if find_spec(module)), None)
     if engine is None:
         raise RefexplorerError(
@@ -202,10 +199,7 @@ class Cells:
         return data.getvalue()
 
     def csv(self, chunks: DecodedChunks, report: JobReport) -> bytes:
-        """Return a table with the positions along each side; the first line describes it.
-
-        Missing values, and those without a reference, are empty.
-        """
+        """Return a table with the positions along each side; missing values are empty."""
         count = math.prod(map(place_count, self._places))
         if count > _MOST:
             raise LimitError(

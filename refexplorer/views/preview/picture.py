@@ -38,8 +38,7 @@ from refexplorer.views.wire.jobs import JobReport
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
 
-CELLS = 1_000_000
-"""Each is eight bytes on the wire, and few screens have more points."""
+CELLS = 1_000_000  # Each is eight bytes on the wire, and few screens have more points
 
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 Box = tuple[slice, ...]
@@ -48,11 +47,7 @@ Box = tuple[slice, ...]
 def block_sizes(
     shape: Sequence[int], most: int = CELLS, colours: int | None = None
 ) -> tuple[int, ...]:
-    """Return how many values along each dimension share a cell, to limit the cell count.
-
-    A picture shows the last two long dimensions: they are reduced first. The dimension of `colours`
-    is not one of them.
-    """
+    """Return how many values share a cell along each dimension; drawn ones are reduced first."""
     sizes, left = [1] * len(shape), list(shape)
     shown = [axis for axis, length in enumerate(shape) if length > 1 and axis != colours][-2:]
     while math.prod(left) > most:
@@ -205,10 +200,7 @@ def untold(reading: ReadingModel, boxes: list[Box], values: bytes) -> None:
 
 
 def is_pictured(array: ArrayMeta, decoding: Decoding | None = None) -> bool:
-    """Return whether values of an array are numbers that can be decoded per chunk.
-
-    Whether times can be decoded, for example, is only known from all of them.
-    """
+    """Return whether values of an array are numbers that can be decoded chunk by chunk."""
     try:
         kind = np.dtype(array.dtype).kind
     except TypeError:
@@ -377,7 +369,5 @@ class Picture:
         return f"Each cell is {what} {' and '.join(along)} ({count:,} values in all)."
 
 
-_TOGETHER = 16
-"""Chunks that are added together at most: meanwhile others are decoded."""
-_LARGE = 2**14
-"""Values of a chunk from which on it is decoded alone: to copy it would take longer."""
+_TOGETHER = 16  # Chunks that are added together at most: meanwhile others are decoded
+_LARGE = 2**14  # Values of a chunk from which on it is decoded alone: to copy it would take longer

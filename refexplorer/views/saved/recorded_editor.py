@@ -18,8 +18,7 @@ from refexplorer.views.exercises.exercise_controller import ExercisesController
 from refexplorer.views.exercises.exercise_models import Exercise
 from refexplorer.views.wire.requests import Bound, Buffers, Message, question, to_wire
 
-_LEVEL = 6
-"""Level 9 takes four times as long for 2.5 % less."""
+_LEVEL = 6  # Level 9 takes four times as long for 2.5 % less
 
 
 class Packer:
@@ -129,10 +128,7 @@ class Recorder:
 
 
 def name_of(message: Message, defaults: Mapping[str, Any]) -> str:
-    """Return the key that identifies a request: its non-default fields.
-
-    `nameOf` in `frontend/src/saved/replay.ts` does the same.
-    """
+    """Return the key that identifies a request, like `nameOf` in `saved/replay.ts`."""
     said = {
         name: value
         for name, value in message.items()
@@ -153,8 +149,7 @@ def defaults_of(answers: Bound) -> dict[str, dict[str, Any]]:
     }
 
 
-_PLACES = 2_000
-"""Of the text, which light up their rows and their rules."""
+_PLACES = 2_000  # Of the text, which light up their rows and their rules
 
 
 def record_editor(controller: EditorController, facts: Message) -> str:
@@ -239,8 +234,7 @@ def _below(pointer: str, value: Any) -> Iterator[str]:
 
 _SHOWN = 200
 """Rows of each text, for each of some nine readers; with 1,000 a gen of 10^12 keys took 20 s."""
-_EXPLAINED = 20
-"""Rows of each text of which the page says how they are made."""
+_EXPLAINED = 20  # Rows of each text of which the page says how they are made
 
 
 def record_exercise(exercise: Exercise, facts: Message) -> str:

@@ -59,10 +59,7 @@ def record_tree(recorder: Recorder, most: int, most_of_level: int) -> RecordedTr
 
 
 def _open(recorder: Recorder, path: str) -> tuple[int, int]:
-    """Return the number of the first child of a folder, and the number of children.
-
-    Subfolders are closed: only the folders above it have been opened.
-    """
+    """Open a folder; return the number of its first child, and the number of children."""
     if not path:
         return 0, int(recorder.ask("tree.rows", start=0, n=0)[0]["total"])
     closed, _ = recorder.ask("tree.reveal", path=path)
@@ -82,23 +79,18 @@ def _rows(recorder: Recorder, first: int, count: int) -> Iterator[Message]:
 
 _LEAST_OF_LEVEL = 20  # rows of a folder that a page keeps, however many arrays share it
 _PAGE = 1_000  # rows that are asked for at a time
-_ARRAYS = 1_000
-"""Arrays of the table, and of those with targets of their own."""
+_ARRAYS = 1_000  # Arrays of the table, and of those with targets of their own
 _TARGETS = 5_000  # targets that a page keeps; it says how many there are
 _GRIDS, _STRIPS = 200, 100  # arrays whose chunk grid, and whose targets' strips, a page keeps
 _MAP_BYTES = 16_000_000
 """Of the maps of chunks before compression; one of 120 by 120 cells has a megabyte."""
-_MESH_BYTES = 8_000_000
-"""Of the geographic positions of arrays, before compression."""
-_LISTED = 1_000
-"""Chunks of a state that are listed, of one array or of all."""
+_MESH_BYTES = 8_000_000  # Of the geographic positions of arrays, before compression
+_LISTED = 1_000  # Chunks of a state that are listed, of one array or of all
 _BLOCK = 2**15 + 8
 """Bytes that the inspector asks for: its block, and what a number at the end of one may need."""
-_HELD_BYTES = 2_000_000
-"""Bytes in the set itself that are kept beside its text."""
+_HELD_BYTES = 2_000_000  # Bytes in the set itself that are kept beside its text
 _TRACES = 200  # chunks whose trace a page keeps
-_READ_ALL_WAYS = 500_000
-"""Bytes of values that are kept as stored, scaled and with times alike."""
+_READ_ALL_WAYS = 500_000  # Bytes of values that are kept as stored, scaled and with times alike
 HELD = ("inline", "base64")
 
 SavedProgress = Callable[[int, int], None]
@@ -233,10 +225,7 @@ def _record_health(recorder: Recorder) -> dict[str, Any]:
 def _record_states(
     recorder: Recorder, rows: Sequence[Message], most: int
 ) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Return the chunks in each state, per array and in total, and their paths.
-
-    Chunks with a reference are not listed: the page finds them among its keys.
-    """
+    """Return the chunks in each state, per array and in total, and their paths."""
     states: dict[str, dict[str, Any]] = {}
     listed: dict[str, None] = {}
     for state in get_args(StateName):

@@ -198,12 +198,10 @@ def _failure(text: str) -> int | None:
     return None
 
 
-Mend = tuple[str, list[TextEdit]]
-"""What a fix does, in a few words, and its edits."""
+Mend = tuple[str, list[TextEdit]]  # What a fix does, in a few words, and its edits
 
 _LONGEST = 1_000_000  # characters of a document for which fixes are computed
-_NEAR = 1_000
-"""Characters before a value that hold its name."""
+_NEAR = 1_000  # Characters before a value that hold its name
 _BEFORE = re.compile(r'[,{](\s*)"[^"]*"\s*:\s*$')
 _EXPRESSION = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 _DIVISION = re.compile(r"(?<!/)/(?!/)")

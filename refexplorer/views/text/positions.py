@@ -14,15 +14,12 @@ from refexplorer.core.text import size_text
 from refexplorer.formats.json.positions import TEXT, Positions, Span
 from refexplorer.spec.findings import pointer as pointer_to
 
-LONGEST = 20_000_000
-"""Characters of a text that is formatted."""
+LONGEST = 20_000_000  # Characters of a text that is formatted
 _WIDTH = 70  # columns of a line of formatted JSON
 _TOKEN = re.compile(rf'{TEXT}|[{{}}\[\],:]|[^\s{{}}\[\],:"]+', re.DOTALL)
 _OPENING = {"{": "}", "[": "]"}
-Member = tuple[str, "JsonPart"]
-"""What stands before a value, such as its name, and the value."""
-JsonPart = str | tuple[str, list[Member]]
-"""A token, or an opening bracket with what is in it."""
+Member = tuple[str, "JsonPart"]  # What stands before a value, such as its name, and the value
+JsonPart = str | tuple[str, list[Member]]  # A token, or an opening bracket with what is in it
 
 
 class Window(Struct, frozen=True):
@@ -36,10 +33,7 @@ class Window(Struct, frozen=True):
 
 
 def formatted(text: str) -> str:
-    """Return a text with one member per line, and short lists and objects on one line.
-
-    Numbers, duplicate names and escapes are kept as written.
-    """
+    """Return a text with one member per line, short ones joined; values are kept as written."""
     if len(text) > LONGEST:
         said = (
             f"The text has {size_text(len(text))}, and at most {size_text(LONGEST)} are formatted."
@@ -185,14 +179,11 @@ _CHARACTER = re.compile(rf"{_PAIR}|\\u[0-9a-fA-F]{{4}}|\\.|.", re.DOTALL)
 
 _NAME = re.compile(rf"[ \t]*({TEXT}[ \t]*:[ \t]*)\Z")
 """All of a line before the value of a property."""
-_LINES = 6
-"""As many lines stand for themselves."""
+_LINES = 6  # As many lines stand for themselves
 
-_PAIRED = re.compile("[\U00010000-\U0010ffff]")
-"""Characters that are two code units."""
+_PAIRED = re.compile("[\U00010000-\U0010ffff]")  # Characters that are two code units
 
-TextRange = tuple[int, int]
-"""First code unit, and last exclusive."""
+TextRange = tuple[int, int]  # First code unit, and last exclusive
 
 
 class TextPositions:
@@ -259,8 +250,7 @@ class TextPositions:
         return None if any(min(place) < 0 for place in found) else found
 
 
-LARGEST = 2_000_000
-"""Characters of a document that is edited as a whole."""
+LARGEST = 2_000_000  # Characters of a document that is edited as a whole
 LINES = 2_000  # lines of a large document that are shown around a place
 CHARACTERS = 200_000  # and characters, since a document may be one line
 

@@ -486,10 +486,7 @@ class TroubleKeys:
         return {folder for key in self._loose for folder in folders_above(key)}
 
     def _bad_chunks(self, array: ArrayMeta) -> np.ndarray:
-        """Return the numbers of the faulty chunks, ascending; states with too many are omitted.
-
-        The row of the array shows their number.
-        """
+        """Return the numbers of the faulty chunks; states with too many are omitted."""
         kind = number_type(array)
         found = [np.array([], kind)]
         for state in _BAD:

@@ -57,8 +57,7 @@ if TYPE_CHECKING:
 
 ORDERED = 2_000
 """Folders of more children keep their own order: sorting them would read every array."""
-_LOOKED_AT = 200
-"""Arrays of which the data variables are looked for: the first screen waits for it."""
+_LOOKED_AT = 200  # Arrays of which the data variables are looked for: the first screen waits for it
 _SHORT = 4
 """Arrays of one dimension and so few values are bounds and the like, whatever they are called."""
 _LINKS = ("coordinates", "bounds", "grid_mapping")
@@ -134,10 +133,7 @@ def described(refs: ReferenceSet, folder: str, arrays: Mapping[str, ArrayMeta]) 
 
 
 def data_variables(refs: ReferenceSet, most: int) -> list[str]:
-    """Return the first arrays that are data, group by group, the largest first.
-
-    Of a pyramid it is the coarsest level.
-    """
+    """Return the first data variables, the largest first; of a pyramid, the coarsest level."""
     finer = finer_levels(internals(refs).opened)
     found: list[str] = []
     by_folder: dict[str, dict[str, ArrayMeta]] = {}
@@ -218,8 +214,7 @@ class KeySearch:
         return work
 
 
-ROWS = 1000
-"""Most rows that one answer carries."""
+ROWS = 1000  # Most rows that one answer carries
 
 
 class TreePage(Struct, frozen=True):

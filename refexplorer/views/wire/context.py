@@ -215,11 +215,7 @@ Keep = Callable[..., tuple[Message, Buffers]]
 
 @dataclass(frozen=True)
 class ExplorerPart:
-    """A view of the explorer: a widget, a name in URLs, a part of a saved page.
-
-    A module of `refexplorer.views` that defines one is in the registry, and the front-end module
-    with a `VIEW` of that name draws it.
-    """
+    """A view of the explorer: a widget, a name in URLs, a part of a saved page."""
 
     name: str  # What addresses, the trait `part` of widgets and the front end call it
     label: str  # Of its button in the switch over the picture
@@ -240,8 +236,7 @@ class ExplorerPart:
     record: Callable[[Keep, Sequence[str]], None] | None = None
 
 
-SHOWN = 200
-"""Notes that one answer carries; their full number travels beside them."""
+SHOWN = 200  # Notes that one answer carries; their full number travels beside them
 SOON = 100_000
 """Keys of a set that is gone through at once; what is odd about a larger one is said later."""
 
@@ -290,11 +285,7 @@ def notes(refs: ReferenceSet) -> tuple[Note, ...]:
 
 
 def notes_about(refs: ReferenceSet, path: str, origin: str | None) -> tuple[Note, ...] | None:
-    """Return the notes about a key, an array's metadata, or the item that generated it.
-
-    Notes of the last comparison with the files come first.
-    None while those of the whole set are unknown.
-    """
+    """Return the notes about a key, an array or a gen item; None if not all are known yet."""
     inside = {
         f"{path}/{name}".lstrip("/") for name in (".zarray", ".zattrs", ".zgroup", "zarr.json")
     }

@@ -29,16 +29,12 @@ from refexplorer.views.wire.requests import (
 
 JobReport = Callable[[int | None, int | None, str], bool]
 """Called with what is done, how much there is (None: not known), and both in words; False stops."""
-JobAnswer = tuple[Struct, Buffers]
-"""A reply, and what travels beside it."""
-Watched = Callable[[JobReport], JobAnswer]
-"""Answers a request, and reports on the way."""
-MOST_RUNNING = 8
-"""Jobs of one view that run at a time; a page has at most three views."""
+JobAnswer = tuple[Struct, Buffers]  # A reply, and what travels beside it
+Watched = Callable[[JobReport], JobAnswer]  # Answers a request, and reports on the way
+MOST_RUNNING = 8  # Jobs of one view that run at a time; a page has at most three views
 MOST_IN_PROCESS = 64
 """Jobs of all views of a process that run at a time, so of all visitors of a server."""
-MOST_WAITING = 200
-"""Jobs of one view that wait until others are done."""
+MOST_WAITING = 200  # Jobs of one view that wait until others are done
 STOPPED = "It was stopped."
 
 

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from refexplorer.views.wire.jobs import JobAnswer, JobReport, Jobs
 
 
-EXACT = 2**53
-"""The largest whole number that every reader of JSON has exactly."""
+EXACT = 2**53  # The largest whole number that every reader of JSON has exactly
 
 
 def named(name: str, *words: str) -> Meta:
@@ -44,8 +43,7 @@ def named(name: str, *words: str) -> Meta:
     return Meta(extra_json_schema={NAMED: {"title": name, **sent}})
 
 
-NAMED = "x-named"
-"""Where a schema keeps what `named` says."""
+NAMED = "x-named"  # Where a schema keeps what `named` says
 OTHERS: Mapping[str, Mapping[str, object]] = {
     "Count": {"type": ["number", "string"], "description": "A number; above 2^53 it is text."},
     "Real": {"type": ["number", "null"], "description": "A number; null for NaN and infinities."},
@@ -57,8 +55,7 @@ Count = Annotated[int, named("Count")]
 Real = Annotated[float, named("Real")]
 ReadOutcome = Annotated[str, named("ReadOutcome", "fetched", "fill", "failed", "ask")]
 """How a read came out; ``ask``: it may not be read until ``grant`` is allowed."""
-SENT_AS = {"from_": "from"}
-"""Names of fields that Python keeps for itself."""
+SENT_AS = {"from_": "from"}  # Names of fields that Python keeps for itself
 
 
 class Request(Struct, frozen=True, kw_only=True, tag_field="op", forbid_unknown_fields=True):
@@ -98,11 +95,7 @@ _Model = TypeVar("_Model", bound=Struct)
 
 
 def to_wire(value: Any) -> Any:
-    """Return the JSON form of a model.
-
-    Integers beyond 2^53 become text, since JSON readers round them; NaN and infinities become
-    null; lone surrogates become escapes; a trailing underscore is not part of a name.
-    """
+    """Return the JSON form of a model: integers above 2^53 as text, NaN and infinities as null."""
     return _plain(msgspec.to_builtins(value, enc_hook=_builtin))
 
 
@@ -141,10 +134,7 @@ def _builtin(value: object) -> object:
 
 
 def _with_integers(value: Any, is_cut: bool = False) -> Any:
-    """Return a message with integers as such: JavaScript has one number type.
-
-    It writes integers of 22 or more digits as ``1e+21``.
-    """
+    """Return a message with integers as such: JavaScript writes large ones as ``1e+21``."""
     if isinstance(value, float) and math.isfinite(value):
         return int(value) if is_cut or value.is_integer() else value
     if isinstance(value, Mapping):
@@ -154,8 +144,7 @@ def _with_integers(value: Any, is_cut: bool = False) -> Any:
     return value
 
 
-Message = dict[str, Any]
-"""The JSON form of a request, an answer or an event."""
+Message = dict[str, Any]  # The JSON form of a request, an answer or an event
 Buffers = list[bytes]
 Post = Callable[[Message, Buffers], None]
 """Sends a message to every view; may be called from any thread."""
@@ -198,8 +187,7 @@ def sentence(error: Exception) -> str:
 
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
-OWN = ("self", "report", "number")
-"""Parameters that are not fields of a request."""
+OWN = ("self", "report", "number")  # Parameters that are not fields of a request
 
 
 @dataclass(frozen=True)

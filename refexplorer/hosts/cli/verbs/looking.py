@@ -38,8 +38,7 @@ from refexplorer.verbs.opening import history
 from refexplorer.verbs.referenceset import ReferenceSet
 
 _SHOWN = 3  # names that a misspelt one may have meant
-_COMPARED = 1000
-"""Rows of a level; a long one has its first rows compared."""
+_COMPARED = 1000  # Rows of a level; a long one has its first rows compared
 
 
 def no_key(refs: ReferenceSet, key: str) -> SourceError:
@@ -99,10 +98,8 @@ def _near(refs: ReferenceSet, path: str) -> str:
     return f"{near}; {command_for('ls', *filter(None, [folder]))} lists what there is"
 
 
-_WAITED = 10
-"""Seconds that a set may be counted for."""
-_SNAPSHOTS = 20
-"""Snapshots that are listed, the newest."""
+_WAITED = 10  # Seconds that a set may be counted for
+_SNAPSHOTS = 20  # Snapshots that are listed, the newest
 
 
 def repository_facts(refs: ReferenceSet) -> dict[str, Any]:

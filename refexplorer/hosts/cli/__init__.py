@@ -143,7 +143,7 @@ def _unforeseen(error: Exception) -> str:
 def load_app(name: str = "") -> Typer:
     """Return all commands, or only the named one: reading all signatures takes long."""
     from refexplorer.hosts.cli import verbs
-    from refexplorer.hosts.cli.program import EXAMPLES, app, epilog, with_storage_options
+    from refexplorer.hosts.cli.program import EXAMPLES, app, declared, epilog
 
     for module in pkgutil.iter_modules(verbs.__path__):
         importlib.import_module(f"{verbs.__name__}.{module.name}")  # its commands join the others
@@ -151,7 +151,7 @@ def load_app(name: str = "") -> Typer:
     for command in commands or app.registered_commands:
         command.epilog = epilog(_name(command))
         assert command.callback is not None
-        command.callback = with_storage_options(command.callback)
+        command.callback = declared(command.callback)
     places = {name: place for place, name in enumerate(EXAMPLES)}
     app.registered_commands.sort(key=lambda each: places.get(_name(each), len(places)))
     if commands:

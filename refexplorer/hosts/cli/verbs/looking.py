@@ -6,9 +6,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from difflib import get_close_matches
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from refexplorer.core.errors import RefexplorerError, SourceError
 from refexplorer.core.limits import check_expandable
@@ -18,8 +16,10 @@ from refexplorer.hosts.cli.program import (
     HAS_ERRORS,
     NOT_CHECKED,
     AsJson,
-    ConcatDim,
-    SourceArgument,
+    Number,
+    NumberOrNone,
+    Text,
+    Texts,
     app,
     command_for,
     fetched_text,
@@ -176,15 +176,11 @@ TERMINAL_ROWS = 100  # rows on a terminal; a pipe gets all
 
 @app.command()
 def ls(
-    source: SourceArgument,
-    path: Annotated[str, typer.Argument(help="A folder of the set; the root if omitted.")] = "",
-    start: Annotated[int, typer.Option(min=0, help="Number of the first row, counted from 0.")] = 0,
-    limit: Annotated[
-        int | None, typer.Option(min=0, help="Maximum number of rows to list.")
-    ] = None,
-    tree: Annotated[
-        bool, typer.Option("--tree", help="List three levels, the first rows of each.")
-    ] = False,
+    source: str,
+    path: Text = "",
+    start: Number = 0,
+    limit: NumberOrNone = None,
+    tree: bool = False,
     as_json: AsJson = False,
 ) -> int:
     """List one level of the tree."""
@@ -213,17 +209,11 @@ def ls(
 
 @app.command()
 def info(
-    source: SourceArgument,
-    code: Annotated[
-        bool, typer.Option("--code", help="Print only the Python code that opens the set.")
-    ] = False,
-    logins: Annotated[
-        bool, typer.Option("--logins", help="Ask each bucket and host whether it needs a login.")
-    ] = False,
-    allow: Annotated[
-        list[str] | None, typer.Option(help="Allow a place to be asked for --logins.")
-    ] = None,
-    concat_dim: ConcatDim = None,
+    source: str,
+    code: bool = False,
+    logins: bool = False,
+    allow: Texts = None,
+    concat_dim: str | None = None,
     as_json: AsJson = False,
 ) -> int:
     """Summarize the set: keys, arrays, targets, bytes."""
@@ -265,15 +255,7 @@ def info(
     if fetched is not None:
         rows.append(("read to make it", fetched_text(fetched)))
     output.write_rows(("", ""), rows)
-    columns: tuple[str, ...] = (
-        "Array",
-        "Shape",
-        "Chunks",
-        "Type",
-        "Codecs",
-        "Chunks without reference",
-        "Rejected",
-    )
+    columns = ("Array", "Shape", "Chunks", "Type", "Codecs", "Chunks without reference", "Rejected")
     output.write_line()
     arrays = list(_arrays(refs))
     output.write_rows(columns, map(_array_row, arrays), always=True)
@@ -298,13 +280,7 @@ def _tell_logins(refs: ReferenceSet, allow: Collection[str], as_json: bool) -> i
 
 
 @app.command()
-def expand(
-    source: SourceArgument,
-    as_json: AsJson = False,
-    lines: Annotated[
-        bool, typer.Option("--lines", help="Print one JSON object for each key.")
-    ] = False,
-) -> int:
+def expand(source: str, as_json: AsJson = False, lines: bool = False) -> int:
     """Write the set as V0. The output is always JSON."""
     refs = open_set(source)
     check_expandable(refs.count, refs.limits)

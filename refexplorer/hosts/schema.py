@@ -11,6 +11,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, get_type_hints
 
 import msgspec
@@ -214,7 +215,8 @@ def field_notes(source: Any) -> dict[str, str]:
         said = inspect.cleandoc(each.__doc__ or "").partition("\nAttributes\n----------\n")[2]
         for names, text in _SECTION.findall(said):
             notes |= dict.fromkeys(names.split(", "), " ".join(text.split()))
-        notes |= _comments(inspect.getsource(each))
+        with suppress(OSError):  # a response of one field has no source
+            notes |= _comments(inspect.getsource(each))
     return notes
 
 

@@ -466,7 +466,7 @@ class ServedPage:
 
     @request("open")
     def choose(self, source: str) -> None:
-        """Open a set that the page offers, or that the person names; the owner may name any path."""
+        """Open an offered set, or one that the person names; the owner may name any path."""
         self._consent(source)
         self._open(source, partial(self._library.open, source), Address(source))
 
@@ -578,8 +578,8 @@ class ServedPage:
         self._turn(view)
 
     def _turn(self, chosen: str) -> None:
-        """Show a view; the others keep their contents. The URL is sent first, to allow going back."""
-        self._tell(chosen)
+        """Show a view; the others keep their contents."""
+        self._tell(chosen)  # first, so that a person who sees the view can go back from it
         if chosen in SCREENS and chosen not in self._made:
             self._make(chosen)
         self._see(chosen)
@@ -594,7 +594,7 @@ class ServedPage:
         self._frame.param.update(notice=notice, view=chosen)
 
     def _make(self, name: str) -> None:
-        """Create a view on a thread, since a text of 6 MB takes seconds, and show it if selected."""
+        """Create a view on a thread, and show it if selected: a text of 6 MB takes seconds."""
         if name in self._making:
             return
         self._making[name] = making = object()

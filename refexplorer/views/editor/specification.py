@@ -69,12 +69,6 @@ class TaughtRule(CitedRule, frozen=True):
     exercises: tuple[ListedExercise, ...]  # Those that train it
 
 
-class CodeExplained(Struct, frozen=True):
-    """The page of a diagnostic code."""
-
-    page: CodePage
-
-
 class ReaderVerdict(Struct, frozen=True):
     """The verdict of one reader on the text."""
 
@@ -290,10 +284,10 @@ class Specification:
         self._editor = editor
         self._places: RulePlaces | None = None
 
-    @request("code")
-    def explain(self, code: str) -> CodeExplained:
+    @request("code", sends="page")
+    def explain(self, code: str) -> CodePage:
         """Explain a diagnostic code."""
-        return CodeExplained(code_page(code))
+        return code_page(code)
 
     @request("readers")
     def judge(self) -> Readers:

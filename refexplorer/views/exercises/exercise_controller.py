@@ -22,7 +22,6 @@ from refexplorer.views.editor.editor_models import (
     Replaced,
     Result,
     Task,
-    Text,
     Welcome,
 )
 from refexplorer.views.editor.specification import ListedExercise, TaughtRule, cited, taught
@@ -90,12 +89,6 @@ class Hinted(Struct, frozen=True):
 
     task: Task
     result: Result
-
-
-class Solution(Struct, frozen=True):
-    """A text that passes."""
-
-    solution: str
 
 
 _FAILED = "The text cannot be read yet: "
@@ -313,9 +306,9 @@ class ExercisesController(EditorController):
         self._shown_solutions.add(self._exercise.name)
         return self._state()
 
-    def show_text(self, example: str | None = None) -> Text:
+    def show_text(self, example: str | None = None) -> str:
         """Return an example, or the initial text of the task."""
-        return Text(self._exercise.start) if example is None else super().show_text(example)
+        return self._exercise.start if example is None else super().show_text(example)
 
     @request("exercise")
     def choose_exercise(self, name: str) -> Replaced:
@@ -330,12 +323,12 @@ class ExercisesController(EditorController):
             self._helped += 1
         return Hinted(self.task, self.result)
 
-    @request("solution")
-    def show_solution(self) -> Solution:
-        """Show a solution."""
+    @request("solution", sends="solution")
+    def show_solution(self) -> str:
+        """Return a text that passes."""
         if self._exercise.name not in self._solved:
             self._shown_solutions.add(self._exercise.name)
-        return Solution(self._exercise.solution)
+        return self._exercise.solution
 
     @request("restart")
     def restart(self) -> Replaced:

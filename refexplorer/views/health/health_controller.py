@@ -83,12 +83,6 @@ class SetVerified(Struct, frozen=True):
     grants: tuple[str, ...]  # What `allow` needs for the files that were not read
 
 
-class LastVerified(Struct, frozen=True):
-    """The results of the last comparison with the files; null if there was none."""
-
-    found: SetVerified | None
-
-
 class FilesCompared:
     """Handles requests of the overview about the files."""
 
@@ -97,11 +91,11 @@ class FilesCompared:
         self._targets = context.targets
         self._did = context.did
 
-    @request("verify.last")
-    def last(self) -> LastVerified:
+    @request("verify.last", sends="found")
+    def last(self) -> SetVerified | None:
         """Return the last comparison with the files, also one made from Python."""
         found = self._refs.verified
-        return LastVerified(None if found is None else self._told(found))
+        return None if found is None else self._told(found)
 
     @job("verify")
     def verify(

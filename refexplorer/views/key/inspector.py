@@ -92,12 +92,6 @@ class PathItem(Struct, frozen=True):
     checked: Checked | None = None  # What an audit or a comparison with the files found of a chunk
 
 
-class KeyShown(Struct, frozen=True):
-    """The details of a path."""
-
-    item: PathItem
-
-
 def item(refs: ReferenceSet, path: str, policy: AccessPolicy) -> PathItem:
     """Describe a path."""
     node = refs.node(path)

@@ -91,12 +91,6 @@ class ShardModel(Struct, frozen=True):
     listed: bool = False
 
 
-class Code(Struct, frozen=True):
-    """Python."""
-
-    code: str
-
-
 class KeyDetails:
     """Handles requests about one key, each in its own thread."""
 
@@ -124,12 +118,12 @@ class KeyDetails:
         seen = partial(without, secrets=trace.secrets)
         return KeyExplained(str(trace.origin), steps_of(trace, seen=seen))
 
-    @job("key.code")
-    def write_code(self, path: str) -> Code:
+    @job("key.code", sends="code")
+    def write_code(self, path: str) -> str:
         """Write Python for a key with only fsspec, Zarr and xarray, like ``refs.code(path)``."""
-        return Code(self._without_folder(self._allowed().code(path)))
+        return self._without_folder(self._allowed().code(path))
 
-    @job("code.cell")
+    @job("code.cell", sends="code")
     def write_cell(
         self,
         library: Literal["xarray", "zarr"],
@@ -146,7 +140,7 @@ class KeyDetails:
         times: bool = True,
         bar: Literal["linear", "log", "symlog"] = "linear",
         upward: bool = False,  # Whether the first row is at the bottom, as where latitudes rise
-    ) -> Code:
+    ) -> str:
         """Write a notebook cell that reproduces the picture of a selection of an array."""
         meta = array_at(self._refs, array)
         parts = tuple(
@@ -154,7 +148,7 @@ class KeyDetails:
             for text, place in zip(slices, parse(meta, slices), strict=True)
         )
         look = PictureLook(parts, mode, scheme, (low, high), scale, times, bar, upward)
-        return Code(self._without_folder(cell(self._allowed(), meta, look, library)))
+        return self._without_folder(cell(self._allowed(), meta, look, library))
 
     def _allowed(self) -> ReferenceSet:
         """Return the set with what code may name: on a shared page no local folder."""

@@ -118,12 +118,6 @@ class Layout(Struct, frozen=True):
     unlisted: Count  # Generated keys that were not evaluated
 
 
-class TargetReply(Struct, frozen=True):
-    """The map of a target; null if the set has no targets."""
-
-    layout: Layout | None
-
-
 class TargetsChecked(Struct, frozen=True):
     """The result of a check."""
 
@@ -277,6 +271,7 @@ class TargetMapView:
         buffers="float64: edges of n bins (n + 1); then for each bin the bytes covered, those "
         "covered twice, ranges that begin there, and the array of most bytes (place in `arrays`, "
         "or -1).",
+        sends="layout",
     )
     def show(
         self,
@@ -284,17 +279,17 @@ class TargetMapView:
         # Null is the target that the reader names; left out: the first one
         url: str | UnsetType | None = UNSET,
         window: tuple[int, int] | None = None,  # In bytes; null: everything
-    ) -> tuple[TargetReply, Buffers]:
-        """Draw which bytes of a target are referenced."""
+    ) -> tuple[Layout | None, Buffers]:
+        """Draw which bytes of a target are referenced; null if the set has no targets."""
         self._sort(report)
         first = self._refs.targets(0, 1)
         if not first:
-            return TargetReply(None), []
+            return None, []
         layout = self._layout(first[0].url if url is UNSET else url)
         start, stop = _window(window, layout.end)
         bins = layout.bins(start, stop, BINS)
         arrays = (bins.edges, bins.covered, bins.shared, bins.ranges, bins.arrays)
-        return TargetReply(self._model(layout, start, stop)), [floats(each) for each in arrays]
+        return self._model(layout, start, stop), [floats(each) for each in arrays]
 
     def _layout(self, url: str | None) -> TargetLayout:
         try:

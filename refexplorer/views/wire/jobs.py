@@ -8,8 +8,7 @@ from collections.abc import Callable
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from functools import partial
-
-from msgspec import Struct
+from typing import Any
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.files import Progress
@@ -29,7 +28,7 @@ from refexplorer.views.wire.requests import (
 
 JobReport = Callable[[int | None, int | None, str], bool]
 """Called with what is done, how much there is (None: not known), and both in words; False stops."""
-JobAnswer = tuple[Struct, Buffers]  # A reply, and what travels beside it
+JobAnswer = tuple[Any, Buffers]  # A reply, and what travels beside it
 Watched = Callable[[JobReport], JobAnswer]  # Answers a request, and reports on the way
 MOST_RUNNING = 8  # Jobs of one view that run at a time; a page has at most three views
 MOST_IN_PROCESS = 64

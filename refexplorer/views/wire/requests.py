@@ -7,7 +7,8 @@ A view declares a request with `request`, and a slow one with `job`:
         \"\"\"Say how old the people of a city are.\"\"\"
 
 Its parameters are the fields of the request, its return value is the response. `report` reports the
-progress of a job, and `number` is the id of the request; neither is sent. Fields are described in
+progress of a job, and `number` is the id of the request; neither is sent. With `sends="age"`, the
+response is an object whose only field `age` has the returned value. Fields are described in
 comments next to or above them, which `refexplorer.hosts.schema` reads.
 """
 
@@ -200,6 +201,7 @@ class RequestMethod:
     is_in_turn: bool  # Whether it waits for those before it: they use the same memory
     buffers: str  # What travels beside the answer; empty for nothing
     unsaved: str  # What a saved page says that has no answer to it; empty for nothing of its own
+    sends: str  # The one field of the response, which has the returned value; empty: it is a model
 
     @cached_property
     def _hints(self) -> dict[str, Any]:
@@ -226,6 +228,10 @@ class RequestMethod:
         """The type of the response."""
         reply = self._hints["return"]
         reply = get_args(reply)[0] if self.buffers else reply
+        if self.sends:
+            name = "".join(part.title() for part in self.name.split(".")) + "Reply"
+            own = {"__doc__": "A response of one field."}
+            return msgspec.defstruct(name, [(self.sends, reply)], frozen=True, namespace=own)
         return Done if reply is type(None) else reply
 
     @cached_property
@@ -238,16 +244,18 @@ Bound = Mapping[str, tuple[RequestMethod, Callable[..., Any]]]
 """What answers each request, by its name."""
 
 
-def request(name: str, *, buffers: str = "", unsaved: str = "") -> Callable[[_Method], _Method]:
+def request(
+    name: str, *, buffers: str = "", unsaved: str = "", sends: str = ""
+) -> Callable[[_Method], _Method]:
     """Let a method respond to a request immediately."""
-    return _declared(name, False, False, buffers, unsaved)
+    return _declared(name, False, False, buffers, unsaved, sends)
 
 
 def job(
-    name: str, *, in_turn: bool = False, buffers: str = "", unsaved: str = ""
+    name: str, *, in_turn: bool = False, buffers: str = "", unsaved: str = "", sends: str = ""
 ) -> Callable[[_Method], _Method]:
     """Let a method respond to a request from a thread."""
-    return _declared(name, True, in_turn, buffers, unsaved)
+    return _declared(name, True, in_turn, buffers, unsaved, sends)
 
 
 def _declared(name: str, *how: Any) -> Callable[[_Method], _Method]:
@@ -308,6 +316,7 @@ def answer(
             own = {"report": report} if "report" in operation.wants else {}
             reply = call(**fields, **own)
             reply, buffers = reply if operation.buffers else (reply, [])
+            reply = {operation.sends: reply} if operation.sends else reply
             return Done() if reply is None else reply, buffers
 
         if operation.is_later:

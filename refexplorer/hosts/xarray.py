@@ -13,6 +13,8 @@ import numpy as np
 import xarray
 from xarray.backends import BackendEntrypoint
 
+from refexplorer.core.errors import RefexplorerError
+
 if TYPE_CHECKING:
     from refexplorer.hosts.notebook.widgets import Explorer
     from refexplorer.io.reading.trace import Trace
@@ -20,14 +22,9 @@ if TYPE_CHECKING:
 
 NAME = "refs"  # Of the accessor, also in messages
 _DECODERS = (
-    "mask_and_scale",
-    "decode_times",
-    "decode_timedelta",
-    "use_cftime",
-    "concat_characters",
-    "decode_coords",
-    "drop_variables",
-)
+    "mask_and_scale", "decode_times", "decode_timedelta", "use_cftime", "concat_characters",
+    "decode_coords", "drop_variables",
+)  # fmt: skip
 _ZARR_ARRAY = "zarr.core.array.Array"
 
 
@@ -41,14 +38,9 @@ class ReferencesBackend(BackendEntrypoint):
     description = "Reference sets of kerchunk, VirtualiZarr and Icechunk, with merged reads"
     supports_groups = True
     open_dataset_parameters: ClassVar[tuple[str, ...]] = (
-        "filename_or_obj",
-        *_DECODERS,
-        "group",
-        "allow",
-        "storage_options",
-        "templates",
-        "concat_dim",
-    )
+        "filename_or_obj", *_DECODERS,
+        "group", "allow", "storage_options", "templates", "concat_dim",
+    )  # fmt: skip
 
     def open_dataset(
         self,
@@ -162,7 +154,6 @@ class ReferencesAccessor:
         RefexplorerError
             As for `why`, or if the value is inline or has no reference.
         """
-        from refexplorer.core.errors import RefexplorerError
         from refexplorer.io.access import resolve
 
         path, position = self._position(array, method, labels)
@@ -182,8 +173,6 @@ class ReferencesAccessor:
         self, name: str | None, method: str | None, labels: Mapping[str, Any]
     ) -> tuple[str, list[int]]:
         """Return the path of an array, and the indices of the value at labels."""
-        from refexplorer.core.errors import RefexplorerError
-
         held = self._array(name, labels)
         path = self._path(held)
         meta = self.references.array(path)
@@ -215,8 +204,6 @@ class ReferencesAccessor:
 
     def _number(self, path: str, dimension: str, size: int, label: Any, held: Any) -> int:
         """Return the index of a label in the set, of which a dataset may be any part."""
-        from refexplorer.core.errors import RefexplorerError
-
         is_number = np.issubdtype(np.asarray(label).dtype, np.number)
         how: dict[str, Any] = {"group": path.rpartition("/")[0], "decode_times": not is_number}
         if self._whole is None or self._whole[0] != how:
@@ -238,8 +225,6 @@ class ReferencesAccessor:
         return int(label)
 
     def _array(self, name: str | None, labels: Mapping[str, Any]) -> xarray.DataArray:
-        from refexplorer.core.errors import RefexplorerError
-
         held = self._held
         if isinstance(held, xarray.DataArray):
             return held
@@ -257,7 +242,6 @@ class ReferencesAccessor:
 
     def _path(self, held: xarray.DataArray) -> str:
         """Return the path of an array in the set, however it is named now."""
-        from refexplorer.core.errors import RefexplorerError
         from refexplorer.formats.objects import held_by
 
         known = self.references.arrays()

@@ -57,6 +57,23 @@ class Badges(Struct, frozen=True):
     differing: Count = 0
 
 
+class HealthCounts(Struct, frozen=True):
+    """Chunks by state; null if unknown."""
+
+    chunks: Count  # Of the grid
+    referenced: Count | None
+    absent: Count | None  # Without a reference
+    rejected: Count | None  # With a reference that an error keeps out of the set
+    # Of those that were tried in this session or in the last audit; null if none was
+    failed: Count | None
+    unread: Count | None  # With a reference that was not tried
+    # Of those that the last verification compared with their files; null if it compared none
+    differing: Count | None
+    # Whose byte range shares bytes with another one; null until the references were sorted by
+    # their targets
+    overlapping: Count | None
+
+
 class Outcomes(NamedTuple):
     """The tried chunks of an array with a reference, as columns of indices."""
 
@@ -93,6 +110,31 @@ class HealthColumns:
         if referenced is None:
             return None
         return max(referenced - self.failed[place] - self.read[place], 0)
+
+    def counts(self, place: int) -> HealthCounts:
+        """Return the chunks of an array by state."""
+        failed, read = self.failed[place], self.read[place]
+        tried = failed if failed + read else None
+        shared = None if self.overlapping is None else self.overlapping[place]
+        counts, unread = self.states.counts[place], self.unread(place)
+        return HealthCounts(*counts, tried, unread, self.differing[place], shared)
+
+    def notes(self, place: int) -> tuple[int | None, int | None]:
+        """Return the errors and the warnings that name an array or a key of it."""
+        if self.errors is None or self.warnings is None:
+            return None, None
+        return self.errors[place], self.warnings[place]
+
+    @property
+    def sums(self) -> HealthCounts:
+        """The sums over all arrays; for differing chunks over the compared ones."""
+        total, failed, read = self.states.total, sum(self.failed), sum(self.read)
+        unread = None if total.referenced is None else max(total.referenced - failed - read, 0)
+        compared = [each for each in self.differing if each is not None]
+        differing = sum(compared) if compared else None
+        overlapping = None if self.overlapping is None else sum(self.overlapping)
+        tried = failed if failed + read else None
+        return HealthCounts(*total, tried, unread, differing, overlapping)
 
     @cached_property
     def _before(self) -> dict[str, list[int]]:

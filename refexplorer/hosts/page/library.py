@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +14,7 @@ from refexplorer.core.limits import Limits
 from refexplorer.core.text import escape, size_text
 from refexplorer.demo.lessons import LESSONS, paragraphs, shared
 from refexplorer.formats.icechunk.history import RepositoryListing
+from refexplorer.formats.source import NamedBytes
 from refexplorer.hosts.page.openings import Openings, OpeningWatch
 from refexplorer.io.access import AccessPolicy, InternetPolicy, protocol_of
 from refexplorer.verbs.opening import (
@@ -249,10 +249,10 @@ class Library:
     def open_dropped(self, upload: Upload, watch: OpeningWatch | None = None) -> ReferenceSet:
         """Open a file dropped on the page; errors as for `open`."""
         # a function of this package would load Panel in the child
-        opening = partial(open_references, upload.content, limits=VISITOR)
-        references = self._openings.open(upload.name, opening, watch)
-        references.source = replace(references.source, name=upload.name)
-        return references
+        content = NamedBytes(upload.content)
+        content.name = upload.name
+        opening = partial(open_references, content, limits=VISITOR)
+        return self._openings.open(upload.name, opening, watch)
 
     def grants(self, references: ReferenceSet) -> tuple[str, ...]:
         """Return where targets of a set may be read from: also its own folder, if it is ours."""

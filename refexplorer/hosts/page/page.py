@@ -27,17 +27,10 @@ from refexplorer.hosts import BUNDLES
 from refexplorer.hosts.page.library import Library, Upload
 from refexplorer.hosts.page.openings import OpeningWatch
 from refexplorer.verbs.referenceset import ReferenceSet
+from refexplorer.views import registry
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.explorer.explorer_controller import ExplorerController
-from refexplorer.views.registry import (
-    EDITOR,
-    EXPLORER,
-    PARTS,
-    SCREENS,
-    addressed,
-    described,
-    screens,
-)
+from refexplorer.views.registry import EDITOR, EXPLORER, PARTS, SCREENS, addressed
 from refexplorer.views.wire.requests import (
     Buffers,
     Bytes,
@@ -160,7 +153,7 @@ class ExplorerView(View):
 
     def __init__(self, references: ReferenceSet, **options: Any) -> None:
         self._explorer = ExplorerController(references, served=True, **options)
-        super().__init__(self._explorer, parts=described())
+        super().__init__(self._explorer, parts=registry.described())
 
     def compare(self, other: ReferenceSet) -> None:
         """Compare the set with another one, and show how they differ."""
@@ -236,7 +229,7 @@ class Frame(JSComponent):
         listed = [{"title": title, "source": source} for source, title in sets.items()]
         super().__init__(  # type: ignore[no-untyped-call]
             sets=listed,
-            screens=screens(),
+            screens=registry.screens(),
             names=["source", "view", *_NAMES],
             largest=largest,
             sizing_mode="stretch_width",
@@ -271,10 +264,8 @@ class Address:
     def read(cls, query: str) -> Address:
         """Parse a query; missing and unknown parts are omitted."""
         texts_by_name = {name: texts[-1] for name, texts in parse_qs(query).items()}
-        view, explorer = (
-            texts_by_name.get("view", ""),
-            {each: texts_by_name[each] for each in _NAMES if each in texts_by_name},
-        )
+        view = texts_by_name.get("view", "")
+        explorer = {each: texts_by_name[each] for each in _NAMES if each in texts_by_name}
         return cls(texts_by_name.get("source", ""), view if view in addressed() else "", explorer)
 
     def __str__(self) -> str:

@@ -19,7 +19,7 @@ from refexplorer.spec.templates.syntax import TemplateProblem
 from refexplorer.spec.templates.template import Expression, compile_template
 from refexplorer.verbs.codes import explain_code
 from refexplorer.verbs.opening import dialects
-from refexplorer.views.wire.requests import named, request
+from refexplorer.views.wire.requests import filled, named, request
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
@@ -354,16 +354,14 @@ def code_page(code: str) -> CodePage:
     """Return the explanation of a code."""
     found, more = explain_code(code), CODES[code]
     is_store = code in codes_of("parquet")
-    return CodePage(
-        found.code,
-        found.meaning,
-        found.readers,
-        found.cause,
-        more.mend,
+    return filled(
+        CodePage,
+        found,
+        mend=more.mend,
         # who uses a page cannot open a set in Python
-        found.example if more.has_set or is_store else "",
-        more.has_set and not is_store,
-        cited(more.rule) if more.rule else None,
+        example=found.example if more.has_set or is_store else "",
+        live=more.has_set and not is_store,
+        rule=cited(more.rule) if more.rule else None,
     )
 
 
@@ -374,12 +372,12 @@ def readers(refs: ReferenceSet, templates: Mapping[str, str]) -> tuple[ReaderVer
     """Judge the text of a set by the rules of each reader, the specification first."""
     text = (refs.source.text or "").encode()
     return tuple(
-        ReaderVerdict(
-            verdict.reader,
-            verdict.outcome,
-            verdict.summary,
-            (*map(str, verdict.reasons), *verdict.notes),
-            tuple(map(str, verdict.examples[:_EXAMPLES])),
+        filled(
+            ReaderVerdict,
+            verdict,
+            name=verdict.reader,
+            reasons=(*map(str, verdict.reasons), *verdict.notes),
+            examples=tuple(map(str, verdict.examples[:_EXAMPLES])),
         )
         for verdict in dialects(text, templates=templates)
     )

@@ -280,19 +280,9 @@ def _readers(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -
 
 
 _CHECKS: tuple[Callable[[GivenAnswer, ExerciseCheck, GivenAnswer], Fault | None], ...] = (
-    _form,
-    _templates,
-    _urls,
-    _items,
-    _dimensions,
-    _check_keys,
-    _kinds,
-    _types,
-    _values,
-    _ranges,
-    _size,
-    _readers,
-)
+    _form, _templates, _urls, _items, _dimensions, _check_keys, _kinds, _types, _values, _ranges,
+    _size, _readers,
+)  # fmt: skip
 """Asked once the references are those of the solution, in this order."""
 
 

@@ -29,7 +29,7 @@ from refexplorer.views.exercises.answers import GivenAnswer
 from refexplorer.views.exercises.exercise_checks import Fault, judge, verdict
 from refexplorer.views.exercises.exercise_models import Exercise, WrittenAnswer, exercises
 from refexplorer.views.text.fixes import EditorDiagnostic, sentence_of
-from refexplorer.views.wire.requests import request
+from refexplorer.views.wire.requests import filled, request
 
 
 class TellingStage(IntEnum):
@@ -54,9 +54,8 @@ def told(fault: Fault, stage: TellingStage) -> str:
         return "Something is wrong with this set."
     if stage is TellingStage.WHERE:
         return f"Something is wrong here: {fault.where or 'the set as a whole'}."
-    return (
-        fault.sentence if stage is TellingStage.WHAT else f"{fault.sentence} {fault.hint}".rstrip()
-    )
+    hint = "" if stage is TellingStage.WHAT else fault.hint
+    return f"{fault.sentence} {hint}".rstrip()
 
 
 def notes_told(
@@ -66,19 +65,10 @@ def notes_told(
     if stage < TellingStage.WHERE:
         return ()
     if stage is TellingStage.WHERE:
-        return tuple(
-            replace(
-                note,
-                code="hidden",
-                meaning="Something is wrong here.",
-                message="Something is wrong here.",
-                hint=None,
-                fixes=(),
-                rule=None,
-            )
-            for note in notes
-            if note.severity != "info"
-        )
+        text = "Something is wrong here."
+        hidden = {"code": "hidden", "meaning": text, "message": text, "rule": None}
+        said = [note for note in notes if note.severity != "info"]
+        return tuple(replace(note, **hidden, hint=None, fixes=()) for note in said)
     if stage is TellingStage.WHAT:
         return tuple(replace(note, hint=None, fixes=()) for note in notes)
     return tuple(notes)
@@ -147,18 +137,10 @@ class ExercisesController(EditorController):
     def task(self) -> Task:
         """The task, with the requested hints."""
         one = self._exercise
-        return Task(
-            one.name,
-            one.title,
-            one.topic,
-            one.level,
-            one.task,
-            one.given or None,
-            self._hints,
-            self._ask,
-            # where finding what is wrong is the task, they would tell it
-            () if one.is_staged and self._fault is not None else tuple(map(cited, one.rules)),
-        )
+        # where finding what is wrong is the task, they would tell it
+        rules = () if one.is_staged and self._fault is not None else tuple(map(cited, one.rules))
+        given = one.given or None
+        return filled(Task, one, given=given, hints=self._hints, ask=self._ask, rules=rules)
 
     @property
     def result(self) -> Result:
@@ -338,7 +320,7 @@ class ExercisesController(EditorController):
 
 
 def _listed(exercise: Exercise) -> ListedExercise:
-    return ListedExercise(exercise.name, exercise.title, exercise.topic, exercise.level)
+    return filled(ListedExercise, exercise)
 
 
 def _can_be_read(text: str) -> bool:

@@ -22,7 +22,7 @@ from refexplorer.views.health.health import ChunkHealth, HealthColumns, HealthCo
 from refexplorer.views.health.time_axes import TimeRange, TimeRanges
 from refexplorer.views.wire.context import ExplorerPart, ViewContext
 from refexplorer.views.wire.jobs import STOPPED, JobReport, go_on
-from refexplorer.views.wire.requests import Count, Real, job, request
+from refexplorer.views.wire.requests import Count, Real, filled, job, request
 
 if TYPE_CHECKING:
     from refexplorer.checks.report import Report
@@ -129,17 +129,9 @@ class FilesCompared:
         )
 
     def _finding(self, found: Finding) -> VerifiedFinding:
-        key = found.key or ""
-        has_key = internals(self._refs).opened.holds(key)
-        return VerifiedFinding(
-            found.severity,
-            found.code,
-            found.message,
-            found.array,
-            key if has_key else None,
-            found.files[:_FILES],
-            found.file_count,
-        )
+        has_key = internals(self._refs).opened.holds(found.key or "")
+        own = {"key": found.key or "" if has_key else None, "files": found.files[:_FILES]}
+        return filled(VerifiedFinding, found, **own)
 
 
 ROWS = 1000  # Most rows that one answer carries

@@ -24,7 +24,7 @@ from refexplorer.views.code.cells import code
 from refexplorer.views.health.health import Checked, checked
 from refexplorer.views.preview.regions import ChunkRuns, chunk_runs
 from refexplorer.views.wire.context import Note, findings_of, note, notes_about
-from refexplorer.views.wire.requests import Count
+from refexplorer.views.wire.requests import Count, filled
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
@@ -100,53 +100,43 @@ def item(refs: ReferenceSet, path: str, policy: AccessPolicy) -> PathItem:
     text = reference.text if isinstance(reference, Inline | Base64) else None
     meta, chunk = _array_and_chunk(refs, path)
     index = None if chunk is None else chunk.index
-    return PathItem(
-        path,
-        node.name,
-        node.type,
-        code(refs, path, policy.granted),
-        node.kind,
-        None if reference is None else _raw(reference),
-        url,
-        reference.offset if isinstance(reference, Range) else None,
-        reference.length if isinstance(reference, Range) else None,
-        _resolved(policy, url),
-        None if text is None else text[:TEXT_SHOWN],
-        0 if text is None else len(text),
-        node.origin,
-        node.size,
-        notes_about(refs, path, node.origin),
-        None if meta is None else describe_array(refs, meta),
-        chunk,
-        None if meta is None or index is None else checked(refs, meta, index),
+    return filled(
+        PathItem,
+        node,
+        path=path,
+        code=code(refs, path, policy.granted),
+        raw=None if reference is None else _raw(reference),
+        url=url,
+        offset=reference.offset if isinstance(reference, Range) else None,
+        length=reference.length if isinstance(reference, Range) else None,
+        resolved=_resolved(policy, url),
+        text=None if text is None else text[:TEXT_SHOWN],
+        text_total=0 if text is None else len(text),
+        notes=notes_about(refs, path, node.origin),
+        array=None if meta is None else describe_array(refs, meta),
+        chunk=chunk,
+        checked=None if meta is None or index is None else checked(refs, meta, index),
     )
 
 
 def describe_array(refs: ReferenceSet, meta: ArrayMeta) -> ArrayItem:
     """Return the model of an array."""
-    summary = internals(refs).counts(meta.path, within=1)
     counts = chunk_counts(internals(refs).opened, meta)
-    shards = shard_layout(meta)
-    return ArrayItem(
-        meta.path,
-        meta.shape,
-        meta.chunks,
-        meta.grid,
-        type_name(meta.dtype),
-        meta.codecs,
-        _plain(meta.fill_value),
-        meta.dimensions,
-        meta.zarr_format,
-        tuple((name, _json(value)) for name, value in islice(meta.attributes.items(), ATTRIBUTES)),
-        len(meta.attributes),
-        meta.chunk_count,
-        counts.referenced,
-        counts.rejected,
-        summary.size,
-        is_small(meta),
-        None if shards is None else shards.inner.chunks,
-        None if shards is None else shards.inner.chunk_count,
-        chunk_runs(meta),
+    shards, attributes = shard_layout(meta), islice(meta.attributes.items(), ATTRIBUTES)
+    return filled(
+        ArrayItem,
+        meta,
+        dtype=type_name(meta.dtype),
+        fill=_plain(meta.fill_value),
+        attributes=tuple((name, _json(value)) for name, value in attributes),
+        attribute_count=len(meta.attributes),
+        present=counts.referenced,
+        rejected=counts.rejected,
+        bytes=internals(refs).counts(meta.path, within=1).size,
+        small=is_small(meta),
+        inner_chunks=None if shards is None else shards.inner.chunks,
+        inner_count=None if shards is None else shards.inner.chunk_count,
+        chunk_runs=chunk_runs(meta),
     )
 
 

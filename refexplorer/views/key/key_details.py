@@ -23,7 +23,16 @@ from refexplorer.views.preview.regions import parse
 from refexplorer.views.preview.values import load_array_libraries
 from refexplorer.views.wire.context import ExplorerPart, ViewContext, array_at
 from refexplorer.views.wire.jobs import JobReport
-from refexplorer.views.wire.requests import Buffers, Count, ReadOutcome, Real, floats, job, request
+from refexplorer.views.wire.requests import (
+    Buffers,
+    Count,
+    ReadOutcome,
+    Real,
+    filled,
+    floats,
+    job,
+    request,
+)
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
@@ -247,19 +256,9 @@ class KeyDetails:
         assert found is not None
         listed = found.offsets is not None and found.count <= INNER_LISTED
         start = getattr(found.reference, "offset", None if found.reference is None else 0)
-        model = ShardModel(
-            found.state,
-            found.message,
-            None,
-            found.grid,
-            found.chunks,
-            found.count,
-            found.empty,
-            found.size,
-            start if getattr(found.reference, "url", None) is not None else None,
-            len(found.beyond),
-            listed,
-        )
+        is_in_file = getattr(found.reference, "url", None) is not None
+        own = {"start": start if is_in_file else None, "beyond": len(found.beyond)}
+        model = filled(ShardModel, found, **own, listed=listed)
         columns = (found.offsets, found.lengths) if listed else ()
         return model, [floats(each.reshape(-1)) for each in columns if each is not None]
 
@@ -280,13 +279,12 @@ def _advance(report: JobReport) -> Advance:
 
 def _traced(found: Trace) -> TraceReply:
     steps = tuple(
-        StepModel(
-            each.name,
-            each.size,
-            each.seconds or 0.0,
-            each.head.hex(),
-            each.result[:_FORM_CHARS],
-            each.message,
+        filled(
+            StepModel,
+            each,
+            seconds=each.seconds or 0.0,
+            head=each.head.hex(),
+            form=each.result[:_FORM_CHARS],
         )
         for each in found.seen().steps
     )

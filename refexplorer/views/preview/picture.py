@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
+from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -209,25 +210,20 @@ def is_pictured(array: ArrayMeta, decoding: Decoding | None = None) -> bool:
     return kind in "iuf" and not (is_time and (decoding is None or decoding.times))
 
 
+@dataclass
 class Picture:
     """One reading of numbers."""
 
-    def __init__(
-        self,
-        refs: ReferenceSet,
-        array: ArrayMeta,
-        places: Region,
-        chunks: DecodedChunks,
-        decoding: Decoding,
-        blank: ReadingModel,
-        tell: TellCells,
-    ) -> None:
-        self._refs = refs
-        self._array = array
-        self._places = places
-        self._chunks = chunks
-        self._decoding = decoding
-        self._tell = tell
+    _refs: ReferenceSet
+    _array: ArrayMeta
+    _places: Region
+    _chunks: DecodedChunks
+    _decoding: Decoding
+    _blank: ReadingModel
+    _tell: TellCells
+
+    def __post_init__(self) -> None:
+        array, places = self._array, self._places
         self._indices = list(chunks_touched(array, places, PICTURE_CHUNKS))
         self._states: dict[Index, ChunkState] = {}
         self._failures: dict[Index, str] = {}
@@ -235,7 +231,7 @@ class Picture:
         flags = {"flag_values", "flag_masks"} & set(array.attributes)
         self._blocks = PictureBlocks(array, places, is_mean=not flags)
         self._blank = replace(
-            blank,
+            self._blank,
             state="fetched",
             region=triples(self._blocks.region),
             shape=self._blocks.shape,
@@ -285,16 +281,9 @@ class Picture:
         return meant
 
     def _coordinates(self) -> tuple[Coordinate, ...]:
-        return tuple(
-            coordinates_of(
-                self._refs,
-                self._array,
-                self._blocks.region,
-                self._chunks,
-                self._decoding,
-                self._blocks.sizes,
-            )
-        )
+        region, sizes, decoding = self._blocks.region, self._blocks.sizes, self._decoding
+        found = coordinates_of(self._refs, self._array, region, self._chunks, decoding, sizes)
+        return tuple(found)
 
     def _batches(self, report: JobReport) -> Iterator[list[Reading]]:
         """Yield chunks that arrived within a short time together."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -17,6 +17,9 @@ from refexplorer.views.editor.editor_controller import ROWS, EditorController
 from refexplorer.views.exercises.exercise_controller import ExercisesController
 from refexplorer.views.exercises.exercise_models import Exercise
 from refexplorer.views.wire.requests import Bound, Buffers, Message, question, to_wire
+
+if TYPE_CHECKING:
+    from refexplorer.views.explorer.explorer_controller import ExplorerController
 
 _LEVEL = 6  # Level 9 takes four times as long for 2.5 % less
 
@@ -56,27 +59,10 @@ def packed_text(content: bytes) -> str:
 _ID = "saved"
 
 
-class Answers(Protocol):
-    """The controller of a view."""
-
-    post: Callable[[Message, Buffers], None]
-
-    @property
-    def answers(self) -> Bound:
-        """The handler of each request."""
-        ...
-
-    def handle(
-        self, message: Message, buffers: Buffers | None = None
-    ) -> list[tuple[Message, Buffers]]:
-        """Handle one message."""
-        ...
-
-
 class Recorder:
     """Sends requests to a controller that nobody else uses."""
 
-    def __init__(self, controller: Answers, packer: Packer) -> None:
+    def __init__(self, controller: ExplorerController | EditorController, packer: Packer) -> None:
         self._controller = controller
         self._packer = packer
         self._posted: list[tuple[Message, Buffers]] = []
@@ -240,12 +226,8 @@ _EXPLAINED = 20  # Rows of each text of which the page says how they are made
 def record_exercise(exercise: Exercise, facts: Message) -> str:
     """Judge the texts of an exercise, and pack the verdict on each."""
     packer = Packer()
-    texts = (
-        exercise.start,
-        exercise.solution,
-        *(answer.text for answer in exercise.right),
-        *(answer.text for answer in exercise.wrong),
-    )
+    others = [*(each.text for each in exercise.right), *(each.text for each in exercise.wrong)]
+    texts = (exercise.start, exercise.solution, *others)
     recorder = Recorder(_controller(exercise), packer)
     states = [_judged(exercise, text, packer) for text in dict.fromkeys(texts)]
     content = {

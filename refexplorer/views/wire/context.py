@@ -22,7 +22,7 @@ from refexplorer.spec.references import folders_above
 from refexplorer.verbs.differing import Difference, diff
 from refexplorer.verbs.opening import open_references
 from refexplorer.views.wire.jobs import Jobs
-from refexplorer.views.wire.requests import Buffers, Count, Message, nowhere
+from refexplorer.views.wire.requests import Buffers, Count, Message, filled, nowhere
 
 if TYPE_CHECKING:
     from refexplorer.formats.icechunk.history import RepositoryListing
@@ -31,15 +31,6 @@ if TYPE_CHECKING:
 
 
 OtherProgress = Callable[[int, int], None]
-
-
-class OpenOther(Protocol):
-    """Opens the set that a person names."""
-
-    def __call__(
-        self, source: str, tell: OtherProgress, is_wanted: Callable[[], bool], /
-    ) -> ReferenceSet:
-        """Open it; `tell` gets the bytes read and the total."""
 
 
 def _open_here(source: str, tell: OtherProgress, is_wanted: Callable[[], bool]) -> ReferenceSet:
@@ -55,7 +46,8 @@ def _open_here(source: str, tell: OtherProgress, is_wanted: Callable[[], bool]) 
 class OtherSets:
     """The sets that a person may compare with."""
 
-    open: OpenOther = _open_here  # Opens what is named
+    # Opens the set that a person names; the first callback gets the bytes read and the total
+    open: Callable[[str, OtherProgress, Callable[[], bool]], ReferenceSet] = _open_here
     # Titles of sets to choose from, by what names them
     offered: Callable[[], dict[str, str]] = dict
     # Allows what a person typed, where that is enough, as for the owner of a page
@@ -303,18 +295,9 @@ def notes_about(refs: ReferenceSet, path: str, origin: str | None) -> tuple[Note
 
 def note(refs: ReferenceSet, diagnostic: Finding) -> Note:
     """Return the model of a diagnostic, with the nearest node of the tree."""
-    return Note(
-        diagnostic.code,
-        diagnostic.severity,
-        CODES[diagnostic.code].meaning,
-        diagnostic.message,
-        diagnostic.hint or None,
-        shorten(diagnostic.pointer),
-        diagnostic.line,
-        diagnostic.column,
-        diagnostic.count,
-        _nearest(refs, diagnostic),
-    )
+    meaning, pointer = CODES[diagnostic.code].meaning, shorten(diagnostic.pointer)
+    own = {"meaning": meaning, "pointer": pointer, "hint": diagnostic.hint or None}
+    return filled(Note, diagnostic, **own, key=_nearest(refs, diagnostic))
 
 
 def _nearest(refs: ReferenceSet, diagnostic: Finding) -> str | None:

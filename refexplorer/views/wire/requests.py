@@ -95,6 +95,12 @@ def tag_of(kind: type[Event]) -> str:
 _Model = TypeVar("_Model", bound=Struct)
 
 
+def filled(kind: type[_Model], source: object, **more: Any) -> _Model:
+    """Return a model with the given fields, and all others from the attributes of an object."""
+    own = (name for name in kind.__struct_fields__ if name not in more and hasattr(source, name))
+    return kind(**{name: getattr(source, name) for name in own}, **more)
+
+
 def to_wire(value: Any) -> Any:
     """Return the JSON form of a model: integers above 2^53 as text, NaN and infinities as null."""
     return _plain(msgspec.to_builtins(value, enc_hook=_builtin))

@@ -95,7 +95,7 @@ def tag_of(kind: type[Event]) -> str:
 _Model = TypeVar("_Model", bound=Struct)
 
 
-def filled(kind: type[_Model], source: object, **more: Any) -> _Model:
+def filled(kind: type[_Model], source: object, /, **more: Any) -> _Model:
     """Return a model with the given fields, and all others from the attributes of an object."""
     own = (name for name in kind.__struct_fields__ if name not in more and hasattr(source, name))
     return kind(**{name: getattr(source, name) for name in own}, **more)

@@ -214,13 +214,13 @@ class ReferencesAccessor:
             if len(found) != 1:
                 raise RefexplorerError(
                     f"The set has {dimension}={label} {len(found)} times, so its position "
-                    f"in {path} is not certain; ds.{NAME}.references.why takes positions."
+                    f"in {path} is not certain; ds.{NAME}.references.why accepts positions."
                 )
             return int(found[0])
         if held.sizes.get(dimension, size) != size or not is_number:
             raise RefexplorerError(
                 f"{dimension} has no coordinate, and this is a part of {path}, so it is not "
-                f"certain where {label} is; ds.{NAME}.references.why takes positions."
+                f"certain where {label} is; ds.{NAME}.references.why accepts positions."
             )
         return int(label)
 

@@ -45,9 +45,9 @@ class VersionChanges(Struct, frozen=True):
     """The changes between two versions."""
 
     title: str  # The difference in one line
-    # What `refexplorer.diff` found in the references: counts, rules, the first keys
+    # The result of `refexplorer.diff`: counts, rules, the first keys
     lines: tuple[str, ...]
-    # What Icechunk's transaction logs say; empty where one is not an ancestor of the other
+    # From Icechunk's transaction logs; empty if neither is an ancestor of the other
     logged: tuple[str, ...]
 
 
@@ -136,7 +136,7 @@ class VersionPicker:
         try:
             is_wanted = _wanted(report, "Reading the transaction log")
             logged = known.changes(before, after, is_wanted)
-        except RefexplorerError:  # neither need be an ancestor of the other
+        except RefexplorerError:  # neither may be an ancestor of the other
             logged = ()
         first, *lines = str(found).splitlines()
         return VersionChanges(first, tuple(line.strip() for line in lines), logged)

@@ -26,7 +26,7 @@ _OPTIONS = re.compile(r'storage_options=\{"([^"]+)": \{((?:[^{}]|\{[^{}]*\})*)\}
 """How messages of file systems advise to give credentials, in Python."""
 Item = TypeVar("Item")
 Counter = Callable[..., None]
-"""Takes how much of a work is done, of how much, and perhaps a sentence on what is done now."""
+"""Called with the amount done, the total, and optionally a sentence on the current step."""
 
 
 class WrittenError(RefexplorerError):

@@ -31,7 +31,7 @@ from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 
 EXAMPLES: dict[str, dict[str, str]] = {}
-"""Command → what to type → what it is for, in the order of the help; a test runs each of them."""
+"""Command → example → purpose, in the order of the help; a test runs each of them."""
 for _line in Path(__file__).with_name("examples.txt").read_text(encoding="utf-8").splitlines():
     _typed, _, _purpose = _line.partition("  # ")
     _command = _typed.partition("refexplorer ")[2].split()[0]
@@ -65,7 +65,7 @@ AsJson = Annotated[bool, typer.Option("--json")]
 
 _source: ContextVar[str] = ContextVar("source", default="SET")  # How the set that is open was named
 _options: ContextVar[Mapping[str, Any]] = ContextVar("options", default=MappingProxyType({}))
-"""What `--storage-option` gave to the command that runs."""
+"""The storage options of the running command."""
 _WORDS = {"true": True, "false": False, "null": None, "none": None}
 
 

@@ -164,7 +164,7 @@ class ReferencesWidget(StaticWidget):
 
     selection = traitlets.Unicode("").tag(sync=True)
     code = traitlets.Unicode("").tag(sync=True)
-    # told apart by identity, as sets are
+    # compared by identity
     references = traitlets.Instance(ReferenceSet, allow_none=True)
     compare = traitlets.Instance(ReferenceSet, allow_none=True)
     part = traitlets.Unicode(read_only=True).tag(sync=True)
@@ -308,14 +308,14 @@ class ArrayPreview(ReferencesWidget, part="data"):
 class ChunkGrid(ReferencesWidget, part="chunks"):
     """The chunks of an array as a map; see `ReferencesWidget`.
 
-    `refexplorer.refset.chunk_grid.ChunkReferences` holds the numbers behind it.
+    `refexplorer.refset.chunk_grid.ChunkReferences` has the numbers behind it.
     """
 
 
 class TargetMap(ReferencesWidget, part="targets"):
     """The targets of a set, and a byte map of one of them; see `ReferencesWidget`.
 
-    `refexplorer.refset.target_layout.TargetLayout` holds the numbers behind it.
+    `refexplorer.refset.target_layout.TargetLayout` has the numbers behind it.
     """
 
 
@@ -323,7 +323,7 @@ class SetComparison(ReferencesWidget, part="compare"):
     """Two reference sets side by side: their differences, and one chunk in both.
 
     See `ReferencesWidget`; ``SetComparison(after, compare=before)``.
-    `refexplorer.verbs.differing.Difference` holds the numbers behind it.
+    `refexplorer.verbs.differing.Difference` has the numbers behind it.
     """
 
 

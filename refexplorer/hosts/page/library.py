@@ -105,7 +105,7 @@ class VisitedVersions:
 
     def open_watched(self, version: str, watch: OpeningWatch | None) -> ReferenceSet:
         """Do the same as `open`, and report progress."""
-        if not version or {*version} & set("/\\#?@"):  # no name of one, but of another path
+        if not version or {*version} & set("/\\#?@"):  # not a version, but another path
             raise RefexplorerError(f"{self._name} has no version {escape(version, _NAME_SHOWN)}.")
         opening = partial(self._opening, f"{self._place}@{version}")
         return self._openings.open(f"{self._name}@{version}", opening, watch)
@@ -116,7 +116,7 @@ class VisitedVersions:
 
 
 VISITOR = Limits(document_bytes=2**29)
-"""What a set may cost that somebody else than the owner of the page opens."""
+"""Limits for sets that visitors open."""
 
 
 @cache

@@ -151,7 +151,7 @@ class Openings:
         most = memory_limit()
         if most is None or most >= OWN_MEMORY + self._bounds.memory:
             return size_text(self._bounds.memory), "add --memory"
-        return size_text(most), "raise what its processes may take (`ulimit -v`)"
+        return size_text(most), "raise the memory limit of its processes (`ulimit -v`)"
 
 
 def _work(head: Head, data: bytes, answering: Answering) -> None:

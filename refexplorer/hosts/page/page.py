@@ -147,9 +147,9 @@ class ExplorerView(View):
     _bundle = BUNDLES / "explorer.js"
 
     selection = param.String(doc="The key or path that is chosen.")
-    asked = param.Dict({"address": "", "step": 0}, doc="Where it shall go, as `go` says.")
+    asked = param.Dict({"address": "", "step": 0}, doc="The requested state, as for `go`.")
     parts = param.List(item_type=dict, doc="Name, label and title of each of its views.")
-    here = param.Dict({"address": "", "step": -1}, doc="Where it is, and the step that led there.")
+    here = param.Dict({"address": "", "step": -1}, doc="The current state and its step.")
 
     def __init__(self, references: ReferenceSet, **options: Any) -> None:
         self._explorer = ExplorerController(references, served=True, **options)
@@ -181,7 +181,7 @@ class EditorView(View):
     def __init__(
         self, editor: EditorController, explore: Callable[[ReferenceSet, str], None]
     ) -> None:
-        # what concerns the page is done in a turn of it
+        # changes of the page are made in its own turn
         editor.show = lambda references, key: self._turns.soon(explore, references, key)
         super().__init__(editor, text=editor.document)
         self._editor = editor
@@ -211,19 +211,19 @@ class Frame(JSComponent):
     screens = param.List(item_type=dict, doc="Name and label of those in the header.")
     place = param.Dict(
         {"address": "", "step": 0},
-        doc="Where the person is, as the query of the address, and the last step of the history "
-        "that Python knew of: what it says of the steps before is late.",
+        doc="The state of the page as the query of its URL, and the last step of the history that "
+        "Python knows.",
     )
     names = param.List(item_type=str, doc="The names in an address; others are of a proxy or hub.")
     title = param.String(doc="Name of the set that is open; empty if there is none.")
-    sets = param.List(item_type=dict, doc="What may be chosen: title and source of each.")
-    opening = param.String(doc="What is being opened.")
-    opened = param.List(item_type=int, doc="Of it, the bytes that were read and all; or nothing.")
+    sets = param.List(item_type=dict, doc="Title and source of each offered set.")
+    opening = param.String(doc="The name of the set being opened.")
+    opened = param.List(item_type=int, doc="Its bytes read, and its size; empty if unknown.")
     problem = param.String(doc="Why the last one could not be opened.")
-    notice = param.String(doc="What the view that is shown cannot do with the set.")
+    notice = param.String(doc="Why the view cannot show the set.")
     lesson = param.Dict({}, doc="The lesson that the set is of: its title, its steps, the next.")
     largest = param.Integer(doc="Bytes of a file that may be dropped.")
-    typed = param.String(doc="What the field for a path or URL begins with.")
+    typed = param.String(doc="The initial text of the field for a path or URL.")
 
     def __init__(self, sets: Mapping[str, str], largest: int) -> None:
         listed = [{"title": title, "source": source} for source, title in sets.items()]
@@ -247,7 +247,7 @@ _NAMES = [
     "list", "only", "notes", "by", "other", "changes", "gone",
     *(name for part in PARTS for name in part.address),
 ]  # fmt: skip
-"""What an address says of the explorer, which has the same names in ``shared/place.ts``."""
+"""Parts of the state of the explorer in a URL, named as in ``shared/place.ts``."""
 
 
 @dataclass(frozen=True)
@@ -280,8 +280,7 @@ def is_shareable(source: str) -> bool:
 
 _TEMPLATE = Path(__file__).with_suffix(".html")
 SHOWN_CHARS = 10_000_000
-"""Of a document that the editor shows, a part at a time if it is large; of more, each look at it
-takes longer than a second."""
+"""Of a document that the editor shows; with more, each response takes longer than a second."""
 _NO_TEXT = (
     "{} is not JSON text of at most {:,} characters: the editor begins with the "
     "specification's own example instead."
@@ -487,7 +486,7 @@ class ServedPage:
 
     @request("stop")
     def stop(self) -> None:
-        """Stop waiting for what is being opened or uploaded."""
+        """Stop opening or uploading."""
         self._attempt = self._upload = None
         self._frame.opening = ""
         self._tell()

@@ -164,7 +164,7 @@ OF_A_PAGE: dict[str, tuple[type[RequestHandler], type[RequestHandler]]] = {
     "/?": (DocHandler, PageHandler),
     "/ws": (WSHandler, PageSocket),
 }
-"""Routes below the path of a page: the framework's handler, and what is put before it."""
+"""Routes below the path of a page: the framework's handler, and our own before it."""
 OF_THE_SERVER: dict[str, Route] = {
     HEALTH: (Health,),
     "/static/extensions/(.*)": (
@@ -237,7 +237,7 @@ _FULL = """
 {{% block title %}}refexplorer{{% endblock %}}
 {{% block contents %}}
 <p role="alert">
-  {} people have this page open, which is all that it takes: load it again in a few minutes.
+  {} people have this page open, which is the maximum: load it again in a few minutes.
 </p>
 {{{{ super() }}}}
 {{% endblock %}}
@@ -320,7 +320,7 @@ def serve(
                     ready(url)
                 await is_ended.wait()
             finally:
-                # what is cut off now is expected, but Tornado and Bokeh would log it
+                # closed connections are expected now, but Tornado and Bokeh would log them
                 logging.disable()
                 server.stop()
                 end_sessions(server)

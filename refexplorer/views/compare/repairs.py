@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 SHOWN = 200  # Changed keys, and sentences of each list, that one answer carries
 NOT_HERE = (
-    "Only the owner of this page may write files on its machine. On yours, "
-    "`refexplorer repair SET -o NEW` does it."
+    "Only the owner of this page may write files on its machine. On your machine, run "
+    "`refexplorer repair SET -o NEW`."
 )
 _WRITTEN = frozenset({".json", ".parq", ".parquet"})  # extensions that a repaired set may keep
 

@@ -45,7 +45,7 @@ class CodePage(Struct, frozen=True):
 
     code: str
     meaning: str
-    readers: tuple[str, ...]  # What readers do with it, a sentence for each
+    readers: tuple[str, ...]  # What each reader does with it
     cause: str
     mend: str
     example: str  # The smallest set that shows it; empty where it takes a call of Python
@@ -73,13 +73,13 @@ class ReaderVerdict(Struct, frozen=True):
     """The verdict of one reader on the text."""
 
     name: str
-    # ``dropped``: keys are missing and nobody is told; ``refused``: no key can be read
+    # ``dropped``: keys are silently missing; ``refused``: no key can be read
     outcome: Annotated[
         str, named("Judgement", "same", "dropped", "different", "refused", "not run")
     ]
     summary: str  # The outcome with its numbers
     reasons: tuple[str, ...]  # Sentences: why, and what else is worth knowing
-    # Keys that differ, each with what the specification and the reader make of it
+    # Keys that differ, as read by the specification and by the reader
     examples: tuple[str, ...]
 
 
@@ -107,7 +107,7 @@ class RuleFollowed(Struct, frozen=True):
     """Where the text follows a rule."""
 
     version: int
-    # The first of them: from, and to exclusive; of what has many lines the first
+    # The first of them, end exclusive; of a value with many lines the first line
     places: tuple[tuple[int, int], ...]
     is_all: bool  # Whether there are no others
 
@@ -358,7 +358,7 @@ def code_page(code: str) -> CodePage:
         CodePage,
         found,
         mend=more.mend,
-        # who uses a page cannot open a set in Python
+        # on a page, sets cannot be opened in Python
         example=found.example if more.has_set or is_store else "",
         live=more.has_set and not is_store,
         rule=cited(more.rule) if more.rule else None,

@@ -33,7 +33,7 @@ from refexplorer.views.wire.requests import filled, request
 
 
 class TellingStage(IntEnum):
-    """What has been requested so far."""
+    """How much was revealed so far."""
 
     NOTHING = 0
     THAT = 1
@@ -43,7 +43,7 @@ class TellingStage(IntEnum):
 
 
 QUESTIONS = ("Is something wrong?", "Where?", "What?", "Hint", "Another hint")
-"""What is asked for next, at each stage and then again and again."""
+"""The next question at each stage; the last one repeats."""
 
 
 def told(fault: Fault, stage: TellingStage) -> str:
@@ -61,7 +61,7 @@ def told(fault: Fault, stage: TellingStage) -> str:
 def notes_told(
     notes: Sequence[EditorDiagnostic], stage: TellingStage
 ) -> tuple[EditorDiagnostic, ...]:
-    """Return what is shown of notes at a stage: nothing, positions, notes, or remedies."""
+    """Return the notes as shown at a stage: none, positions only, without or with remedies."""
     if stage < TellingStage.WHERE:
         return ()
     if stage is TellingStage.WHERE:
@@ -137,7 +137,7 @@ class ExercisesController(EditorController):
     def task(self) -> Task:
         """The task, with the requested hints."""
         one = self._exercise
-        # where finding what is wrong is the task, they would tell it
+        # if the task is to find the fault, the rules would reveal it
         rules = () if one.is_staged and self._fault is not None else tuple(map(cited, one.rules))
         given = one.given or None
         return filled(Task, one, given=given, hints=self._hints, ask=self._ask, rules=rules)
@@ -158,14 +158,14 @@ class ExercisesController(EditorController):
 
     @property
     def sentence(self) -> str:
-        """Same as in the editor, without what is not revealed yet."""
+        """Same as in the editor, as far as revealed."""
         if self._is_hidden and self._stage < TellingStage.WHAT:
             return counted(self._total, "key")
         return super().sentence
 
     @property
     def diagnostics(self) -> tuple[Finding, ...]:
-        """Same as in the editor, without what is not revealed yet."""
+        """Same as in the editor, as far as revealed."""
         return () if self._is_hidden and self._stage < TellingStage.HINT else super().diagnostics
 
     def choose(self, name: str) -> None:

@@ -186,7 +186,7 @@ class ExplorerController:
         self.code = masked_text(code(refs, ""))
         self._lock = threading.RLock()
         self._jobs = Jobs(self._post, at_once)
-        # What one visitor of a page could not read is nobody else's business.
+        # Failures of one visitor are not shown to others.
         failure_log = FailureLog() if served else failure_log_of(refs)
         failure_log.watch(self._read_elsewhere)
         options = refs.storage_options if storage_options is None else storage_options

@@ -44,7 +44,7 @@ StateName = Literal[
 
 
 class Badges(Struct, frozen=True):
-    """What is wrong with a key, or with the arrays below a folder, as far as known."""
+    """Known problems of a key, or of the arrays below a folder."""
 
     rejected: Count = 0
     failed: Count = 0  # Chunks that could not be fetched or decoded when they were read
@@ -196,7 +196,7 @@ class ChunkHealth:
                 place = states.places[each.path]
                 failed[place] = sum(each.states.get(state, 0) for state in UNREADABLE)
                 read[place] = sum(each.states.get(state, 0) for state in _READ)
-        # of chunks that are told of twice, or by number, each is counted once
+        # a chunk in several reports is counted once
         told = self._log.arrays().union(states.places if len(reports) > 1 else ())
         for path in told & states.places.keys():
             place = states.places[path]
@@ -240,7 +240,7 @@ class ChunkHealth:
         if verified is None:
             return np.empty(0, np.int64)
         found = verified.differing(array.path)
-        found = found[found < array.chunk_count]  # of an array of before the set was changed
+        found = found[found < array.chunk_count]  # the array may have changed since
         return np.setdiff1d(found, self.outcomes(array).failed) if len(found) else found
 
     def _differing(self, states: ArrayStates) -> tuple[tuple[int | None, ...], tuple[int, ...]]:
@@ -381,7 +381,7 @@ def _reports(refs: ReferenceSet) -> list[Report]:
 def _grids(refs: ReferenceSet, array: ArrayMeta) -> Iterator[np.ndarray]:
     """Yield the states of all chunks in the reports, uint8 in the shape of the grid."""
     for report in _reports(refs) if array.chunk_count <= DENSE_CHUNKS else ():
-        # one of before the set was changed may not have the array, or another grid
+        # a report from before a change may lack the array, or have another grid
         if array.path in report.ledger.paths:
             grid = report.chunks(array.path)
             if grid.shape == array.grid:

@@ -159,8 +159,7 @@ class HealthRow(Struct, frozen=True):
     errors: Count | None
     warnings: Count | None
     times: TimeRange
-    # inner_chunks, inner_count: Of an array of shards: the shape of the chunks in them, and how
-    # many there are in all; null for others
+    # inner_chunks, inner_count: Shape and number of the inner chunks of shards; else null
     inner_chunks: tuple[Count, ...] | None = None
     inner_count: Count | None = None
     varying: bool = False  # Whether chunks have different lengths; `chunks` are then the longest
@@ -207,7 +206,7 @@ class HealthTable:
         firsts = []
         for done, array in enumerate(arrays):
             if done % _REPORTED == 0:
-                go_on(report, done, len(arrays), "Reading time coordinates that the set holds")
+                go_on(report, done, len(arrays), "Reading inline time coordinates")
             firsts.append(self._times.of(array).first)
         return _by_value(firsts, descending)
 

@@ -146,7 +146,7 @@ class TimeAxes:
             return np.asarray(kept.values) if kept.state is ChunkState.FETCHED else None
         if not isinstance(reference, Inline | Base64):
             raise UnknownTimesError(
-                f"The coordinate `{path}` is in files and was not read yet; a picture reads it."
+                f"The coordinate `{path}` is in files and was not read yet; drawing it reads it."
             )
         try:
             return decoded(coordinate.chunk_array(index), reference.data, self._refs.limits)

@@ -160,7 +160,7 @@ class KeyDetails:
         return self._without_folder(cell(self._allowed(), meta, look, library))
 
     def _allowed(self) -> ReferenceSet:
-        """Return the set with what code may name: on a shared page no local folder."""
+        """Return the set with the locations that code may name, on a shared page no folder."""
         found = self._refs.allowing()
         found.allowed = self._targets.policy.granted
         return found
@@ -169,7 +169,7 @@ class KeyDetails:
         """Remove the server's folder of the set from code for a visitor."""
         policy, location = self._targets.policy, self._refs.source.location
         if policy.served and location is not None and "://" not in location:
-            folder = repr(location)[1:-1]  # where the server keeps it is nobody else's business
+            folder = repr(location)[1:-1]  # not revealed to visitors
             text = text.replace(folder + os.sep, "").replace(folder, ".")
         return text
 

@@ -38,7 +38,7 @@ _GRANTS_NAMED = 8  # places to allow that an answer names
 _PLACES_NAMED = 8  # places that an answer names
 _LOST_NAMED = 12  # lost files that an answer names
 _PLACE = r"(?s)^([A-Za-z][A-Za-z0-9+.-]*://[^/]*)?.*$"
-"""A protocol with its host, which is all that is told of a URL here."""
+"""A protocol with its host."""
 
 
 class TargetPage(Struct, frozen=True):

@@ -156,7 +156,7 @@ class PictureBlocks:
             for side, cells, size in zip(into, box, self.sizes, strict=True)
         ]
         is_number = ~np.isnan(part)
-        if is_number.all():  # as it mostly is: to count them one by one takes thrice the time
+        if is_number.all():  # the usual case: counting each takes three times as long
             self._sums[box] += self._block_sums(part, firsts)
             ends = [[*each[1:], n] for each, n in zip(firsts, part.shape, strict=True)]
             along = [np.subtract(end, first) for end, first in zip(ends, firsts, strict=True)]
@@ -190,10 +190,9 @@ class PictureBlocks:
 
 
 TellCells = Callable[[ReadingModel, list[Box], bytes], None]
-"""Called with what is known so far, the cells that changed, and their values one box after the
-other."""
+"""Called with the reading so far, the changed cells, and their values box by box."""
 _SOON = 0.15
-"""Seconds between two pictures, and before the first: what is there sooner is sent at once."""
+"""Seconds between two pictures, and before the first; faster results are sent at once."""
 
 
 def untold(reading: ReadingModel, boxes: list[Box], values: bytes) -> None:
@@ -297,7 +296,7 @@ class Picture:
         yield waiting
 
     def _decoded(self, readings: list[Reading]) -> Iterator[Box]:
-        """Add chunks to the cells; small ones together, since each call takes its time."""
+        """Add chunks to the cells; small ones together, since each call has a cost."""
         fetched: list[Reading] = []
         for each in readings:
             assert each.index is not None
@@ -329,7 +328,7 @@ class Picture:
             at += values.size
 
     def _known(self) -> ReadingModel:
-        """Return the model with what is currently known."""
+        """Return the model of the reading so far."""
         blocks = self._blocks
         is_known = blocks.minimum is not None
         return replace(
@@ -348,7 +347,7 @@ class Picture:
         return replace(self._known(), coordinates=sides.result() if is_there else ())
 
     def _cell_text(self) -> str | None:
-        """Return what a cell is if it is not one value."""
+        """Describe a cell of several values."""
         if self._blocks.is_whole:
             return None
         sizes = zip(self._blocks.sizes, names_of(self._array), strict=True)

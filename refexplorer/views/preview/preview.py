@@ -86,15 +86,15 @@ class Plan(Struct, frozen=True):
     slices: tuple[str, ...]  # One for each dimension, as Python writes them: ``3``, ``0:10:2``
     shape: tuple[Count, ...]
     chunk_count: int
-    estimate: Estimate  # What is here already costs nothing
+    estimate: Estimate  # Cached and inline chunks cost nothing
     # kept, kept_most: Bytes of decoded chunks that are kept for all views of the set, and how
     # many may be
     kept: Count = 0
     kept_most: Count = 0
-    # Bytes that the first look at an array of the set fetches, where nobody chose others
+    # Bytes that the first look at an array fetches, by default
     budget: Count = 0
-    # What has to be allowed before it may be read, such as ``s3://bucket``; empty where this page
-    # may not read it at all; null where it may be read by now, so that a picture need not ask
+    # What must be allowed before it may be read, such as ``s3://bucket``; empty if this page may
+    # not read it at all; null if it may be read already
     grant: str | None = None
     # All resolutions of the array, if it is a level of a pyramid (`multiscales`), the finest first
     levels: tuple[ArrayLevel, ...] = ()
@@ -229,7 +229,7 @@ class CellsCame(Event, frozen=True, tag="cells"):
 
 
 class WasReadAhead(Struct, frozen=True):
-    """What is now kept."""
+    """The chunks that are now cached."""
 
     kept: Count  # In bytes
     parts: int  # How many of the parts fitted into the budget
@@ -284,15 +284,15 @@ class PreviewReader:
         array: str,
         slices: tuple[str, ...] | None = None,  # One for each dimension: ``3`` or ``0:10:2``
         index: tuple[int, ...] | None = None,  # Of a chunk
-        budget: int | None = None,  # Bytes of what is shown first; null for that of the set
+        budget: int | None = None,  # Bytes of the first look; null for the limit of the set
         # Whether the part is on screen, although it was not read: the front end had it
         shown: bool = False,
     ) -> Plan:
-        """Return the cost of reading a selection; by default, of what is shown first."""
+        """Return the cost of reading a selection; by default, of the first look."""
         meta = array_at(self._refs, array)
         if index is None and slices is None:
             places = first_look(self._refs, meta, budget)
-            # it takes a while, and who looks at an array is about to read it
+            # importing takes a while, and a person who selects an array is about to read it
             self._jobs.aside(load_array_libraries)
         else:
             places = self._region(meta, slices, index)
@@ -320,12 +320,12 @@ class PreviewReader:
                     self._targets.range_of(key, reference)
         except AccessError as error:
             return error.grant
-        except RefexplorerError:  # what is wrong is said where it is read
+        except RefexplorerError:  # reading reports the error
             return None
         return None
 
     def _show(self, array: ArrayMeta, places: Region, is_here: bool) -> None:
-        """Keep what a front end already shows."""
+        """Record a part that a front end already shows."""
         granted = self._targets.policy.granted
         self._did(code_of_slices(self._refs, array.path, slices_text(array, places), granted))
         if is_here:

@@ -131,7 +131,7 @@ class DecodedChunks:
         self, array: ArrayMeta, indices: Sequence[Index], report: JobReport = unheard
     ) -> Iterator[Reading]:
         """Yield chunks, cached ones first, until stopped."""
-        # nothing is told of what was here, the last chunk of what was fetched always is
+        # cached chunks are not reported; the last fetched one always is
         is_here = all(self.holds(array.path, index) for index in indices)
         is_news, told = False, monotonic()
         try:

@@ -146,7 +146,7 @@ def record_editor(controller: EditorController, facts: Message) -> str:
     if hello.get("window") is not None:
         raise RefexplorerError("The text is too long for the editor to show it as a whole.")
     if controller.references is None:
-        raise RefexplorerError(f"The text makes no keys: {controller.sentence}")
+        raise RefexplorerError(f"The text has no keys: {controller.sentence}")
     notes, _ = recorder.keep("notes")
     for code in {note["code"] for note in notes["notes"]}:
         recorder.keep("code", code=code)
@@ -194,7 +194,7 @@ def _rows(recorder: Recorder, reader: str, number: int) -> Message:
 def _part(total: int, here: int) -> str:
     if here >= total:
         return f"All {total:,} keys are on this page." if total != 1 else "Its key is on this page."
-    return f"Of {total:,} keys the first {here:,} are here."
+    return f"This page has the first {here:,} of {total:,} keys."
 
 
 def _pointers(text: str) -> Iterator[str]:
@@ -280,7 +280,7 @@ def _controller(exercise: Exercise) -> ExercisesController:
 
 def _exercise_part(texts: int) -> str:
     return (
-        f"{texts} texts are judged here, in any spacing: the one to begin with, solutions, and "
-        "common mistakes. Judging other texts needs Python. "
-        f"Where a text makes more than {_SHOWN} keys, the first {_SHOWN} are here."
+        f"This page can check {texts} texts, in any spacing: the initial one, solutions, and "
+        "common mistakes. Checking other texts needs Python. "
+        f"If a text has more than {_SHOWN} keys, the first {_SHOWN} are shown."
     )

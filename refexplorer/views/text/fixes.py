@@ -94,7 +94,7 @@ _SLIPS: tuple[tuple[str, re.Pattern[str], Callable[[str], str]], ...] = (
     ("Remove the text before the quotes", _outside(r'\b([bBuU])(?=")'), lambda mark: ""),
     ("Write ordinary spaces", _outside(f"([{ODD_SPACES}])"), lambda space: " "),
     (
-        "Remove what is not part of the document",
+        "Remove text that is not part of the document",
         _outside(r"((?:\A|\n)\s*(?:```\w*|>>>)|\A\s*[A-Za-z_][\w. ]*=)"),
         lambda mark: "",
     ),
@@ -145,7 +145,7 @@ def _candidates(text: str, at: int) -> Iterator[tuple[str, int, int, str]]:
     close = len(text[:line_end].rstrip(" ,\t\r]}"))
     yield 'Close the text with "', close, close, '"'
     end = len(text.rstrip())
-    # what was only begun is not to be an empty text
+    # an unfinished string should not become empty
     if not text[:end].endswith('"') and (open_ := _open_brackets(f'{text[:end]}"')):
         yield f'Close with "{open_}', end, end, f'"{open_}'
     before = len(text[:at].rstrip())
@@ -353,12 +353,12 @@ _HINTS = {
     "readers-differ": "Other readers are listed above.",
     "template-limit": "A template here is for a URL: make it shorter.",
 }
-"""What to do in the editor, where the set itself names a command or Python."""
+"""Remedies in the editor, where the usual hint names a command or Python."""
 _LIMIT = re.compile(
     r"(?<=\.) `Limits\.\w+` raises the limit\.|; `Limits\.\w+` raises the limit(?=\.)|"
     r", or raise `Limits\.\w+`(?=\.)"
 )
-"""What names a limit: it is an argument of a call, and the editor makes none."""
+"""Parts of sentences about a limit, which can only be raised in Python."""
 
 
 def diagnostics_of_set(positions: TextPositions, refs: ReferenceSet) -> list[EditorDiagnostic]:

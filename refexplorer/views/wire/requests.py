@@ -44,7 +44,7 @@ def named(name: str, *words: str) -> Meta:
     return Meta(extra_json_schema={NAMED: {"title": name, **sent}})
 
 
-NAMED = "x-named"  # Where a schema keeps what `named` says
+NAMED = "x-named"  # Where a schema keeps the result of `named`
 OTHERS: Mapping[str, Mapping[str, object]] = {
     "Count": {"type": ["number", "string"], "description": "A number; above 2^53 it is text."},
     "Real": {"type": ["number", "null"], "description": "A number; null for NaN and infinities."},
@@ -55,8 +55,8 @@ Bytes = Annotated[bytes, named("Bytes")]
 Count = Annotated[int, named("Count")]
 Real = Annotated[float, named("Real")]
 ReadOutcome = Annotated[str, named("ReadOutcome", "fetched", "fill", "failed", "ask")]
-"""How a read came out; ``ask``: it may not be read until ``grant`` is allowed."""
-SENT_AS = {"from_": "from"}  # Names of fields that Python keeps for itself
+"""The result of a read; ``ask``: it may not be read until ``grant`` is allowed."""
+SENT_AS = {"from_": "from"}  # Fields named like keywords of Python
 
 
 class Request(Struct, frozen=True, kw_only=True, tag_field="op", forbid_unknown_fields=True):
@@ -77,7 +77,7 @@ class JobProgress(Event, frozen=True, tag="progress"):
     """The progress of a request that gets its response later."""
 
     id: str  # Of the request
-    # done, of: What is done, and how much there is; null where that is not known
+    # done, of: The amount done, and the total; null if unknown
     done: int | None
     of: int | None
     label: str  # Both in words
@@ -201,12 +201,12 @@ OWN = ("self", "report", "number")  # Parameters that are not fields of a reques
 class RequestMethod:
     """A request, as declared by the method that handles it."""
 
-    name: str  # What the front end asks by
+    name: str  # As sent by the front end
     method: Callable[..., Any]
     is_later: bool  # Whether it is answered from a thread, after events `progress`
     is_in_turn: bool  # Whether it waits for those before it: they use the same memory
-    buffers: str  # What travels beside the answer; empty for nothing
-    unsaved: str  # What a saved page says that has no answer to it; empty for nothing of its own
+    buffers: str  # Description of the buffers sent with the response; empty for none
+    unsaved: str  # Text on a saved page without the response; empty for the usual one
     sends: str  # The one field of the response, which has the returned value; empty: it is a model
 
     @cached_property
@@ -242,12 +242,12 @@ class RequestMethod:
 
     @cached_property
     def wants(self) -> set[str]:
-        """The parameters of the method besides the fields of the request."""
+        """The parameters of the method that are not fields of the request."""
         return {*inspect.signature(self.method).parameters} & {*OWN}
 
 
 Bound = Mapping[str, tuple[RequestMethod, Callable[..., Any]]]
-"""What answers each request, by its name."""
+"""The handler of each request, by name."""
 
 
 def request(

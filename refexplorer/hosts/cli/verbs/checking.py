@@ -184,7 +184,7 @@ def repair(
                 form=form,
                 overwrite=overwrite,
                 watch=output.progress,
-                watch_verifying=lambda: watching("Verifying what was written", None),
+                watch_verifying=lambda: watching("Verifying the output", None),
             )
         if not as_json:
             keys = counted(count, "key")

@@ -95,7 +95,7 @@ def _near(refs: ReferenceSet, path: str) -> str:
     paths = {row.name.lower(): row.path for row in rows}
     alike = get_close_matches(name.lower(), paths, _SHOWN)
     near = f"; similar: {', '.join(repr(paths[name]) for name in alike)}" if alike else ""
-    return f"{near}; {command_for('ls', *filter(None, [folder]))} lists what there is"
+    return f"{near}; {command_for('ls', *filter(None, [folder]))} lists its keys"
 
 
 _WAITED = 10  # Seconds that a set may be counted for
@@ -113,7 +113,7 @@ def repository_facts(refs: ReferenceSet) -> dict[str, Any]:
     if refs.source.place is not None:
         try:
             past = history(refs)
-        except RefexplorerError:  # what was opened need not be there any more
+        except RefexplorerError:  # it may have been deleted meanwhile
             return repository
         repository |= {"branches": dict(past.branches), "tags": dict(past.tags)}
         snapshots = past.snapshots(0, _SNAPSHOTS + 1)
@@ -126,7 +126,7 @@ def repository_facts(refs: ReferenceSet) -> dict[str, Any]:
 
 
 def write_repository(repository: dict[str, Any]) -> None:
-    """Print them as tables, followed by a sentence on what Icechunk needs to read the targets."""
+    """Print the facts as tables, and how Icechunk can read the targets."""
     chunks = ", ".join(f"{count:,} {kind}" for kind, count in repository["chunks"].items() if count)
     rows = [
         ("snapshot", repository["snapshot"]),
@@ -141,7 +141,7 @@ def write_repository(repository: dict[str, Any]) -> None:
         columns = ("Snapshot", "Written", "Names", "Message", "Changes")
         output.write_rows(columns, map(_row, repository["snapshots"]))
         if repository["more_snapshots"]:
-            output.say("There are older snapshots; `refexplorer.verbs.opening` lists them all.")
+            output.say("There are older snapshots; in Python, `refexplorer.history` has all.")
     if repository["access"]:
         output.write_line(repository["access"])
 

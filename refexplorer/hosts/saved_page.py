@@ -70,7 +70,7 @@ def save_editor_page(text: str, path: str | os.PathLike[str], name: str = "An ex
     page = _page_text("editor", name, editor_html(controller), content)
     if has_secrets(text):
         warn(
-            f"{os.fspath(path)} contains the text of the set, with signatures or passwords: "
+            f"{os.fspath(path)} has the text of the set, with signatures, tokens or passwords: "
             "anyone who has the page can use them until they expire.",
             SecretsWarning,
         )

@@ -15,7 +15,7 @@ from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.requests import job
 
 if TYPE_CHECKING:
-    from refexplorer.formats.icechunk.history import RepositoryHistory, RepositoryListing
+    from refexplorer.formats.icechunk.history import RepositoryListing
     from refexplorer.verbs.referenceset import ReferenceSet
 
 LISTED = 200  # Snapshots, branches and tags that are listed
@@ -59,20 +59,17 @@ class OwnVersions:
 
     def listing(self, most: int, is_wanted: Callable[[], bool]) -> RepositoryListing:
         """List the versions."""
-        return self._history().listing(most)
+        return history(self._refs).listing(most)
 
     def changes(self, before: str, after: str, is_wanted: Callable[[], bool]) -> tuple[str, ...]:
         """Return the changes."""
-        return self._history().changes(before, after)
+        return history(self._refs).changes(before, after)
 
     def open(self, version: str, is_wanted: Callable[[], bool]) -> ReferenceSet:
         """Open a version."""
         refs = self._refs
         name, options = version_name(refs, version), refs.storage_options
         return open_references(name, storage_options=options, limits=refs.limits)
-
-    def _history(self) -> RepositoryHistory:
-        return history(self._refs)
 
 
 def own_versions(references: ReferenceSet) -> RepositoryVersions | None:

@@ -207,7 +207,7 @@ class HealthTable:
         for done, array in enumerate(arrays):
             if done % _REPORTED == 0:
                 go_on(report, done, len(arrays), "Reading inline time coordinates")
-            firsts.append(self._times.of(array).first)
+            firsts.append(self._times.of(array)[0])
         return _by_value(firsts, descending)
 
     def _row(self, columns: HealthColumns, place: int) -> HealthRow:
@@ -221,7 +221,7 @@ class HealthTable:
             columns.states.sizes[place],
             columns.counts(place),
             *columns.notes(place),
-            self._times.of(array).told,
+            self._times.of(array)[1],
             None if shards is None else shards.inner.chunks,
             None if shards is None else shards.inner.chunk_count,
             array.varying is not None,

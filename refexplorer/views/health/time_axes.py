@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from msgspec import Struct
@@ -173,12 +173,8 @@ def _decoded(coordinate: ArrayMeta, stored: np.ndarray, is_there: np.ndarray) ->
     return found
 
 
-class FoundRange(NamedTuple):
-    """The time range of an array."""
-
-    # Microseconds since 1970, which a table is sorted by; None where it is not known
-    first: int | None
-    told: TimeRange  # What is said of it
+FoundRange = tuple[int | None, TimeRange]
+"""The first time in microseconds since 1970, if known, and the range as shown."""
 
 
 class TimeRanges:
@@ -214,11 +210,11 @@ class TimeRanges:
 
 
 def _range_of(first: float, last: float, source: str, said: str) -> FoundRange:
-    return FoundRange(int(first), TimeRange(_date(first), _date(last), source, said))  # type: ignore[arg-type]
+    return int(first), TimeRange(_date(first), _date(last), source, said)  # type: ignore[arg-type]
 
 
 def _unknown(said: str) -> FoundRange:
-    return FoundRange(None, TimeRange(None, None, None, said))
+    return None, TimeRange(None, None, None, said)
 
 
 def _date(microseconds: float) -> str:

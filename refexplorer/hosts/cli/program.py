@@ -57,8 +57,8 @@ _PIECE = 2**20  # bytes that are read at a time, so that a limit stops a stream 
 Text = Annotated[str, typer.Argument()]
 TextOrNone = Annotated[str | None, typer.Argument()]
 Texts = list[str] | None
-Number = Annotated[int, typer.Option(min=0)]
-NumberOrNone = Annotated[int | None, typer.Option(min=0)]
+Natural = Annotated[int, typer.Option(min=0)]
+NaturalOrNone = Annotated[int | None, typer.Option(min=0)]
 Output = Annotated[Path, typer.Option("--output", "-o")]
 OutputOrNone = Annotated[Path | None, typer.Option("--output", "-o")]
 AsJson = Annotated[bool, typer.Option("--json")]

@@ -14,7 +14,7 @@ from refexplorer.core.text import counted
 from refexplorer.hosts.cli import output
 from refexplorer.hosts.cli.program import AsJson, Output, OutputOrNone, Texts, app, open_set
 from refexplorer.hosts.cli.sets import Workers, over_sets
-from refexplorer.hosts.cli.verbs.making import Form, pairs
+from refexplorer.hosts.cli.verbs.making import FormText, pairs
 
 if TYPE_CHECKING:
     from refexplorer.checks.engine import AuditProgress, AuditWatch
@@ -145,7 +145,7 @@ def repair(
     source: str,
     target: OutputOrNone = None,
     dry_run: bool = False,
-    form: Form = None,
+    form: FormText = None,
     rename: Texts = None,
     values: ValuesCompared = ValuesCompared.none,
     allow: Texts = None,

@@ -15,7 +15,7 @@ from refexplorer.core.text import counted
 from refexplorer.hosts.cli import output
 from refexplorer.hosts.cli.program import (
     AsJson,
-    NumberOrNone,
+    NaturalOrNone,
     Texts,
     app,
     asked_options,
@@ -66,7 +66,7 @@ def find(
     pattern: str,
     mode: str = "glob",
     kind: list[Kind] | None = None,
-    limit: NumberOrNone = None,
+    limit: NaturalOrNone = None,
     as_json: AsJson = False,
 ) -> int:
     """List the keys that match."""

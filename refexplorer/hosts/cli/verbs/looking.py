@@ -16,8 +16,8 @@ from refexplorer.hosts.cli.program import (
     HAS_ERRORS,
     NOT_CHECKED,
     AsJson,
-    Number,
-    NumberOrNone,
+    Natural,
+    NaturalOrNone,
     Text,
     Texts,
     app,
@@ -178,8 +178,8 @@ TERMINAL_ROWS = 100  # rows on a terminal; a pipe gets all
 def ls(
     source: str,
     path: Text = "",
-    start: Number = 0,
-    limit: NumberOrNone = None,
+    start: Natural = 0,
+    limit: NaturalOrNone = None,
     tree: bool = False,
     as_json: AsJson = False,
 ) -> int:

@@ -16,7 +16,7 @@ from refexplorer.hosts.cli.program import (
     HAS_ERRORS,
     STANDARD_INPUT,
     AsJson,
-    Number,
+    Natural,
     OutputOrNone,
     TextOrNone,
     Texts,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from refexplorer.refset.differences import KeyChange
     from refexplorer.verbs.differing import Difference
 
-Form = Annotated[str | None, typer.Option("--to")]
+FormText = Annotated[str | None, typer.Option("--to")]
 
 
 @app.command()
@@ -65,8 +65,8 @@ def diff(
     before: str,
     after: str,
     change: str | None = None,
-    start: Number = 0,
-    limit: Number = 100,
+    start: Natural = 0,
+    limit: Natural = 100,
     read: bool = False,
     allow: Texts = None,
     as_json: AsJson = False,
@@ -147,12 +147,12 @@ def convert(
     source: str,
     target: TextOrNone = None,
     to_file: Annotated[str | None, typer.Option("--output", "-o")] = None,
-    form: Form = None,
+    form: FormText = None,
     rename: Texts = None,
     template: Texts = None,
     absolute: bool = False,
     relative: bool = False,
-    inline: Number = 0,
+    inline: Natural = 0,
     allow: Texts = None,
     outline: Path | None = None,
     objects: bool = False,

@@ -16,7 +16,7 @@ from refexplorer.core.text import size_text
 from refexplorer.hosts.cli import output
 from refexplorer.hosts.cli.program import (
     AsJson,
-    Number,
+    Natural,
     Output,
     TextOrNone,
     Texts,
@@ -45,7 +45,7 @@ def serve(
     upload: Annotated[float, typer.Option(min=0)] = 50,
     sessions: Positive = BOUNDS.sessions,
     openings: Positive = BOUNDS.openings,
-    waiting: Number = BOUNDS.waiting,
+    waiting: Natural = BOUNDS.waiting,
     seconds: Annotated[float, typer.Option(min=0.1)] = BOUNDS.seconds,
     memory: Annotated[float, typer.Option(min=1)] = BOUNDS.memory / MEGABYTE,
     concat_dim: str | None = None,

@@ -107,16 +107,12 @@ class LayoutBound:
         )
 
 
-MORE_AT_ONCE = 64
-"""Requests at a time that far stores bear; zarr asks for ten."""
-GOOD_CHUNK = 2**23
-"""Bytes of a chunk that takes about as long to come as to be waited for."""
+MORE_AT_ONCE = 64  # Concurrent requests that remote stores accept; zarr sends ten
+GOOD_CHUNK = 2**23  # Bytes of a chunk whose transfer takes about as long as the latency
 _SMALL_CHUNK = 2**20  # bytes of a chunk that is called small, if there are many requests, too
 _MANY_REQUESTS = 100  # requests from which small chunks are worth a finding
-_LITTLE = 0.05
-"""Part of what is decoded that is too small to be worth fetching all."""
-_LEAST_GAIN = 1.05
-"""A smaller factor of time is not worth a sentence."""
+_LITTLE = 0.05  # Part of what is decoded that is too small to be worth fetching all
+_LEAST_GAIN = 1.05  # A smaller factor of time is not worth a sentence
 
 
 def _finding(
@@ -311,11 +307,10 @@ def layout_bound(
     )
 
 
-MANY_KEYS = 100_000
-"""References from which on a document takes long to open."""
+MANY_KEYS = 100_000  # References from which on a document takes long to open
 RECORD_SIZES = (1_000, 10_000, 100_000)
 _ROW_BYTES = 20
-"""About what a reference takes in a compressed record file; what kerchunk writes takes 10 to 30."""
+"""About the size of a reference in a compressed record file; kerchunk's have 10 to 30 bytes."""
 
 
 def groups_apart(
@@ -325,28 +320,21 @@ def groups_apart(
     if groups < 2:
         return
     document = "the document" if size is None else f"a document of {size_text(size)}"
-    repeated = groups - 1
-    yield AdviceFinding(
-        "groups-apart",
-        None,
-        "open",
-        f"The set has arrays in {groups:,} groups; a program that opens each one reads "
-        f"{document} {groups:,} times.",
-        f"refs = rx.open_references({name!r}) reads it once; refs.to_datatree() opens all groups.",
-        groups,
-        1,
-        None if size is None else size * groups,
-        size,
-        None if size is None else repeated * (place.latency + size / place.stream),
+    message = f"The set has arrays in {groups:,} groups; a program that opens each one reads "
+    message += f"{document} {groups:,} times."
+    remedy = (
+        f"refs = rx.open_references({name!r}) reads it once; refs.to_datatree() opens all groups."
     )
+    read = None if size is None else size * groups
+    gained = None if size is None else (groups - 1) * (place.latency + size / place.stream)
+    costs = groups, 1, read, size, gained
+    yield AdviceFinding("groups-apart", None, "open", message, remedy, *costs)
 
 
 def records_read(arrays: Iterable[ArrayMeta], place: Connection) -> tuple[int, int]:
-    """Return the best record size and the rows that one access reads with it; 0 without any.
-
-    Access patterns are one index of the first dimension, and all of it at one point. Record files
-    are read as a whole.
-    """
+    """Return the best record size and the rows that one access reads with it; 0 without any."""
+    # Access patterns are one index of the first dimension, and all of it at one point. Record files
+    # are read as a whole.
     accesses = 0
     files = dict.fromkeys(RECORD_SIZES, 0)
     for array in arrays:
@@ -374,14 +362,11 @@ def json_to_parquet(
     if count < MANY_KEYS or not rows:
         return
     document = "a document" if size is None else f"{size_text(size)} of JSON"
-    yield AdviceFinding(
-        "json-to-parquet",
-        None,
-        "open",
-        f"Opening reads all {count:,} references, {document}. Of a parquet store with a "
-        f"record size of {best:,}, one index of the first dimension, or all of it at one point, "
-        f"reads record files of {min(rows, count):,} rows on average. What that gains is not known "
-        "before both are opened.",
-        f"refexplorer convert {name} out.parq --record-size auto.",
-        bytes=size,
+    message = (
+        f"Opening reads all {count:,} references, {document}. From a parquet store with a record "
+        f"size of {best:,}, reading one index of the first dimension, or all of it at one point, "
+        f"takes record files of {min(rows, count):,} rows on average. How much faster this is can "
+        "only be measured."
     )
+    remedy = f"refexplorer convert {name} out.parq --record-size auto."
+    yield AdviceFinding("json-to-parquet", None, "open", message, remedy, bytes=size)

@@ -21,8 +21,7 @@ from typing import Any, NamedTuple
 
 FOLDER = Path(__file__).parent
 FILES = ("sst_2025-07.nc", "sst_2025-08.nc", "sst_2025-09.nc")
-_DAYS = 6
-"""Days of a file. It has a chunk of `wind` for each of them, and of `sst` for every two."""
+_DAYS = 6  # Days of a file. It has a chunk of `wind` for each of them, and of `sst` for every two
 _COORDINATES = {
     "lat": (6168, 384), "lon": (6552, 768), "wind_lat": (7320, 96), "wind_lon": (7416, 192),
 }  # fmt: skip
@@ -30,8 +29,7 @@ _TIME = 6144, 4 * _DAYS
 _ROW = 48 * 4  # bytes of a row of `wind`
 _SCALE, _SCALE_CHANGED = (struct.pack("<d", factor) for factor in (0.01, 0.005))
 _DAY = 24 * 3600.0  # seconds
-_HEADER = b"\0" * 512
-"""HDF5 lets a file begin with a user block of this size."""
+_HEADER = b"\0" * 512  # HDF5 lets a file begin with a user block of this size
 
 References = dict[str, Any]
 FileContents = dict[str, bytes]
@@ -147,13 +145,7 @@ def shared(name: str) -> Path:
 
 
 def make(name: str, folder: str | Path) -> Path:
-    """Write the set of one lesson and its files into `folder`; return the path of the set.
-
-    Raises
-    ------
-    KeyError
-        If there is no lesson of that name; the message lists them.
-    """
+    """Write the set of one lesson and its files into `folder`; return the path of the set."""
     folder = Path(folder)
     if name not in LESSONS:
         raise KeyError(f"There is no lesson {name!r}; the lessons are {', '.join(LESSONS)}.")
@@ -185,13 +177,7 @@ def _sound() -> References:
 
 
 def three_forms(path: Path, *, loaded: Iterable[str] = ()) -> dict[str, Any]:
-    """Return a set as kerchunk's dict, VirtualiZarr's store and Icechunk's store.
-
-    Icechunk's store has the values of the arrays in `loaded`, and references for the others.
-
-    Icechunk's references are dated yesterday, later than all files except one that was republished:
-    Icechunk does not read a file that is newer than its reference.
-    """
+    """Return a set as kerchunk's dict, VirtualiZarr's store and Icechunk's store."""
     import icechunk
     from obspec_utils.registry import ObjectStoreRegistry
     from obstore.store import LocalStore

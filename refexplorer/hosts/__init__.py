@@ -11,8 +11,7 @@ from pathlib import Path
 
 from refexplorer.core.errors import RefexplorerError
 
-BUNDLES = Path(__file__).parent / "static"
-"""One ES module for each view, made by `hatch_build.py`."""
+BUNDLES = Path(__file__).parent / "static"  # One ES module for each view, made by `hatch_build.py`
 
 
 def bundle_path(view: str) -> Path:

@@ -71,7 +71,7 @@ def save_editor_page(text: str, path: str | os.PathLike[str], name: str = "An ex
     if has_secrets(text):
         warn(
             f"{os.fspath(path)} has the text of the set, with signatures, tokens or passwords: "
-            "everybody who has the page can use them until they expire.",
+            "anyone who has the page can use them until they expire.",
             SecretsWarning,
         )
     write_blocks(Path(path), [page.encode()])
@@ -136,8 +136,8 @@ def _part_text(refs: ReferenceSet, recording: Recording) -> str:
     if not recording.tree.whole:
         each = max(len(level["rows"]) for level in recording.tree.levels.values())
         text = (
-            f"Of {keys} this page has {recording.tree.rows:,} rows of the tree, at most the first "
-            f"{each:,} of each group or array; counts, notes and maps are of all of them."
+            f"This page has {recording.tree.rows:,} rows of the tree of {keys}, at most the first "
+            f"{each:,} of each group or array; counts, notes and maps cover all keys."
         )
     for listed, noun in ((recording.health, "array"), (recording.targets, "target")):
         if len(listed["rows"]) < int(listed["total"]):
@@ -148,7 +148,7 @@ def _part_text(refs: ReferenceSet, recording: Recording) -> str:
 
 def _reports(refs: ReferenceSet) -> list[dict[str, str]]:
     """Return the label and the HTML of findings about the targets."""
-    reports = {"Audit": refs.audited, "JobReport": refs.verified}
+    reports = {"Audit": refs.audited, "Verification": refs.verified}
     return [
         {"label": label, "html": report._repr_html_()}
         for label, report in reports.items()

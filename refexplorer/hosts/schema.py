@@ -11,6 +11,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, get_type_hints
 
 import msgspec
@@ -30,8 +31,7 @@ Schema = dict[str, Any]
 
 PROTOCOLS = ("Explorer", "Editor", "Page")
 EDITING = (EditorController, Shortening, Specification, ExercisesController)
-_UNANSWERED = {"Page"}
-"""Traits of the page show what came of a request."""
+_UNANSWERED = {"Page"}  # Traits of the page show what came of a request
 _POINTER = "#/definitions/{name}"
 _SECTION = re.compile(r"^(\w[\w, ]*)\n((?: +.+\n?)+)", re.MULTILINE)
 _FIELD = re.compile(r"^ +(\w+): [^#]*?(?:  # (.+))?$")
@@ -207,10 +207,7 @@ def summary(kind: object) -> str:
 
 
 def field_notes(source: Any) -> dict[str, str]:
-    """Return the descriptions of a model's fields, or of a method's parameters.
-
-    They are in comments next to or above them, or in the docstrings of public classes.
-    """
+    """Return the descriptions of fields or parameters, from comments or the docstring."""
     notes: dict[str, str] = {}
     for each in reversed(source.__mro__[:-1]) if isinstance(source, type) else [source]:
         if each.__module__.partition(".")[0] == "msgspec":
@@ -218,7 +215,8 @@ def field_notes(source: Any) -> dict[str, str]:
         said = inspect.cleandoc(each.__doc__ or "").partition("\nAttributes\n----------\n")[2]
         for names, text in _SECTION.findall(said):
             notes |= dict.fromkeys(names.split(", "), " ".join(text.split()))
-        notes |= _comments(inspect.getsource(each))
+        with suppress(OSError):  # a response of one field has no source
+            notes |= _comments(inspect.getsource(each))
     return notes
 
 

@@ -13,22 +13,18 @@ import numpy as np
 import xarray
 from xarray.backends import BackendEntrypoint
 
+from refexplorer.core.errors import RefexplorerError
+
 if TYPE_CHECKING:
     from refexplorer.hosts.notebook.widgets import Explorer
     from refexplorer.io.reading.trace import Trace
     from refexplorer.verbs.referenceset import ReferenceSet
 
-NAME = "refs"
-"""Of the accessor, also in messages."""
+NAME = "refs"  # Of the accessor, also in messages
 _DECODERS = (
-    "mask_and_scale",
-    "decode_times",
-    "decode_timedelta",
-    "use_cftime",
-    "concat_characters",
-    "decode_coords",
-    "drop_variables",
-)
+    "mask_and_scale", "decode_times", "decode_timedelta", "use_cftime", "concat_characters",
+    "decode_coords", "drop_variables",
+)  # fmt: skip
 _ZARR_ARRAY = "zarr.core.array.Array"
 
 
@@ -42,14 +38,9 @@ class ReferencesBackend(BackendEntrypoint):
     description = "Reference sets of kerchunk, VirtualiZarr and Icechunk, with merged reads"
     supports_groups = True
     open_dataset_parameters: ClassVar[tuple[str, ...]] = (
-        "filename_or_obj",
-        *_DECODERS,
-        "group",
-        "allow",
-        "storage_options",
-        "templates",
-        "concat_dim",
-    )
+        "filename_or_obj", *_DECODERS,
+        "group", "allow", "storage_options", "templates", "concat_dim",
+    )  # fmt: skip
 
     def open_dataset(
         self,
@@ -163,7 +154,6 @@ class ReferencesAccessor:
         RefexplorerError
             As for `why`, or if the value is inline or has no reference.
         """
-        from refexplorer.core.errors import RefexplorerError
         from refexplorer.io.access import resolve
 
         path, position = self._position(array, method, labels)
@@ -183,8 +173,6 @@ class ReferencesAccessor:
         self, name: str | None, method: str | None, labels: Mapping[str, Any]
     ) -> tuple[str, list[int]]:
         """Return the path of an array, and the indices of the value at labels."""
-        from refexplorer.core.errors import RefexplorerError
-
         held = self._array(name, labels)
         path = self._path(held)
         meta = self.references.array(path)
@@ -216,8 +204,6 @@ class ReferencesAccessor:
 
     def _number(self, path: str, dimension: str, size: int, label: Any, held: Any) -> int:
         """Return the index of a label in the set, of which a dataset may be any part."""
-        from refexplorer.core.errors import RefexplorerError
-
         is_number = np.issubdtype(np.asarray(label).dtype, np.number)
         how: dict[str, Any] = {"group": path.rpartition("/")[0], "decode_times": not is_number}
         if self._whole is None or self._whole[0] != how:
@@ -228,19 +214,17 @@ class ReferencesAccessor:
             if len(found) != 1:
                 raise RefexplorerError(
                     f"The set has {dimension}={label} {len(found)} times, so its position "
-                    f"in {path} is not certain; ds.{NAME}.references.why takes positions."
+                    f"in {path} is not certain; ds.{NAME}.references.why accepts positions."
                 )
             return int(found[0])
         if held.sizes.get(dimension, size) != size or not is_number:
             raise RefexplorerError(
                 f"{dimension} has no coordinate, and this is a part of {path}, so it is not "
-                f"certain where {label} is; ds.{NAME}.references.why takes positions."
+                f"certain where {label} is; ds.{NAME}.references.why accepts positions."
             )
         return int(label)
 
     def _array(self, name: str | None, labels: Mapping[str, Any]) -> xarray.DataArray:
-        from refexplorer.core.errors import RefexplorerError
-
         held = self._held
         if isinstance(held, xarray.DataArray):
             return held
@@ -258,7 +242,6 @@ class ReferencesAccessor:
 
     def _path(self, held: xarray.DataArray) -> str:
         """Return the path of an array in the set, however it is named now."""
-        from refexplorer.core.errors import RefexplorerError
         from refexplorer.formats.objects import held_by
 
         known = self.references.arrays()

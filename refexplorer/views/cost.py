@@ -29,12 +29,9 @@ from refexplorer.views.wire.context import ExplorerPart, Keep, ViewContext, arra
 from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.requests import Buffers, Count, floats, job
 
-CELLS = 48
-"""Most rows and most columns."""
-PICTURED = 256
-"""The same of cells that colour a picture."""
-_LONGEST = 10**7
-"""Chunks along a dimension that are looked at one by one."""
+CELLS = 48  # Most rows and most columns
+PICTURED = 256  # The same of cells that colour a picture
+_LONGEST = 10**7  # Chunks along a dimension that are looked at one by one
 
 
 def touches(
@@ -42,10 +39,7 @@ def touches(
     axes: Sequence[int] | None = None,
     window: Windows | None = None,
 ) -> tuple[tuple[int, ...], np.ndarray, tuple[int, ...]]:
-    """Return the drawn dimensions, the mean read count of a chunk in each cell, and steps.
-
-    Read counts are the products of those along each dimension.
-    """
+    """Return the drawn dimensions, the mean read count of a chunk in each cell, and steps."""
     grid = part.array.grid
     if not math.prod(grid):
         raise RefexplorerError(f"{part.array.path or '/'} has no chunks.")
@@ -222,8 +216,7 @@ def _names(array: ArrayMeta) -> tuple[str, ...]:
     return tuple(name or f"axis {axis}" for axis, name in enumerate(names))
 
 
-_RECORDED = 50
-"""Arrays of which a saved page has the cost."""
+_RECORDED = 50  # Arrays of which a saved page has the cost
 
 
 def _record(keep: Keep, arrays: Sequence[str]) -> None:

@@ -17,8 +17,7 @@ from refexplorer.views.wire.requests import job, sentence
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
 
-LONGEST = 300_000
-"""Most characters of HTML that are shown."""
+LONGEST = 300_000  # Most characters of HTML that are shown
 _ARRAYS = 500  # arrays of the table; a larger set is described by its tree
 
 
@@ -42,10 +41,7 @@ class Overview:
 
 
 def overview(refs: ReferenceSet, report: JobReport = unheard) -> DatasetView:
-    """Return xarray's own HTML of the dataset, or why there is none.
-
-    Neither opening nor displaying it reads a target: no index is built, and no time decoded.
-    """
+    """Return xarray's own HTML of the dataset, or why there is none; no target is read."""
     go_on(report, 0, 2, "Loading xarray")
     load_xarray()
     go_on(report, 1, 2, f"Opening the metadata of {counted(len(refs.arrays()), 'array')}")

@@ -31,10 +31,9 @@ class Screen(Generic[C]):
     controller: Callable[[Callable[[], str]], C]
 
 
-EXPLORER = "explorer"
-"""The part that is all of them."""
+EXPLORER = "explorer"  # The part that is all of them
 _JOINED = {"explorer", "registry", "saved", "static_html"}
-"""What makes use of all views, and is none."""
+"""Modules that use all views, and are not views."""
 
 
 def _declared() -> Iterator[ExplorerPart]:
@@ -51,7 +50,7 @@ PARTS: list[ExplorerPart] = sorted(_declared(), key=lambda part: (part.place, pa
 EDITOR = Screen("editor", "Template editor", lambda text: EditorController(text()))
 EXERCISES = Screen("exercises", "Exercises", lambda text: ExercisesController())
 SCREENS: dict[str, Screen[Any]] = {screen.name: screen for screen in (EDITOR, EXERCISES)}
-"""Beside the explorer."""
+"""Other than the explorer."""
 
 
 _DESCRIBED = ("name", "label", "title", "look", "under", "paints")

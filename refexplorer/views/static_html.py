@@ -19,13 +19,12 @@ if TYPE_CHECKING:
     from refexplorer.views.editor.editor_controller import EditorController
     from refexplorer.views.exercises.exercise_controller import ExercisesController
 
-_NOISE = 6
-"""Digits at the end of a number that arithmetic left over, at least."""
-_LINES = 400
-"""Lines of the document of an editor."""
+_NOISE = 6  # Digits at the end of a number that arithmetic left over, at least
+_LINES = 400  # Lines of the document of an editor
 _LINE = 500  # characters of a line: a file may hold any text
 _NAME = 160  # characters of a name: a file may hold any text
 _TEXT = 2_000  # characters of a message: a file may hold any text
+
 
 C = TypeVar("C")
 

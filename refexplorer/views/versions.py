@@ -15,11 +15,10 @@ from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.requests import job
 
 if TYPE_CHECKING:
-    from refexplorer.formats.icechunk.history import RepositoryHistory, RepositoryListing
+    from refexplorer.formats.icechunk.history import RepositoryListing
     from refexplorer.verbs.referenceset import ReferenceSet
 
-LISTED = 200
-"""Snapshots, branches and tags that are listed."""
+LISTED = 200  # Snapshots, branches and tags that are listed
 
 
 class VersionRow(Struct, frozen=True):
@@ -46,9 +45,9 @@ class VersionChanges(Struct, frozen=True):
     """The changes between two versions."""
 
     title: str  # The difference in one line
-    # What `refexplorer.diff` found in the references: counts, rules, the first keys
+    # The result of `refexplorer.diff`: counts, rules, the first keys
     lines: tuple[str, ...]
-    # What Icechunk's transaction logs say; empty where one is not an ancestor of the other
+    # From Icechunk's transaction logs; empty if neither is an ancestor of the other
     logged: tuple[str, ...]
 
 
@@ -60,11 +59,11 @@ class OwnVersions:
 
     def listing(self, most: int, is_wanted: Callable[[], bool]) -> RepositoryListing:
         """List the versions."""
-        return self._history().listing(most)
+        return history(self._refs).listing(most)
 
     def changes(self, before: str, after: str, is_wanted: Callable[[], bool]) -> tuple[str, ...]:
         """Return the changes."""
-        return self._history().changes(before, after)
+        return history(self._refs).changes(before, after)
 
     def open(self, version: str, is_wanted: Callable[[], bool]) -> ReferenceSet:
         """Open a version."""
@@ -72,15 +71,9 @@ class OwnVersions:
         name, options = version_name(refs, version), refs.storage_options
         return open_references(name, storage_options=options, limits=refs.limits)
 
-    def _history(self) -> RepositoryHistory:
-        return history(self._refs)
-
 
 def own_versions(references: ReferenceSet) -> RepositoryVersions | None:
-    """Return the reader of a repository's versions; None without repository or location.
-
-    For the user of this process, and for nobody else.
-    """
+    """Return the reader of a repository's versions, for the user of this process only."""
     source = references.source
     is_known = source.repository is not None and source.place is not None
     return OwnVersions(references) if is_known else None
@@ -140,7 +133,7 @@ class VersionPicker:
         try:
             is_wanted = _wanted(report, "Reading the transaction log")
             logged = known.changes(before, after, is_wanted)
-        except RefexplorerError:  # neither need be an ancestor of the other
+        except RefexplorerError:  # neither may be an ancestor of the other
             logged = ()
         first, *lines = str(found).splitlines()
         return VersionChanges(first, tuple(line.strip() for line in lines), logged)

@@ -28,14 +28,12 @@ if TYPE_CHECKING:
     from typer import BadParameter, Typer
     from typer.models import CommandInfo
 
-INTERRUPTED = 130
-"""The exit status after Ctrl-C, which is 128 and the number of its signal."""
+INTERRUPTED = 130  # The exit status after Ctrl-C, which is 128 and the number of its signal
 _SIGNALS = ("SIGTERM", "SIGHUP")
 
 
 UNREADABLE = 2  # exit status
-HARMFUL = 1
-"""A set was not written, since it would lose what can be read."""
+HARMFUL = 1  # A set was not written, since it would lose what can be read
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,10 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _interruptible(arguments: list[str]) -> int:
-    """Run a command; a termination request or a closed terminal ends it like Ctrl-C.
-
-    Signals that others handle or ignore, as with `nohup`, are left alone.
-    """
+    """Run a command; SIGTERM and SIGHUP end it like Ctrl-C, unless ignored as with `nohup`."""
     received: list[int] = []
 
     def interrupt(number: int, frame: FrameType | None) -> None:
@@ -146,12 +141,9 @@ def _unforeseen(error: Exception) -> str:
 
 
 def load_app(name: str = "") -> Typer:
-    """Return all commands with their examples, or only the named one if it exists.
-
-    Typer reads the signatures of all commands of an app, which takes longer than running `ls`.
-    """
+    """Return all commands, or only the named one: reading all signatures takes long."""
     from refexplorer.hosts.cli import verbs
-    from refexplorer.hosts.cli.program import EXAMPLES, app, epilog, with_storage_options
+    from refexplorer.hosts.cli.program import EXAMPLES, app, declared, epilog
 
     for module in pkgutil.iter_modules(verbs.__path__):
         importlib.import_module(f"{verbs.__name__}.{module.name}")  # its commands join the others
@@ -159,7 +151,7 @@ def load_app(name: str = "") -> Typer:
     for command in commands or app.registered_commands:
         command.epilog = epilog(_name(command))
         assert command.callback is not None
-        command.callback = with_storage_options(command.callback)
+        command.callback = declared(command.callback)
     places = {name: place for place, name in enumerate(EXAMPLES)}
     app.registered_commands.sort(key=lambda each: places.get(_name(each), len(places)))
     if commands:

@@ -26,7 +26,7 @@ _OPTIONS = re.compile(r'storage_options=\{"([^"]+)": \{((?:[^{}]|\{[^{}]*\})*)\}
 """How messages of file systems advise to give credentials, in Python."""
 Item = TypeVar("Item")
 Counter = Callable[..., None]
-"""Takes how much of a work is done, of how much, and perhaps a sentence on what is done now."""
+"""Called with the amount done, the total, and optionally a sentence on the current step."""
 
 
 class WrittenError(RefexplorerError):
@@ -92,10 +92,7 @@ def write_text(answer: object) -> None:
 def write_rows(
     columns: Sequence[str], rows: Iterable[Sequence[object]], always: bool = False
 ) -> None:
-    """Write a table; when piped, tab-separated lines, with a header only if `always`.
-
-    Without column names there is no header on a terminal either.
-    """
+    """Write a table; in a pipe, tab-separated lines, with a header only if `always`."""
     if is_terminal():
         from refexplorer.hosts.cli import terminal
 
@@ -106,11 +103,7 @@ def write_rows(
 
 
 def write_json(fields: Mapping[str, object], name: str, items: Iterable[object]) -> None:
-    """Write a JSON document: the fields, then `items` as the list `name`, one per line.
-
-    An error after the first item is written as a last field ``error``, so that earlier items are
-    not lost; an error before it writes nothing to stdout, and `write_failure` reports it.
-    """
+    """Write fields and a list with one item per line; an error after the first item is a field."""
     items = iter(items)
     first = list(islice(items, 1))
     head, end = _json(fields)[:-1], "\n]}\n" if first else "]}\n"

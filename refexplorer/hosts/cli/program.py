@@ -6,14 +6,16 @@ import inspect
 import json
 import shlex
 import sys
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
+from copy import copy
 from functools import wraps
 from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, cast, get_args, get_origin
 
 import typer
 
@@ -29,11 +31,13 @@ from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 
 EXAMPLES: dict[str, dict[str, str]] = {}
-"""Command → what to type → what it is for, in the order of the help; a test runs each of them."""
+"""Command → example → purpose, in the order of the help; a test runs each of them."""
 for _line in Path(__file__).with_name("examples.txt").read_text(encoding="utf-8").splitlines():
     _typed, _, _purpose = _line.partition("  # ")
     _command = _typed.partition("refexplorer ")[2].split()[0]
     EXAMPLES.setdefault(_command, {})[_typed] = _purpose
+OPTIONS = tomllib.loads(Path(__file__).with_name("options.toml").read_text(encoding="utf-8"))
+"""Command → argument or option → its help; those of `all` have the same help in all commands."""
 
 
 def epilog(command: str) -> str:
@@ -50,21 +54,18 @@ NOT_CHECKED = 2
 STANDARD_INPUT = "-"
 _PIECE = 2**20  # bytes that are read at a time, so that a limit stops a stream in time
 
-SourceArgument = Annotated[
-    str,
-    typer.Argument(
-        help="A JSON file (plain, gzip, zstd), parquet folder or URL; - is standard input."
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document to stdout.")]
-ConcatDim = Annotated[
-    str | None, typer.Option(help="Join the files matching SOURCE along this dimension.")
-]
+Text = Annotated[str, typer.Argument()]
+TextOrNone = Annotated[str | None, typer.Argument()]
+Texts = list[str] | None
+Natural = Annotated[int, typer.Option(min=0)]
+NaturalOrNone = Annotated[int | None, typer.Option(min=0)]
+Output = Annotated[Path, typer.Option("--output", "-o")]
+OutputOrNone = Annotated[Path | None, typer.Option("--output", "-o")]
+AsJson = Annotated[bool, typer.Option("--json")]
 
-_source: ContextVar[str] = ContextVar("source", default="SET")
-"""How the set that is open was named."""
+_source: ContextVar[str] = ContextVar("source", default="SET")  # How the set that is open was named
 _options: ContextVar[Mapping[str, Any]] = ContextVar("options", default=MappingProxyType({}))
-"""What `--storage-option` gave to the command that runs."""
+"""The storage options of the running command."""
 _WORDS = {"true": True, "false": False, "null": None, "none": None}
 
 
@@ -108,35 +109,43 @@ def _value_of(text: str) -> Any:
     return text
 
 
-_StorageOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="PLACE.NAME=VALUE",
-        help="An option of a file system, such as s3.anon=false (the environment's credentials), "
-        "s3.profile=work or s3://bucket.endpoint_url=URL.",
-    ),
-]
-_SETS = {"source", "before"}
-"""Arguments of which a command opens a set."""
+_StorageOption = Annotated[list[str] | None, typer.Option(metavar="PLACE.NAME=VALUE")]
+_SETS = {"source", "before"}  # Arguments of which a command opens a set
 
 
-def with_storage_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Return a command that opens sets with an added option for their file systems."""
-    signature = inspect.signature(command, eval_str=True)
-    if not _SETS & signature.parameters.keys() or hasattr(command, "__wrapped__"):
+def declared(command: Callable[..., int]) -> Callable[..., int]:
+    """Return a command with help for its parameters, and options for the file systems of sets."""
+    if hasattr(command, "__wrapped__"):
         return command
+    signature = inspect.signature(command, eval_str=True)
+    parameters = [*signature.parameters.values()]
+    if _SETS & signature.parameters.keys():
+        kind = inspect.Parameter.KEYWORD_ONLY
+        own = inspect.Parameter("storage_option", kind, default=None, annotation=_StorageOption)
+        parameters.append(own)
+    parameters = [each.replace(annotation=_described(command, each)) for each in parameters]
 
     @wraps(command)
     def taking(*, storage_option: list[str] | None = None, **arguments: Any) -> int:
         _options.set(storage_options(storage_option or ()))
         return command(**arguments)
 
-    kind = inspect.Parameter.KEYWORD_ONLY
-    further = inspect.Parameter("storage_option", kind, default=None, annotation=_StorageOption)
-    parameters = [*signature.parameters.values(), further]
     taking.__dict__["__signature__"] = signature.replace(parameters=parameters)
-    taking.__annotations__ = command.__annotations__ | {"storage_option": _StorageOption}
+    taking.__annotations__ = {each.name: each.annotation for each in parameters}
     return taking
+
+
+def _described(command: Callable[..., int], parameter: inspect.Parameter) -> Any:
+    """Return the annotation of a parameter with its help, and how it is written."""
+    name, annotation = parameter.name, parameter.annotation
+    kind, *found = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
+    info: Any = copy(found[0]) if found else typer.Option()
+    if not found and kind is bool:
+        info = typer.Option(f"--{name.replace('_', '-')}")
+    elif not found and parameter.default is parameter.empty:
+        info = typer.Argument()
+    info.help = OPTIONS.get(command.__name__, {}).get(name) or OPTIONS["all"][name]
+    return Annotated.__class_getitem__((kind, info))  # type: ignore[attr-defined]
 
 
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)

@@ -14,11 +14,7 @@ START_SECONDS = 60
 
 
 def setup() -> dict[str, Any]:
-    """Return how JupyterLab starts the page, under ``/refexplorer/`` and from its launcher.
-
-    Jupyter has authenticated each request, so the page accepts them all; it listens on this machine
-    only, and offers the contents of the folder that Jupyter serves.
-    """
+    """Return how JupyterLab starts the page; Jupyter has authenticated each request."""
     return {
         "command": [
             sys.executable, "-m", "refexplorer", "serve",

@@ -32,81 +32,35 @@ class ReportForm(StrEnum):
     sarif = "sarif"
 
 
-_CheckedSources = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="SOURCE...",
-        help="JSON files (plain, gzip, zstd), parquet folders or URLs; - is standard input.",
-    ),
-]
-_FailOn = Annotated[Severity, typer.Option(help="Lowest severity with exit status 1.")]
-_Accept = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="CODE[:ARRAY]", help="Accept findings, such as axis-gap:time; may be repeated."
-    ),
-]
-_FormOption = Annotated[
-    ReportForm, typer.Option("--format", help="Form of the output; --json is --format json.")
-]
-_Every = Annotated[bool, typer.Option("--all", help="List every finding, even if many are alike.")]
-_PageOption = Annotated[
-    Path | None, typer.Option("--html", help="Write the report to an HTML page.")
-]
-_Badge = Annotated[
-    Path | None, typer.Option(help="Write a badge (SVG): passing, failing or not known.")
-]
-
-
 def _options(
-    source: _CheckedSources,
-    fail_on: _FailOn = Severity.ERROR,
-    accept: _Accept = None,
-    every: _Every = False,
-    page: _PageOption = None,
-    badge: _Badge = None,
-    form: _FormOption = ReportForm.text,
+    source: Annotated[list[str], typer.Argument(metavar="SOURCE...")],
+    fail_on: Severity = Severity.ERROR,
+    accept: Annotated[list[str] | None, typer.Option(metavar="CODE[:ARRAY]")] = None,
+    every: Annotated[bool, typer.Option("--all")] = False,
+    page: Annotated[Path | None, typer.Option("--html")] = None,
+    badge: Path | None = None,
+    form: Annotated[ReportForm, typer.Option("--format")] = ReportForm.text,
     as_json: AsJson = False,
 ) -> None:
     """Declare the parameters of every command that checks sets."""
 
 
-Workers = Annotated[int | None, typer.Option(min=1, help="Number of threads.")]
-_Results = Annotated[Path | None, typer.Option(help="Folder for the table of results (parquet).")]
-_Resume = Annotated[
-    bool,
-    typer.Option(
-        "--resume", help="Resume after the last finished part; changed files are read again."
-    ),
-]
-Only = Annotated[
-    str | None, typer.Option(help="One share of the files: 3/30 is the third of thirty.")
-]
-_Against = Annotated[
-    Path | None,
-    typer.Option(help="Compare with what `refexplorer lock` wrote: changed, gone, new files."),
-]
-_Within = Annotated[
-    str | None, typer.Option(help="Start nothing new after this time, such as 30m.")
-]
+Workers = Annotated[int | None, typer.Option(min=1)]
 
 
 def _run_options(
     workers: Workers = None,
-    results: _Results = None,
-    resume: _Resume = False,
-    only: Only = None,
-    within: _Within = None,
-    against: _Against = None,
+    results: Path | None = None,
+    resume: bool = False,
+    only: str | None = None,
+    within: str | None = None,
+    against: Path | None = None,
 ) -> None:
     """Declare the parameters of a run, accepted by a command as ``**run``."""
 
 
 def over_sets(verb: Callable[..., Report]) -> Callable[..., int]:
-    """Return the command that checks each set, evaluates the reports and prints them.
-
-    A set that cannot be opened does not prevent the others from being checked.
-    """
+    """Return the command that checks each set, and prints the reports."""
     own, run, common = (
         dict(inspect.signature(each).parameters) for each in (verb, _run_options, _options)
     )
@@ -147,7 +101,7 @@ def over_sets(verb: Callable[..., Report]) -> Callable[..., int]:
         _write(results, form, asked["page"], asked["badge"])
         return joint_status(results)
 
-    del command.__dict__["__wrapped__"]  # `with_storage_options` adds its own to what has none
+    del command.__dict__["__wrapped__"]  # `declared` adds its own to what has none
     first, *rest = common.values()
     parameters = [first, *(each for each in own.values() if each.name != "source"), *rest]
     command.__dict__["__signature__"] = inspect.Signature(

@@ -13,15 +13,7 @@ _PARAMETERS = {"format": "form"}
 
 
 def settings() -> dict[str, Any]:
-    """Return the default options of each checking command, from the files of this folder.
-
-    Only this folder is searched: a file above it may belong to someone else.
-
-    Raises
-    ------
-    SourceError
-        If a file cannot be parsed, or has an unknown key or an invalid value.
-    """
+    """Return the default options of the checking commands, from files in this folder only."""
     if not (_OWN.is_file() or _SHARED.is_file()):
         return {}
     # numpy and more come with it, which the command needs a moment later

@@ -25,7 +25,7 @@ from refexplorer.views.exercises.exercise_models import read_answers, write_answ
 from refexplorer.views.static_html import editor_html, editor_text, exercises_html
 
 _MOST = 20_000_000
-"""Characters of a text that is opened from a set or a file: a browser holds no more well."""
+"""Characters of a text that is opened from a set or a file: browsers become slow with more."""
 
 
 def _text_of(document: str | os.PathLike[str] | Mapping[str, object]) -> str | Mapping[str, object]:

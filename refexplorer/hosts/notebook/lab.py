@@ -20,8 +20,7 @@ from refexplorer.views.registry import EXPLORER, described
 from refexplorer.views.wire.requests import Message, sentence, to_wire
 
 TARGET = "refexplorer.tab"
-_STEPS = 100
-"""How often at most the opening of a set is reported."""
+_STEPS = 100  # How often at most the opening of a set is reported
 
 
 class OpenTab(Struct, frozen=True, forbid_unknown_fields=True):

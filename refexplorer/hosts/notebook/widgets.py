@@ -70,17 +70,12 @@ class StaticWidget(anywidget.AnyWidget):
         return self._bundle()
 
 
-AFTER = 0.5
-"""Seconds before there is anything to see."""
+AFTER = 0.5  # Seconds before there is anything to see
 _BETWEEN = 0.1  # seconds between two updates of the bar
 
 
 def open_with_bar(source: object, options: Mapping[str, Any]) -> ReferenceSet:
-    """Open a set like `open_references`, with a progress bar below the cell for a large one.
-
-    Interrupt the kernel to stop it: a button would not work, since a kernel handles no messages
-    while a cell runs.
-    """
+    """Open a set with a progress bar below the cell; a button would wait for the cell to end."""
     if get_ipython() is None or "progress" in options:
         return open_references(source, **options)
     bar = OpeningBar(str(source) if isinstance(source, str) else type(source).__name__)
@@ -123,8 +118,7 @@ class OpeningBar:
 
 
 _OPENING = tuple(inspect.signature(open_references).parameters)[1:]
-FIRST_ROWS = 60
-"""Rows that a view begins with."""
+FIRST_ROWS = 60  # Rows that a view begins with
 
 
 class ReferencesWidget(StaticWidget):
@@ -170,7 +164,7 @@ class ReferencesWidget(StaticWidget):
 
     selection = traitlets.Unicode("").tag(sync=True)
     code = traitlets.Unicode("").tag(sync=True)
-    # told apart by identity, as sets are
+    # compared by identity
     references = traitlets.Instance(ReferenceSet, allow_none=True)
     compare = traitlets.Instance(ReferenceSet, allow_none=True)
     part = traitlets.Unicode(read_only=True).tag(sync=True)
@@ -314,14 +308,14 @@ class ArrayPreview(ReferencesWidget, part="data"):
 class ChunkGrid(ReferencesWidget, part="chunks"):
     """The chunks of an array as a map; see `ReferencesWidget`.
 
-    `refexplorer.refset.chunk_grid.ChunkReferences` holds the numbers behind it.
+    `refexplorer.refset.chunk_grid.ChunkReferences` has the numbers behind it.
     """
 
 
 class TargetMap(ReferencesWidget, part="targets"):
     """The targets of a set, and a byte map of one of them; see `ReferencesWidget`.
 
-    `refexplorer.refset.target_layout.TargetLayout` holds the numbers behind it.
+    `refexplorer.refset.target_layout.TargetLayout` has the numbers behind it.
     """
 
 
@@ -329,7 +323,7 @@ class SetComparison(ReferencesWidget, part="compare"):
     """Two reference sets side by side: their differences, and one chunk in both.
 
     See `ReferencesWidget`; ``SetComparison(after, compare=before)``.
-    `refexplorer.verbs.differing.Difference` holds the numbers behind it.
+    `refexplorer.verbs.differing.Difference` has the numbers behind it.
     """
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +14,7 @@ from refexplorer.core.limits import Limits
 from refexplorer.core.text import escape, size_text
 from refexplorer.demo.lessons import LESSONS, paragraphs, shared
 from refexplorer.formats.icechunk.history import RepositoryListing
+from refexplorer.formats.source import NamedBytes
 from refexplorer.hosts.page.openings import Openings, OpeningWatch
 from refexplorer.io.access import AccessPolicy, InternetPolicy, protocol_of
 from refexplorer.verbs.opening import (
@@ -27,8 +27,7 @@ from refexplorer.verbs.opening import (
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.wire.context import OtherSets
 
-LARGEST = 50_000_000
-"""Bytes of a dropped file, unless whoever starts the page says otherwise."""
+LARGEST = 50_000_000  # Bytes of a dropped file, unless whoever starts the page says otherwise
 _NAME_SHOWN = 80  # characters of a name: a visitor may send any text
 
 
@@ -106,7 +105,7 @@ class VisitedVersions:
 
     def open_watched(self, version: str, watch: OpeningWatch | None) -> ReferenceSet:
         """Do the same as `open`, and report progress."""
-        if not version or {*version} & set("/\\#?@"):  # no name of one, but of another path
+        if not version or {*version} & set("/\\#?@"):  # not a version, but another path
             raise RefexplorerError(f"{self._name} has no version {escape(version, _NAME_SHOWN)}.")
         opening = partial(self._opening, f"{self._place}@{version}")
         return self._openings.open(f"{self._name}@{version}", opening, watch)
@@ -117,7 +116,7 @@ class VisitedVersions:
 
 
 VISITOR = Limits(document_bytes=2**29)
-"""What a set may cost that somebody else than the owner of the page opens."""
+"""Limits for sets that visitors open."""
 
 
 @cache
@@ -141,11 +140,7 @@ class Offer(NamedTuple):
 
 
 class Library:
-    """The example sets, the set that the page was started with, and the locations in `allow`.
-
-    Other people may see the page: a typed path is opened only inside `allow`, a URL only if it is
-    on the internet or inside `allow`.
-    """
+    """The sets that anybody on the page may open, and where typed paths may be."""
 
     def __init__(
         self, allow: Iterable[str] = (), largest: int = LARGEST, openings: Openings | None = None
@@ -201,10 +196,7 @@ class Library:
         return mine
 
     def offer(self, references: ReferenceSet) -> str:
-        """List an opened set first, for everybody; return the name of the offer.
-
-        All versions of an Icechunk repository are offered, unless a specific one was opened.
-        """
+        """List an opened set first, for everybody; return the name of the offer."""
         name = references.source.name
         place, facts = references.source.place, references.source.repository
         if facts is not None and place is not None and place == facts.place:
@@ -227,12 +219,7 @@ class Library:
         return self._openings.open(source, partial(open_guarded, source, policy, VISITOR), watch)
 
     def versions(self, references: ReferenceSet) -> VisitedVersions | None:
-        """Return the reader of other versions of a set's repository.
-
-        None if there is no repository, or it may not be opened on this page. Of repositories by URL
-        only those opened by the owner of the page are read, since the package icechunk connects to
-        servers on its own, regardless of `allow`.
-        """
+        """Return the reader of other versions of a set, or None if they may not be opened here."""
         facts = references.source.repository
         if facts is None or facts.place is None:
             return None
@@ -262,10 +249,10 @@ class Library:
     def open_dropped(self, upload: Upload, watch: OpeningWatch | None = None) -> ReferenceSet:
         """Open a file dropped on the page; errors as for `open`."""
         # a function of this package would load Panel in the child
-        opening = partial(open_references, upload.content, limits=VISITOR)
-        references = self._openings.open(upload.name, opening, watch)
-        references.source = replace(references.source, name=upload.name)
-        return references
+        content = NamedBytes(upload.content)
+        content.name = upload.name
+        opening = partial(open_references, content, limits=VISITOR)
+        return self._openings.open(upload.name, opening, watch)
 
     def grants(self, references: ReferenceSet) -> tuple[str, ...]:
         """Return where targets of a set may be read from: also its own folder, if it is ours."""

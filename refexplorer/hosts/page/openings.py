@@ -34,8 +34,7 @@ from refexplorer.core.text import escape, size_text
 from refexplorer.verbs.referenceset import ReferenceSet
 
 Opened = TypeVar("Opened")
-BETWEEN = 0.1
-"""Seconds between two messages of how far an opening is."""
+BETWEEN = 0.1  # Seconds between two messages of how far an opening is
 _NAME = __spec__.name if __spec__ else __name__
 _NAME_SHOWN = 80  # characters of a name: a visitor may send any text
 _LONG = 1
@@ -152,7 +151,7 @@ class Openings:
         most = memory_limit()
         if most is None or most >= OWN_MEMORY + self._bounds.memory:
             return size_text(self._bounds.memory), "add --memory"
-        return size_text(most), "raise what its processes may take (`ulimit -v`)"
+        return size_text(most), "raise the memory limit of its processes (`ulimit -v`)"
 
 
 def _work(head: Head, data: bytes, answering: Answering) -> None:

@@ -7,17 +7,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-PARAMETER = "token"
-"""Of the address; the front end takes it out of the address bar."""
+PARAMETER = "token"  # Of the address; the front end takes it out of the address bar
 
 
 class Owner:
-    """Identifies the owner by a secret: 127.0.0.1 proves nothing, since machines are shared.
-
-    The first visit brings the secret in the URL, later ones in a cookie that no other site can make
-    a browser send. A page reached by a host name that is not its own, as in DNS rebinding, has no
-    owner.
-    """
+    """Identifies the owner by a secret, in the URL of the first visit and then in a cookie."""
 
     def __init__(self, port: int, origins: Iterable[str]) -> None:
         self._token = secrets.token_urlsafe(24)

@@ -27,17 +27,10 @@ from refexplorer.hosts import BUNDLES
 from refexplorer.hosts.page.library import Library, Upload
 from refexplorer.hosts.page.openings import OpeningWatch
 from refexplorer.verbs.referenceset import ReferenceSet
+from refexplorer.views import registry
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.explorer.explorer_controller import ExplorerController
-from refexplorer.views.registry import (
-    EDITOR,
-    EXPLORER,
-    PARTS,
-    SCREENS,
-    addressed,
-    described,
-    screens,
-)
+from refexplorer.views.registry import EDITOR, EXPLORER, PARTS, SCREENS, addressed
 from refexplorer.views.wire.requests import (
     Buffers,
     Bytes,
@@ -108,17 +101,12 @@ def _run_turn(document: Document, change: Callable[[], object]) -> None:
 extension_dirs["refexplorer"] = BUNDLES
 
 
-MESSAGES = 1000
-"""Messages of one view that wait for an answer."""
+MESSAGES = 1000  # Messages of one view that wait for an answer
 _TOO_MANY = f"{MESSAGES:,} requests are waiting: try again when some have finished."
 
 
 class View(JSComponent):
-    """A view whose messages are handled by a controller.
-
-    Each view has one thread that responds in order: a long search blocks neither the server nor its
-    other users.
-    """
+    """A view whose messages are handled by a controller, in order, in its own thread."""
 
     def __init__(self, controller: ExplorerController | EditorController, **params: Any) -> None:
         super().__init__(sizing_mode="stretch_both", margin=0, **params)  # type: ignore[no-untyped-call]
@@ -159,13 +147,13 @@ class ExplorerView(View):
     _bundle = BUNDLES / "explorer.js"
 
     selection = param.String(doc="The key or path that is chosen.")
-    asked = param.Dict({"address": "", "step": 0}, doc="Where it shall go, as `go` says.")
+    asked = param.Dict({"address": "", "step": 0}, doc="The requested state, as for `go`.")
     parts = param.List(item_type=dict, doc="Name, label and title of each of its views.")
-    here = param.Dict({"address": "", "step": -1}, doc="Where it is, and the step that led there.")
+    here = param.Dict({"address": "", "step": -1}, doc="The current state and its step.")
 
     def __init__(self, references: ReferenceSet, **options: Any) -> None:
         self._explorer = ExplorerController(references, served=True, **options)
-        super().__init__(self._explorer, parts=described())
+        super().__init__(self._explorer, parts=registry.described())
 
     def compare(self, other: ReferenceSet) -> None:
         """Compare the set with another one, and show how they differ."""
@@ -193,7 +181,7 @@ class EditorView(View):
     def __init__(
         self, editor: EditorController, explore: Callable[[ReferenceSet, str], None]
     ) -> None:
-        # what concerns the page is done in a turn of it
+        # changes of the page are made in its own turn
         editor.show = lambda references, key: self._turns.soon(explore, references, key)
         super().__init__(editor, text=editor.document)
         self._editor = editor
@@ -223,25 +211,25 @@ class Frame(JSComponent):
     screens = param.List(item_type=dict, doc="Name and label of those in the header.")
     place = param.Dict(
         {"address": "", "step": 0},
-        doc="Where the person is, as the query of the address, and the last step of the history "
-        "that Python knew of: what it says of the steps before is late.",
+        doc="The state of the page as the query of its URL, and the last step of the history that "
+        "Python knows.",
     )
     names = param.List(item_type=str, doc="The names in an address; others are of a proxy or hub.")
     title = param.String(doc="Name of the set that is open; empty if there is none.")
-    sets = param.List(item_type=dict, doc="What may be chosen: title and source of each.")
-    opening = param.String(doc="What is being opened.")
-    opened = param.List(item_type=int, doc="Of it, the bytes that were read and all; or nothing.")
+    sets = param.List(item_type=dict, doc="Title and source of each offered set.")
+    opening = param.String(doc="The name of the set being opened.")
+    opened = param.List(item_type=int, doc="Its bytes read, and its size; empty if unknown.")
     problem = param.String(doc="Why the last one could not be opened.")
-    notice = param.String(doc="What the view that is shown cannot do with the set.")
+    notice = param.String(doc="Why the view cannot show the set.")
     lesson = param.Dict({}, doc="The lesson that the set is of: its title, its steps, the next.")
     largest = param.Integer(doc="Bytes of a file that may be dropped.")
-    typed = param.String(doc="What the field for a path or URL begins with.")
+    typed = param.String(doc="The initial text of the field for a path or URL.")
 
     def __init__(self, sets: Mapping[str, str], largest: int) -> None:
         listed = [{"title": title, "source": source} for source, title in sets.items()]
         super().__init__(  # type: ignore[no-untyped-call]
             sets=listed,
-            screens=screens(),
+            screens=registry.screens(),
             names=["source", "view", *_NAMES],
             largest=largest,
             sizing_mode="stretch_width",
@@ -259,7 +247,7 @@ _NAMES = [
     "list", "only", "notes", "by", "other", "changes", "gone",
     *(name for part in PARTS for name in part.address),
 ]  # fmt: skip
-"""What an address says of the explorer, which has the same names in ``shared/place.ts``."""
+"""Parts of the state of the explorer in a URL, named as in ``shared/place.ts``."""
 
 
 @dataclass(frozen=True)
@@ -276,10 +264,8 @@ class Address:
     def read(cls, query: str) -> Address:
         """Parse a query; missing and unknown parts are omitted."""
         texts_by_name = {name: texts[-1] for name, texts in parse_qs(query).items()}
-        view, explorer = (
-            texts_by_name.get("view", ""),
-            {each: texts_by_name[each] for each in _NAMES if each in texts_by_name},
-        )
+        view = texts_by_name.get("view", "")
+        explorer = {each: texts_by_name[each] for each in _NAMES if each in texts_by_name}
         return cls(texts_by_name.get("source", ""), view if view in addressed() else "", explorer)
 
     def __str__(self) -> str:
@@ -294,18 +280,15 @@ def is_shareable(source: str) -> bool:
 
 _TEMPLATE = Path(__file__).with_suffix(".html")
 SHOWN_CHARS = 10_000_000
-"""Of a document that the editor shows, a part at a time if it is large; of more, each look at it
-takes longer than a second."""
+"""Of a document that the editor shows; with more, each response takes longer than a second."""
 _NO_TEXT = (
     "{} is not JSON text of at most {:,} characters: the editor begins with the "
     "specification's own example instead."
 )
 _EDITED = "Edited text"
 _READING = "The text is being read …"
-OPENINGS = 4
-"""Sets that one page opens at once; one that nobody waits for is stopped soon."""
-Opening = Callable[..., ReferenceSet]
-"""Opens a set; takes the `OpeningWatch` of the page."""
+OPENINGS = 4  # Sets that one page opens at once; one that nobody waits for is stopped soon
+Opening = Callable[..., ReferenceSet]  # Opens a set; takes the `OpeningWatch` of the page
 START = "start"
 Result = TypeVar("Result")
 
@@ -413,10 +396,7 @@ class ServedPage:
         return self._library.open(source, OpeningWatch(tell, is_wanted))
 
     def _show_version(self, asker: View, references: ReferenceSet) -> None:
-        """Show another version of the repository of the set that is shown.
-
-        If the person has switched to another view or opened another set meanwhile, that stays.
-        """
+        """Show another version of the repository, unless the person has opened another set."""
         if asker is not self._explorer:
             return
         before = self._references.source.repository if self._references else None
@@ -443,10 +423,7 @@ class ServedPage:
             self._explorer.selection = key
 
     def _explore_edited(self, name: str, asker: View, references: ReferenceSet, key: str) -> None:
-        """Explore the set of a view's text; the one already explored if it is unchanged.
-
-        If the person has switched to another view or opened another set meanwhile, that stays.
-        """
+        """Explore the set of a view's text, unless the person has opened another set."""
         if not isinstance(asker, EditorView) or asker is not self._made.get(name):
             return
         is_shown = self._explorer is not None and name == EDITOR.name and not self._editor_notice
@@ -479,11 +456,7 @@ class ServedPage:
 
     @request("open")
     def choose(self, source: str) -> None:
-        """Open one of the sets offered by the page, or one named by the person.
-
-        The owner of the page may name any local path: typing it and asking to open it allows its
-        folder to be read.
-        """
+        """Open an offered set, or one that the person names; the owner may name any path."""
         self._consent(source)
         self._open(source, partial(self._library.open, source), Address(source))
 
@@ -508,15 +481,12 @@ class ServedPage:
 
     @request("turn")
     def turn_to(self, view: str) -> None:
-        """Show another view: the explorer, the editor, the exercises, or the start screen.
-
-        The header marks the view that Python reports, so that both agree.
-        """
+        """Show another view: the explorer, the editor, the exercises, or the start screen."""
         self._turn(view)
 
     @request("stop")
     def stop(self) -> None:
-        """Stop waiting for what is being opened or uploaded."""
+        """Stop opening or uploading."""
         self._attempt = self._upload = None
         self._frame.opening = ""
         self._tell()
@@ -563,11 +533,7 @@ class ServedPage:
     def _open(
         self, name: str, opening: Opening, place: Address, beside: ExplorerView | None = None
     ) -> None:
-        """Open a set on a thread and show it, unless the person cancelled or chose another.
-
-        With `beside`, the set of that explorer is compared with it. If the person has switched
-        to another view meanwhile, that stays.
-        """
+        """Open a set on a thread and show it, or compare that of `beside` with it."""
         self._attempt = attempt = object()
         begun = self._frame.view
         self._frame.param.update(opening=masked_text(name), opened=[], problem="")
@@ -602,12 +568,8 @@ class ServedPage:
         self._turn(view)
 
     def _turn(self, chosen: str) -> None:
-        """Show a view; the others keep their contents.
-
-        The URL is sent first, since each change is a separate message: whoever sees the view can go
-        back from it.
-        """
-        self._tell(chosen)
+        """Show a view; the others keep their contents."""
+        self._tell(chosen)  # first, so that a person who sees the view can go back from it
         if chosen in SCREENS and chosen not in self._made:
             self._make(chosen)
         self._see(chosen)
@@ -622,10 +584,7 @@ class ServedPage:
         self._frame.param.update(notice=notice, view=chosen)
 
     def _make(self, name: str) -> None:
-        """Create a view on a thread, since a text of 6 MB takes seconds, and show it if selected.
-
-        An existing view is not created twice; the view of a set that is no longer shown is closed.
-        """
+        """Create a view on a thread, and show it if selected: a text of 6 MB takes seconds."""
         if name in self._making:
             return
         self._making[name] = making = object()

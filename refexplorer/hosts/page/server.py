@@ -61,8 +61,7 @@ _POLICY = {
     "form-action": "'none'",
     "frame-ancestors": "'self'",
 }
-HEALTH = "/healthz"
-"""Where a proxy asks whether the page is alive."""
+HEALTH = "/healthz"  # Where a proxy asks whether the page is alive
 _NAMES = ("bokeh-session-id", "bokeh-token")
 _REFUSED = (
     "This address names a session, which only the server may do. "
@@ -94,10 +93,7 @@ class Headers(OutputTransform):
 
 
 class PageHandler(DocHandler):
-    """The page, in a session that this server created for this request.
-
-    A browser runs its scripts only with a nonce that nobody can predict.
-    """
+    """The page, in a session that this server created; scripts need an unpredictable nonce."""
 
     def write(self, chunk: Any) -> None:
         """Add the nonce to scripts; nothing else looks like one, since Bokeh escapes arguments."""
@@ -168,7 +164,7 @@ OF_A_PAGE: dict[str, tuple[type[RequestHandler], type[RequestHandler]]] = {
     "/?": (DocHandler, PageHandler),
     "/ws": (WSHandler, PageSocket),
 }
-"""Routes below the path of a page: the framework's handler, and what is put before it."""
+"""Routes below the path of a page: the framework's handler, and our own before it."""
 OF_THE_SERVER: dict[str, Route] = {
     HEALTH: (Health,),
     "/static/extensions/(.*)": (
@@ -219,10 +215,7 @@ class PageServer(BokehTornado, _OurRoutes):
 
 
 def close_other_routes() -> None:
-    """Restrict servers created later in this process to the routes of the page.
-
-    For `panel serve`, which creates the server itself.
-    """
+    """Restrict servers that `panel serve` creates later to the routes of the page."""
     bokeh.server.server.BokehTornado = PageServer  # type: ignore[attr-defined]
 
 
@@ -244,7 +237,7 @@ _FULL = """
 {{% block title %}}refexplorer{{% endblock %}}
 {{% block contents %}}
 <p role="alert">
-  {} people have this page open, which is all that it takes: load it again in a few minutes.
+  {} people have this page open, which is the maximum: load it again in a few minutes.
 </p>
 {{{{ super() }}}}
 {{% endblock %}}
@@ -327,7 +320,7 @@ def serve(
                     ready(url)
                 await is_ended.wait()
             finally:
-                # what is cut off now is expected, but Tornado and Bokeh would log it
+                # closed connections are expected now, but Tornado and Bokeh would log them
                 logging.disable()
                 server.stop()
                 end_sessions(server)
@@ -342,10 +335,7 @@ def serve(
 
 @contextmanager
 def _end_event() -> Iterator[asyncio.Event]:
-    """Set an event when the process should end; ignored signals, as with `nohup`, stay ignored.
-
-    A handler that raises would do so inside any code that the loop runs, which may catch it.
-    """
+    """Set an event when the process should end; ignored signals, as with `nohup`, stay ignored."""
     loop, is_ended = asyncio.get_running_loop(), asyncio.Event()
     is_main = threading.current_thread() is threading.main_thread()
     names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if is_main and hasattr(signal, name)]

@@ -91,8 +91,7 @@ def _grids(
     return None
 
 
-_DRAWN = 2
-"""Dimensions of more than one value that a picture has."""
+_DRAWN = 2  # Dimensions of more than one value that a picture has
 
 
 def _integers(reading: ReadingModel, buffers: list[bytes]) -> np.ndarray:

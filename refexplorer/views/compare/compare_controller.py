@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from refexplorer.refset.differences import KeyChange
     from refexplorer.verbs.referenceset import ReferenceSet
 
-ROWS = 1000
-"""Most rows that one answer carries."""
+ROWS = 1000  # Most rows that one answer carries
 ARRAYS = 1000  # arrays in one answer
 _TEXT = 200  # characters of a name or reference: a file may hold any text
 
@@ -129,11 +128,8 @@ class CompareController:
     def summary(self, report: JobReport) -> ComparisonSummary:
         """Return the set used for comparison, and the differences."""
         sets = self._comparison.sets
-        offered = (
-            ()
-            if sets is None
-            else tuple(Offered(name, source) for source, name in sets.offered().items())
-        )
+        known = {} if sets is None else sets.offered()
+        offered = tuple(Offered(title, source) for source, title in known.items())
         found = self._difference(report)
         summed = None if found is None else self._summed(found)
         return ComparisonSummary(sets is not None, offered, summed)

@@ -18,11 +18,10 @@ from refexplorer.views.wire.requests import Count, job
 if TYPE_CHECKING:
     from refexplorer.verbs.repair.repairing import Repair
 
-SHOWN = 200
-"""Changed keys, and sentences of each list, that one answer carries."""
+SHOWN = 200  # Changed keys, and sentences of each list, that one answer carries
 NOT_HERE = (
-    "Only the owner of this page may write files on its machine. On yours, "
-    "`refexplorer repair SET -o NEW` does it."
+    "Only the owner of this page may write files on its machine. On your machine, run "
+    "`refexplorer repair SET -o NEW`."
 )
 _WRITTEN = frozenset({".json", ".parq", ".parquet"})  # extensions that a repaired set may keep
 

@@ -26,9 +26,7 @@ from refexplorer.views.editor.editor_models import (
     Help,
     Remarks,
     Replaced,
-    RowIndex,
-    Text,
-    V0Written,
+    V0Text,
     Welcome,
 )
 from refexplorer.views.editor.editor_rows import (
@@ -79,8 +77,7 @@ if TYPE_CHECKING:
 
 
 Shown = TypeVar("Shown", bound=Replaced)
-ROWS = 1000
-"""Most rows that one answer carries."""
+ROWS = 1000  # Most rows that one answer carries
 
 
 class Traced(Struct, frozen=True):
@@ -125,11 +122,7 @@ def _show_nowhere(references: ReferenceSet, key: str) -> None:
 
 
 class EditorController:
-    """Follows a text as it is typed.
-
-    A text that cannot be opened leaves the last valid set in place, so that the table never goes
-    blank during typing.
-    """
+    """Follows a text as it is typed; while it is invalid, the last valid set stays."""
 
     events = (SourceChanged, DocumentChanged, KeyChosen, TemplatesTried, RowsChanged)
 
@@ -318,18 +311,18 @@ class EditorController:
         """Format the text for readability; it is sent as an event, as if from Python."""
         self.document = formatted(self.document)
 
-    @request("text")
+    @request("text", sends="document")
     def show_text(
         self,
         example: str | None = None,  # The title of an example; null: the text to begin with
-    ) -> Text:
+    ) -> str:
         """Return a text with which to compare or replace the one in the editor."""
         if example is None:
-            return Text(self._start)
+            return self._start
         path = example_sets().get(example)
         if path is None:
             raise RefexplorerError(f"There is no example {example!r}.")
-        return Text(path.read_text(encoding="utf-8"))
+        return path.read_text(encoding="utf-8")
 
     @request("uses")
     def uses(
@@ -341,30 +334,30 @@ class EditorController:
         ranges = ((self._index(first), self._index(end - 1) + 1) for first, end in found.ranges)
         return Used(self.version, Uses(found.what, tuple(ranges)))
 
-    @request("seek")
+    @request("seek", sends="index")
     def seek(
         self,
         text: str = "",  # A key, or the number of one
         # gen, places: In place of it a gen item, and for each dimension which of its values
         gen: int | None = None,
         places: dict[str, int] | None = None,
-    ) -> RowIndex:
-        """Find a row."""
+    ) -> Count:
+        """Find a row of the table, from 0."""
         refs = self.opened()
         if gen is None:
-            return RowIndex(self._index(seek(refs, text)))
+            return self._index(seek(refs, text))
         key = key_of(refs, gen, places or {})
         if key not in refs:
             raise RefexplorerError(f"`{key}` has no reference: its templates fail.")
-        return RowIndex(self._index(refs.number(key)))
+        return self._index(refs.number(key))
 
-    @request("v0")
+    @request("v0", sends="v0")
     def write_v0(
         self,
         sure: bool = False,  # Write also what is large; else its size is said
-    ) -> V0Written:
+    ) -> V0Text:
         """Write the rows as V0."""
-        return V0Written(write_v0(self.opened(), sure=sure))
+        return write_v0(self.opened(), sure=sure)
 
     @property
     def rules(self) -> tuple[TaughtRule, ...]:

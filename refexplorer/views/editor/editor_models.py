@@ -114,18 +114,6 @@ class V0Text(Struct, frozen=True):
     sentence: str | None
 
 
-class V0Written(Struct, frozen=True):
-    """The rows as V0."""
-
-    v0: V0Text
-
-
-class Text(Struct, frozen=True):
-    """The current text in the editor."""
-
-    document: str
-
-
 class EntryPage(Struct, frozen=True):
     """Some of the rows, and their number."""
 
@@ -133,9 +121,3 @@ class EntryPage(Struct, frozen=True):
     start: Count
     total: Count
     rows: tuple[EditorRow, ...]
-
-
-class RowIndex(Struct, frozen=True):
-    """A row of the table, from 0."""
-
-    index: Count

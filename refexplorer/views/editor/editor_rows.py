@@ -46,9 +46,9 @@ class EditorRow(Struct, frozen=True):
     length: Count | None
     text: str | None  # Of inline data; cut
     origin: str
-    # Since the last good text; or, of what a reader makes of it, beside the specification
+    # Compared with the last valid text; for a reader, with the specification
     state: RowState
-    why: str | None  # Why the reader has it differently, in one sentence
+    why: str | None  # Why the reader differs, in one sentence
 
 
 class TemplateField(Struct, frozen=True):
@@ -80,7 +80,7 @@ class Piece(Struct, frozen=True, rename=SENT_AS):
     """A part of a step's source text."""
 
     text: str  # As written
-    result: str | None  # What came of an expression; null for literal text
+    result: str | None  # The value of an expression; null for literal text
     # from, to: Its place in the document; null where that is not known
     from_: int | None
     to: int | None
@@ -308,8 +308,7 @@ def _text(source: str) -> str:
     return (value if isinstance(value, str) else source)[:_TRIED_SHOWN]
 
 
-TEXT_SHOWN = 600
-"""Characters of a source or a result that one step carries."""
+TEXT_SHOWN = 600  # Characters of a source or a result that one step carries
 _PIECES_SHOWN = 100  # substitutions of one step
 
 
@@ -363,8 +362,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= TEXT_SHOWN else text[:TEXT_SHOWN] + "…"
 
 
-_RANGES = 200
-"""Runs of rows that one answer carries, from the first one on."""
+_RANGES = 200  # Runs of rows that one answer carries, from the first one on
 _NOTHING = Uses(None, ())
 
 

@@ -16,7 +16,7 @@ from refexplorer.formats.columns.references import json_text
 from refexplorer.verbs.inferring import Inference, infer, part_rows, parts_text, savings_text
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
-from refexplorer.views.editor.editor_models import Text, V0Text
+from refexplorer.views.editor.editor_models import V0Text
 from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.requests import Count, job, request
 
@@ -61,8 +61,7 @@ def _line(key: str, value: object) -> str:
     return f" {json.dumps(key, ensure_ascii=False)}: {json.dumps(value, ensure_ascii=False)}"
 
 
-LISTED = 50
-"""Keys that stay explicit, of which so many are named."""
+LISTED = 50  # Keys that stay explicit, of which so many are named
 _UNREAD = ("unknown-field", "unknown-top-level-key")
 _SECTIONS = ("templates", "gen", "refs")
 
@@ -81,12 +80,6 @@ class Shorter(Struct, frozen=True):
     explicit_count: Count
 
 
-class Shortened(Struct, frozen=True):
-    """A shorter text."""
-
-    shorter: Shorter
-
-
 class Shortening:
     """Responds to the editor's requests about a shorter text."""
 
@@ -94,8 +87,8 @@ class Shortening:
         self._editor = editor
         self._pair: tuple[str, str] | None = None
 
-    @job("shorten", unsaved="This saved page cannot find a shorter text")
-    def find(self, report: JobReport) -> Shortened:
+    @job("shorten", unsaved="This saved page cannot find a shorter text", sends="shorter")
+    def find(self, report: JobReport) -> Shorter:
         """Search for a shorter text."""
         text, references = self._editor.document, self._editor.references
         limits = DEFAULT_LIMITS if references is None else references.limits
@@ -103,13 +96,13 @@ class Shortening:
         refs = open_references(text.encode("utf-8", "replace"), limits=limits)
         found, document = shortened(refs, text, report)
         self._pair = None if document is None else (text, document)
-        return Shortened(found)
+        return found
 
-    @request("shorten.put")
+    @request("shorten.put", sends="document")
     def put(
         self,
         back: bool = False,  # Whether the text that was there before comes back
-    ) -> Text:
+    ) -> str:
         """Insert the shorter text into the editor, unless its text has changed."""
         if self._pair is None:
             raise RefexplorerError("No shorter text was found yet.")
@@ -117,7 +110,7 @@ class Shortening:
         if self._editor.document != old:
             raise RefexplorerError("The text was changed in the meantime and is kept as it is.")
         self._editor.document = new
-        return Text(new)
+        return new
 
 
 def shortened(refs: ReferenceSet, text: str, report: JobReport) -> tuple[Shorter, str | None]:

@@ -19,16 +19,14 @@ from refexplorer.spec.templates.syntax import TemplateProblem
 from refexplorer.spec.templates.template import Expression, compile_template
 from refexplorer.verbs.codes import explain_code
 from refexplorer.verbs.opening import dialects
-from refexplorer.views.wire.requests import named, request
+from refexplorer.views.wire.requests import filled, named, request
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
     from refexplorer.views.editor.editor_controller import EditorController
 
-LOOKED_AT = 100_000
-"""Parts of a document that are searched for uses of a rule."""
-PLACES = 200
-"""Places that one answer carries."""
+LOOKED_AT = 100_000  # Parts of a document that are searched for uses of a rule
+PLACES = 200  # Places that one answer carries
 
 Parts = list[str]
 
@@ -47,7 +45,7 @@ class CodePage(Struct, frozen=True):
 
     code: str
     meaning: str
-    readers: tuple[str, ...]  # What readers do with it, a sentence for each
+    readers: tuple[str, ...]  # What each reader does with it
     cause: str
     mend: str
     example: str  # The smallest set that shows it; empty where it takes a call of Python
@@ -71,23 +69,17 @@ class TaughtRule(CitedRule, frozen=True):
     exercises: tuple[ListedExercise, ...]  # Those that train it
 
 
-class CodeExplained(Struct, frozen=True):
-    """The page of a diagnostic code."""
-
-    page: CodePage
-
-
 class ReaderVerdict(Struct, frozen=True):
     """The verdict of one reader on the text."""
 
     name: str
-    # ``dropped``: keys are missing and nobody is told; ``refused``: no key can be read
+    # ``dropped``: keys are silently missing; ``refused``: no key can be read
     outcome: Annotated[
         str, named("Judgement", "same", "dropped", "different", "refused", "not run")
     ]
     summary: str  # The outcome with its numbers
     reasons: tuple[str, ...]  # Sentences: why, and what else is worth knowing
-    # Keys that differ, each with what the specification and the reader make of it
+    # Keys that differ, as read by the specification and by the reader
     examples: tuple[str, ...]
 
 
@@ -115,7 +107,7 @@ class RuleFollowed(Struct, frozen=True):
     """Where the text follows a rule."""
 
     version: int
-    # The first of them: from, and to exclusive; of what has many lines the first
+    # The first of them, end exclusive; of a value with many lines the first line
     places: tuple[tuple[int, int], ...]
     is_all: bool  # Whether there are no others
 
@@ -292,10 +284,10 @@ class Specification:
         self._editor = editor
         self._places: RulePlaces | None = None
 
-    @request("code")
-    def explain(self, code: str) -> CodeExplained:
+    @request("code", sends="page")
+    def explain(self, code: str) -> CodePage:
         """Explain a diagnostic code."""
-        return CodeExplained(code_page(code))
+        return code_page(code)
 
     @request("readers")
     def judge(self) -> Readers:
@@ -362,16 +354,14 @@ def code_page(code: str) -> CodePage:
     """Return the explanation of a code."""
     found, more = explain_code(code), CODES[code]
     is_store = code in codes_of("parquet")
-    return CodePage(
-        found.code,
-        found.meaning,
-        found.readers,
-        found.cause,
-        more.mend,
-        # who uses a page cannot open a set in Python
-        found.example if more.has_set or is_store else "",
-        more.has_set and not is_store,
-        cited(more.rule) if more.rule else None,
+    return filled(
+        CodePage,
+        found,
+        mend=more.mend,
+        # on a page, sets cannot be opened in Python
+        example=found.example if more.has_set or is_store else "",
+        live=more.has_set and not is_store,
+        rule=cited(more.rule) if more.rule else None,
     )
 
 
@@ -382,12 +372,12 @@ def readers(refs: ReferenceSet, templates: Mapping[str, str]) -> tuple[ReaderVer
     """Judge the text of a set by the rules of each reader, the specification first."""
     text = (refs.source.text or "").encode()
     return tuple(
-        ReaderVerdict(
-            verdict.reader,
-            verdict.outcome,
-            verdict.summary,
-            (*map(str, verdict.reasons), *verdict.notes),
-            tuple(map(str, verdict.examples[:_EXAMPLES])),
+        filled(
+            ReaderVerdict,
+            verdict,
+            name=verdict.reader,
+            reasons=(*map(str, verdict.reasons), *verdict.notes),
+            examples=tuple(map(str, verdict.examples[:_EXAMPLES])),
         )
         for verdict in dialects(text, templates=templates)
     )

@@ -17,12 +17,10 @@ from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.exercises.exercise_models import GivenRange
 
-_PROBE = "\x00"
-"""Begins the keys of a URL that is tried, which no answer has."""
+_PROBE = "\x00"  # Begins the keys of a URL that is tried, which no answer has
 _INTEGER = re.compile(r"\d+")
 _MOST_INTEGERS = 20  # integers of an answer whose neighbours are compared
-_PARTNERS = 4
-"""Keys that are looked at for each value of a dimension at which something may change."""
+_PARTNERS = 4  # Keys that are looked at for each value of a dimension at which something may change
 
 
 _Made = TypeVar("_Made")
@@ -60,11 +58,7 @@ class GivenAnswer:
 
     @cached_property
     def bends(self) -> list[int]:
-        """Key numbers at which an expression may change: at and next to its integer constants.
-
-        A sample of 10^12 keys would miss an exception for one row; but the exception names its
-        number.
-        """
+        """Key numbers where an expression may change: at and next to the integers in it."""
         return [number for index in range(len(self.items)) for number in self._bends_of(index)]
 
     def _bends_of(self, index: int) -> Iterator[int]:
@@ -151,8 +145,7 @@ def _values(dimension: Any) -> Sequence[int]:
     return dimension
 
 
-_ALL = 10_000
-"""Keys up to which each of them is compared."""
+_ALL = 10_000  # Keys up to which each of them is compared
 _SAMPLE = 400  # keys of a larger set that are compared, from everywhere
 _KINDS = {
     Kind.INLINE: "inline data",

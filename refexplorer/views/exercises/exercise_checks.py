@@ -56,7 +56,7 @@ def _faults(
     answer: GivenAnswer, exercise: Exercise, solution: GivenAnswer
 ) -> Iterator[Fault | None]:
     if exercise.check.records is not None:
-        # why a store cannot be written says more than which of its keys is another one
+        # why a store cannot be written explains more than the first key that differs
         yield _records(answer, exercise.check.records)
     yield _same(answer.refs, solution.refs, answer.bends)
     for check in _CHECKS:
@@ -132,11 +132,7 @@ def _same(found: ReferenceSet, wanted: ReferenceSet, bends: Sequence[int] = ()) 
 
 
 def _clean(found: ReferenceSet, wanted: ReferenceSet) -> Fault | None:
-    """Find an error or a warning of a kind that the solution does not have.
-
-    Findings about arrays follow from the references, which are those of the solution; fewer are
-    computed for generated references.
-    """
+    """Find an error or a warning, not about arrays, of a kind that the solution does not have."""
     expected = {one.code for one in _serious(wanted)} | set(codes_of("arrays"))
     odd = next((one for one in _serious(found) if one.code not in expected), None)
     return None if odd is None else Fault(odd.message, odd.hint, _place_text(odd))
@@ -242,7 +238,7 @@ def _types(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> 
 
 
 def _values(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
-    said = "is {found}, which is not what the task asks for"
+    said = "is {found}, but the task requires another value"
     return _compared(answer, check.values, lambda value: value, said)
 
 
@@ -284,20 +280,10 @@ def _readers(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -
 
 
 _CHECKS: tuple[Callable[[GivenAnswer, ExerciseCheck, GivenAnswer], Fault | None], ...] = (
-    _form,
-    _templates,
-    _urls,
-    _items,
-    _dimensions,
-    _check_keys,
-    _kinds,
-    _types,
-    _values,
-    _ranges,
-    _size,
-    _readers,
-)
-"""Asked once the references are those of the solution, in this order."""
+    _form, _templates, _urls, _items, _dimensions, _check_keys, _kinds, _types, _values, _ranges,
+    _size, _readers,
+)  # fmt: skip
+"""In this order, after the references were compared with those of the solution."""
 
 
 def _check_kept(answer: GivenAnswer, exercise: Exercise) -> Fault | None:

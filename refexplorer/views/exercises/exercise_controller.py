@@ -22,7 +22,6 @@ from refexplorer.views.editor.editor_models import (
     Replaced,
     Result,
     Task,
-    Text,
     Welcome,
 )
 from refexplorer.views.editor.specification import ListedExercise, TaughtRule, cited, taught
@@ -30,11 +29,11 @@ from refexplorer.views.exercises.answers import GivenAnswer
 from refexplorer.views.exercises.exercise_checks import Fault, judge, verdict
 from refexplorer.views.exercises.exercise_models import Exercise, WrittenAnswer, exercises
 from refexplorer.views.text.fixes import EditorDiagnostic, sentence_of
-from refexplorer.views.wire.requests import request
+from refexplorer.views.wire.requests import filled, request
 
 
 class TellingStage(IntEnum):
-    """What has been requested so far."""
+    """How much was revealed so far."""
 
     NOTHING = 0
     THAT = 1
@@ -44,7 +43,7 @@ class TellingStage(IntEnum):
 
 
 QUESTIONS = ("Is something wrong?", "Where?", "What?", "Hint", "Another hint")
-"""What is asked for next, at each stage and then again and again."""
+"""The next question at each stage; the last one repeats."""
 
 
 def told(fault: Fault, stage: TellingStage) -> str:
@@ -55,31 +54,21 @@ def told(fault: Fault, stage: TellingStage) -> str:
         return "Something is wrong with this set."
     if stage is TellingStage.WHERE:
         return f"Something is wrong here: {fault.where or 'the set as a whole'}."
-    return (
-        fault.sentence if stage is TellingStage.WHAT else f"{fault.sentence} {fault.hint}".rstrip()
-    )
+    hint = "" if stage is TellingStage.WHAT else fault.hint
+    return f"{fault.sentence} {hint}".rstrip()
 
 
 def notes_told(
     notes: Sequence[EditorDiagnostic], stage: TellingStage
 ) -> tuple[EditorDiagnostic, ...]:
-    """Return what is shown of notes at a stage: nothing, positions, notes, or remedies."""
+    """Return the notes as shown at a stage: none, positions only, without or with remedies."""
     if stage < TellingStage.WHERE:
         return ()
     if stage is TellingStage.WHERE:
-        return tuple(
-            replace(
-                note,
-                code="hidden",
-                meaning="Something is wrong here.",
-                message="Something is wrong here.",
-                hint=None,
-                fixes=(),
-                rule=None,
-            )
-            for note in notes
-            if note.severity != "info"
-        )
+        text = "Something is wrong here."
+        hidden = {"code": "hidden", "meaning": text, "message": text, "rule": None}
+        said = [note for note in notes if note.severity != "info"]
+        return tuple(replace(note, **hidden, hint=None, fixes=()) for note in said)
     if stage is TellingStage.WHAT:
         return tuple(replace(note, hint=None, fixes=()) for note in notes)
     return tuple(notes)
@@ -90,12 +79,6 @@ class Hinted(Struct, frozen=True):
 
     task: Task
     result: Result
-
-
-class Solution(Struct, frozen=True):
-    """A text that passes."""
-
-    solution: str
 
 
 _FAILED = "The text cannot be read yet: "
@@ -154,18 +137,10 @@ class ExercisesController(EditorController):
     def task(self) -> Task:
         """The task, with the requested hints."""
         one = self._exercise
-        return Task(
-            one.name,
-            one.title,
-            one.topic,
-            one.level,
-            one.task,
-            one.given or None,
-            self._hints,
-            self._ask,
-            # where finding what is wrong is the task, they would tell it
-            () if one.is_staged and self._fault is not None else tuple(map(cited, one.rules)),
-        )
+        # if the task is to find the fault, the rules would reveal it
+        rules = () if one.is_staged and self._fault is not None else tuple(map(cited, one.rules))
+        given = one.given or None
+        return filled(Task, one, given=given, hints=self._hints, ask=self._ask, rules=rules)
 
     @property
     def result(self) -> Result:
@@ -183,14 +158,14 @@ class ExercisesController(EditorController):
 
     @property
     def sentence(self) -> str:
-        """Same as in the editor, without what is not revealed yet."""
+        """Same as in the editor, as far as revealed."""
         if self._is_hidden and self._stage < TellingStage.WHAT:
             return counted(self._total, "key")
         return super().sentence
 
     @property
     def diagnostics(self) -> tuple[Finding, ...]:
-        """Same as in the editor, without what is not revealed yet."""
+        """Same as in the editor, as far as revealed."""
         return () if self._is_hidden and self._stage < TellingStage.HINT else super().diagnostics
 
     def choose(self, name: str) -> None:
@@ -313,9 +288,9 @@ class ExercisesController(EditorController):
         self._shown_solutions.add(self._exercise.name)
         return self._state()
 
-    def show_text(self, example: str | None = None) -> Text:
+    def show_text(self, example: str | None = None) -> str:
         """Return an example, or the initial text of the task."""
-        return Text(self._exercise.start) if example is None else super().show_text(example)
+        return self._exercise.start if example is None else super().show_text(example)
 
     @request("exercise")
     def choose_exercise(self, name: str) -> Replaced:
@@ -330,12 +305,12 @@ class ExercisesController(EditorController):
             self._helped += 1
         return Hinted(self.task, self.result)
 
-    @request("solution")
-    def show_solution(self) -> Solution:
-        """Show a solution."""
+    @request("solution", sends="solution")
+    def show_solution(self) -> str:
+        """Return a text that passes."""
         if self._exercise.name not in self._solved:
             self._shown_solutions.add(self._exercise.name)
-        return Solution(self._exercise.solution)
+        return self._exercise.solution
 
     @request("restart")
     def restart(self) -> Replaced:
@@ -345,7 +320,7 @@ class ExercisesController(EditorController):
 
 
 def _listed(exercise: Exercise) -> ListedExercise:
-    return ListedExercise(exercise.name, exercise.title, exercise.topic, exercise.level)
+    return filled(ListedExercise, exercise)
 
 
 def _can_be_read(text: str) -> bool:

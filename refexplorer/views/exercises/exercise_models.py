@@ -19,8 +19,7 @@ from refexplorer.spec.findings import suggest
 STAGED = "debugging"
 """The topic in which finding the fault is the task, so that it is revealed in stages."""
 JsonType = Literal["object", "array", "string", "number", "boolean"]
-GivenRange = dict[str, int] | list[int]
-"""The values of a dimension, as a gen item has them."""
+GivenRange = dict[str, int] | list[int]  # The values of a dimension, as a gen item has them
 
 
 class Wrong(Struct, frozen=True, forbid_unknown_fields=True):

@@ -22,7 +22,7 @@ from refexplorer.refset.opened_set import internals, watched
 from refexplorer.spec.references import Kind
 from refexplorer.views.code.cells import code
 from refexplorer.views.editor.specification import CodePage, code_page
-from refexplorer.views.key.inspector import KeyShown, absent_item, item, surroundings
+from refexplorer.views.key.inspector import PathItem, absent_item, item, surroundings
 from refexplorer.views.key.key_details import KeyDetails
 from refexplorer.views.maps.chunk_map import ARRAYS_LISTED
 from refexplorer.views.registry import PARTS
@@ -60,8 +60,7 @@ if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
 
 C = TypeVar("C")
-VARIABLES_SHOWN = 6
-"""Data variables of which the first screen has a picture: two rows of three."""
+VARIABLES_SHOWN = 6  # Data variables of which the first screen has a picture: two rows of three
 _TURN: ContextVar[int] = ContextVar("turn", default=0)
 _DATA = frozenset({
     "array", "arrays", "attributes", "fill", "folder", "id", "job", "key", "key_start", "others",
@@ -72,8 +71,7 @@ _DATA = frozenset({
 
 _SIGNS = re.compile(rb"[?@&#=]|Bearer ")
 """Without one of these a message has no secret, as most answers."""
-_AT_ONCE = 0.3
-"""Seconds that the first screen waits for counts."""
+_AT_ONCE = 0.3  # Seconds that the first screen waits for counts
 
 
 class KindCounts(Struct, frozen=True):
@@ -137,18 +135,6 @@ class Notes(Struct, frozen=True):
     severities: NoteCounts
 
 
-class NoteExplained(Struct, frozen=True):
-    """The explanation of a note's code."""
-
-    page: CodePage
-
-
-class SourceLines(Struct, frozen=True):
-    """Numbered lines of the source; null if there is no text or no such position."""
-
-    lines: tuple[tuple[int, str], ...] | None
-
-
 class CodeChanged(Event, frozen=True, tag="code"):
     """Python for the last action."""
 
@@ -200,7 +186,7 @@ class ExplorerController:
         self.code = masked_text(code(refs, ""))
         self._lock = threading.RLock()
         self._jobs = Jobs(self._post, at_once)
-        # What one visitor of a page could not read is nobody else's business.
+        # Failures of one visitor are not shown to others.
         failure_log = FailureLog() if served else failure_log_of(refs)
         failure_log.watch(self._read_elsewhere)
         options = refs.storage_options if storage_options is None else storage_options
@@ -322,33 +308,33 @@ class ExplorerController:
         with watched(steps_of(report, f"Checking {references}")):
             return self._noted()
 
-    @request("notes.code")
-    def explain_code(self, code: str) -> NoteExplained:
+    @request("notes.code", sends="page")
+    def explain_code(self, code: str) -> CodePage:
         """Return the explanation of a note's code."""
-        return NoteExplained(code_page(code))
+        return code_page(code)
 
-    @request("source.show")
+    @request("source.show", sends="lines")
     def show_source(
         self,
         pointer: str,  # Of the note
-    ) -> SourceLines:
-        """Show the source around a note."""
-        return SourceLines(surroundings(self.references, pointer))
+    ) -> tuple[tuple[int, str], ...] | None:
+        """Return numbered lines around a note; null if there is no text or no such position."""
+        return surroundings(self.references, pointer)
 
     @request("allow", unsaved="This saved page cannot read files")
     def allow(self, grant: str) -> None:
         """Allow reading from a location."""
         self.policy.grant(grant)
 
-    @request("key.show")
-    def show_key(self, path: str) -> KeyShown:
+    @request("key.show", sends="item")
+    def show_key(self, path: str) -> PathItem:
         """Select a path: also a chunk without a reference, or a rejected key."""
         found = absent_item(self.references, path, self.policy)
         if found is None:
             path = known_path(self.references, path)
             found = item(self.references, path, self.policy)
         self.selection = found.path
-        return KeyShown(found)
+        return found
 
     def _read_elsewhere(self, array: str) -> None:
         self._post(*event(FailuresChanged(array)))

@@ -96,8 +96,7 @@ def place_of_label(
     return axis
 
 
-MOST = 2**23
-"""Values of a coordinate: 2,900 by 2,900 of two dimensions, 64 MB each when decoded."""
+MOST = 2**23  # Values of a coordinate: 2,900 by 2,900 of two dimensions, 64 MB each when decoded
 
 
 def missing_cost(refs: ReferenceSet, found: Georeference, chunks: DecodedChunks) -> Estimate | None:
@@ -167,8 +166,7 @@ def land(detail: Detail) -> bytes:
     return path.read_bytes()
 
 
-ARRAYS = 500
-"""Arrays that are examined to list those with a geographic position."""
+ARRAYS = 500  # Arrays that are examined to list those with a geographic position
 
 
 class EarthMap(Struct, frozen=True):
@@ -188,12 +186,6 @@ class EarthMap(Struct, frozen=True):
     chunk_runs: ChunkRuns | None = None  # Along these, as in `ReadingModel`
 
 
-class EarthShown(Struct, frozen=True):
-    """An array on the map of the earth."""
-
-    earth: EarthMap
-
-
 class PointFound(Struct, frozen=True):
     """The value whose cell contains a point."""
 
@@ -205,12 +197,6 @@ class PointFound(Struct, frozen=True):
     key: str | None
     chunks: Count  # How many chunks hold the point, along all other dimensions
     sentence: str
-
-
-class LandShown(Struct, frozen=True):
-    """The coastlines, at this level of detail."""
-
-    detail: Detail
 
 
 class MapController:
@@ -246,6 +232,7 @@ class MapController:
         in_turn=True,
         buffers="If `fetched`: the rows and the columns of a mesh, which are places in the array "
         "between its values, and longitude and latitude of each pair, NaN off the earth; float64.",
+        sends="earth",
     )
     def show(
         self,
@@ -254,12 +241,12 @@ class MapController:
         # Start and stop along the two dimensions; null: all of them
         window: tuple[tuple[int, int], tuple[int, int]] | None = None,
         read: bool = False,  # Whether coordinates may be fetched that are not here
-    ) -> tuple[EarthShown, Buffers]:
+    ) -> tuple[EarthMap, Buffers]:
         """Return where on earth an array is."""
         path = next(iter(self.listed), None) if array is None else array
         if path is None:
             sentence = "This set has no georeferenced arrays."
-            return EarthShown(EarthMap("", "none", sentence, ())), []
+            return EarthMap("", "none", sentence, ()), []
         blank = EarthMap(path, "none", None, self.listed)
         meta = array_at(self._refs, path)
         try:
@@ -268,18 +255,17 @@ class MapController:
             cost = None if self._is_kept(path) else missing_cost(self._refs, found, self._chunks)
             if cost is not None and not read:
                 said = "The coordinates are not read yet."
-                return EarthShown(replace(blank, state="offer", message=said, estimate=cost)), []
+                return replace(blank, state="offer", message=said, estimate=cost), []
             places = self._places(meta, found, report)
             mesh = places.mesh(window and _inside(window, places.shape))
         except AccessError as error:
             state = "ask" if error.grant else "failed"
-            return EarthShown(
-                replace(blank, state=state, message=str(error), grant=error.grant or None)
-            ), []
+            grant = error.grant or None
+            return replace(blank, state=state, message=str(error), grant=grant), []
         except NoPlaceError as error:
-            return EarthShown(replace(blank, message=str(error))), []
+            return replace(blank, message=str(error)), []
         except RefexplorerError as error:
-            return EarthShown(replace(blank, state="failed", message=str(error))), []
+            return replace(blank, state="failed", message=str(error)), []
         shown = replace(
             blank,
             state="fetched",
@@ -287,7 +273,7 @@ class MapController:
             chunk_runs=chunk_runs(meta, (found.rows, found.columns)),
         )
         columns = (mesh.rows, mesh.columns, mesh.longitude, mesh.latitude)
-        return EarthShown(shown), [floats(each) for each in columns]
+        return shown, [floats(each) for each in columns]
 
     @job(
         "earth.find",
@@ -340,10 +326,11 @@ class MapController:
         unsaved="Finer coastlines were not saved with the page",
         in_turn=True,
         buffers="TopoJSON of world-atlas.",
+        sends="detail",
     )
-    def land(self, detail: Detail) -> tuple[LandShown, Buffers]:
+    def land(self, detail: Detail) -> tuple[Detail, Buffers]:
         """Return Natural Earth's land, generalised for a scale of 1 to 110 or 50 million."""
-        return LandShown(detail), [land(detail)]
+        return detail, [land(detail)]
 
     def _is_kept(self, path: str) -> bool:
         return self._kept is not None and self._kept[0] == path

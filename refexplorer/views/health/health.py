@@ -44,7 +44,7 @@ StateName = Literal[
 
 
 class Badges(Struct, frozen=True):
-    """What is wrong with a key, or with the arrays below a folder, as far as known."""
+    """Known problems of a key, or of the arrays below a folder."""
 
     rejected: Count = 0
     failed: Count = 0  # Chunks that could not be fetched or decoded when they were read
@@ -55,6 +55,23 @@ class Badges(Struct, frozen=True):
     # overlapping, differing: As `HealthCounts` has them
     overlapping: Count = 0
     differing: Count = 0
+
+
+class HealthCounts(Struct, frozen=True):
+    """Chunks by state; null if unknown."""
+
+    chunks: Count  # Of the grid
+    referenced: Count | None
+    absent: Count | None  # Without a reference
+    rejected: Count | None  # With a reference that an error keeps out of the set
+    # Of those that were tried in this session or in the last audit; null if none was
+    failed: Count | None
+    unread: Count | None  # With a reference that was not tried
+    # Of those that the last verification compared with their files; null if it compared none
+    differing: Count | None
+    # Whose byte range shares bytes with another one; null until the references were sorted by
+    # their targets
+    overlapping: Count | None
 
 
 class Outcomes(NamedTuple):
@@ -94,6 +111,31 @@ class HealthColumns:
             return None
         return max(referenced - self.failed[place] - self.read[place], 0)
 
+    def counts(self, place: int) -> HealthCounts:
+        """Return the chunks of an array by state."""
+        failed, read = self.failed[place], self.read[place]
+        tried = failed if failed + read else None
+        shared = None if self.overlapping is None else self.overlapping[place]
+        counts, unread = self.states.counts[place], self.unread(place)
+        return HealthCounts(*counts, tried, unread, self.differing[place], shared)
+
+    def notes(self, place: int) -> tuple[int | None, int | None]:
+        """Return the errors and the warnings that name an array or a key of it."""
+        if self.errors is None or self.warnings is None:
+            return None, None
+        return self.errors[place], self.warnings[place]
+
+    @property
+    def sums(self) -> HealthCounts:
+        """The sums over all arrays; for differing chunks over the compared ones."""
+        total, failed, read = self.states.total, sum(self.failed), sum(self.read)
+        unread = None if total.referenced is None else max(total.referenced - failed - read, 0)
+        compared = [each for each in self.differing if each is not None]
+        differing = sum(compared) if compared else None
+        overlapping = None if self.overlapping is None else sum(self.overlapping)
+        tried = failed if failed + read else None
+        return HealthCounts(*total, tried, unread, differing, overlapping)
+
     @cached_property
     def _before(self) -> dict[str, list[int]]:
         """The cumulative sum of each column before each array."""
@@ -114,10 +156,7 @@ class HealthColumns:
         return {name: list(accumulate(each, initial=0)) for name, each in columns.items()}
 
     def below(self, first: int, last: int) -> dict[str, int]:
-        """Return what is wrong with the arrays of the folders numbered `first` to `last`.
-
-        Unknown values of an array add nothing.
-        """
+        """Return the problems of the arrays in the folders numbered `first` to `last`."""
         low, high = (bisect_left(self.states.folders, number) for number in (first, last))
         return {name: sums[high] - sums[low] for name, sums in self._before.items()}
 
@@ -157,7 +196,7 @@ class ChunkHealth:
                 place = states.places[each.path]
                 failed[place] = sum(each.states.get(state, 0) for state in UNREADABLE)
                 read[place] = sum(each.states.get(state, 0) for state in _READ)
-        # of chunks that are told of twice, or by number, each is counted once
+        # a chunk in several reports is counted once
         told = self._log.arrays().union(states.places if len(reports) > 1 else ())
         for path in told & states.places.keys():
             place = states.places[path]
@@ -187,10 +226,7 @@ class ChunkHealth:
         return tuple(index.shared_counts.get(array.path, 0) for array in states.arrays)
 
     def overlapping(self, array: ArrayMeta) -> np.ndarray:
-        """Return the numbers of the chunks that overlap another reference, ascending.
-
-        They are those at the last call of `columns`.
-        """
+        """Return the numbers of the chunks that overlap another reference, as of `columns`."""
         index = self._index
         if index is None or not index.shared_counts.get(array.path):
             return np.empty(0, number_type(array))
@@ -204,14 +240,11 @@ class ChunkHealth:
         if verified is None:
             return np.empty(0, np.int64)
         found = verified.differing(array.path)
-        found = found[found < array.chunk_count]  # of an array of before the set was changed
+        found = found[found < array.chunk_count]  # the array may have changed since
         return np.setdiff1d(found, self.outcomes(array).failed) if len(found) else found
 
     def _differing(self, states: ArrayStates) -> tuple[tuple[int | None, ...], tuple[int, ...]]:
-        """Count the chunks of each array that differ from their files, from the last `verify`.
-
-        The second count is of those without a reference.
-        """
+        """Count chunks that differ from their files, and those of them without a reference."""
         found: list[int | None] = [None] * len(states.arrays)
         lacking = [0] * len(states.arrays)
         verified = self.references.verified
@@ -237,10 +270,7 @@ class ChunkHealth:
     def _noted(
         self, states: ArrayStates
     ) -> tuple[tuple[int, ...], tuple[int, ...]] | tuple[None, None]:
-        """Count the errors and the warnings that name each array, or a key of it.
-
-        Grouped findings that may concern other arrays count as one.
-        """
+        """Count the errors and the warnings that name each array, or a key of it."""
         if (diagnostics := known(self.references)) is None:
             return None, None
         counts = {severity: [0] * len(states.arrays) for severity in Severity}
@@ -266,10 +296,7 @@ class ChunkHealth:
         return bool(columns.states.counts[place]._asdict()[state] != 0)
 
     def outcomes(self, array: ArrayMeta) -> Outcomes:
-        """Return which chunks of an array failed, in this session or in the last audit.
-
-        They are those at the last call of `columns`.
-        """
+        """Return which chunks failed, in this session or the last audit, as of `columns`."""
         if array.path not in self._outcomes:
             self._outcomes[array.path] = self._find_outcomes(array)
         return self._outcomes[array.path]
@@ -354,7 +381,7 @@ def _reports(refs: ReferenceSet) -> list[Report]:
 def _grids(refs: ReferenceSet, array: ArrayMeta) -> Iterator[np.ndarray]:
     """Yield the states of all chunks in the reports, uint8 in the shape of the grid."""
     for report in _reports(refs) if array.chunk_count <= DENSE_CHUNKS else ():
-        # one of before the set was changed may not have the array, or another grid
+        # a report from before a change may lack the array, or have another grid
         if array.path in report.ledger.paths:
             grid = report.chunks(array.path)
             if grid.shape == array.grid:
@@ -384,8 +411,7 @@ def checked(refs: ReferenceSet, array: ArrayMeta, index: Index) -> Checked | Non
     return Checked(term.meaning, outcomes.get(term.rank, "unknown"))
 
 
-LISTED_CHUNKS = 1_000_000
-"""Of arrays with more chunks the absent ones are not listed."""
+LISTED_CHUNKS = 1_000_000  # Of arrays with more chunks the absent ones are not listed
 
 
 class StateKeys(Sequence[str]):
@@ -464,8 +490,7 @@ def _numbers(grid: ChunkReferences, chunks: ChunkColumns) -> np.ndarray:
     return np.sort(numbers)
 
 
-BINS = 96
-"""Parts of a strip: the widest is drawn 300 pixels wide."""
+BINS = 96  # Parts of a strip: the widest is drawn 300 pixels wide
 _STATES: tuple[tuple[StateName, str], ...] = (
     ("differing", "d"),
     ("rejected", "x"),

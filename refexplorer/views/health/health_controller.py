@@ -14,16 +14,15 @@ from refexplorer.checks.terms import CheckTerms, ReadTerms
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import counted
 from refexplorer.io.decode.steps import shard_layout
-from refexplorer.refset.chunk_grid import StateCounts
 from refexplorer.refset.opened_set import internals
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.views.code.cells import code_of_verify
-from refexplorer.views.health.health import ChunkHealth, HealthColumns
+from refexplorer.views.health.health import ChunkHealth, HealthColumns, HealthCounts
 from refexplorer.views.health.time_axes import TimeRange, TimeRanges
 from refexplorer.views.wire.context import ExplorerPart, ViewContext
 from refexplorer.views.wire.jobs import STOPPED, JobReport, go_on
-from refexplorer.views.wire.requests import Count, Real, job, request
+from refexplorer.views.wire.requests import Count, Real, filled, job, request
 
 if TYPE_CHECKING:
     from refexplorer.checks.report import Report
@@ -31,12 +30,10 @@ if TYPE_CHECKING:
     from refexplorer.spec.findings import Finding
     from refexplorer.verbs.referenceset import ReferenceSet
 
-SHOWN = 200
-"""Findings that one answer carries."""
+SHOWN = 200  # Findings that one answer carries
 _FILES = 5  # files that a finding names
 GRANTS = 8  # places to allow that an answer names
-WORKERS = 2
-"""Threads, each with a process that reads files; the page answers others meanwhile."""
+WORKERS = 2  # Threads, each with a process that reads files; the page answers others meanwhile
 _ORDER = list(Severity)
 
 
@@ -85,12 +82,6 @@ class SetVerified(Struct, frozen=True):
     grants: tuple[str, ...]  # What `allow` needs for the files that were not read
 
 
-class LastVerified(Struct, frozen=True):
-    """The results of the last comparison with the files; null if there was none."""
-
-    found: SetVerified | None
-
-
 class FilesCompared:
     """Handles requests of the overview about the files."""
 
@@ -99,11 +90,11 @@ class FilesCompared:
         self._targets = context.targets
         self._did = context.did
 
-    @request("verify.last")
-    def last(self) -> LastVerified:
+    @request("verify.last", sends="found")
+    def last(self) -> SetVerified | None:
         """Return the last comparison with the files, also one made from Python."""
         found = self._refs.verified
-        return LastVerified(None if found is None else self._told(found))
+        return None if found is None else self._told(found)
 
     @job("verify")
     def verify(
@@ -138,21 +129,12 @@ class FilesCompared:
         )
 
     def _finding(self, found: Finding) -> VerifiedFinding:
-        key = found.key or ""
-        has_key = internals(self._refs).opened.holds(key)
-        return VerifiedFinding(
-            found.severity,
-            found.code,
-            found.message,
-            found.array,
-            key if has_key else None,
-            found.files[:_FILES],
-            found.file_count,
-        )
+        has_key = internals(self._refs).opened.holds(found.key or "")
+        own = {"key": found.key or "" if has_key else None, "files": found.files[:_FILES]}
+        return filled(VerifiedFinding, found, **own)
 
 
-ROWS = 1000
-"""Most rows that one answer carries."""
+ROWS = 1000  # Most rows that one answer carries
 _REPORTED = 100  # rows between two reports of progress
 
 
@@ -161,23 +143,6 @@ HealthSort = Literal[
     "differing", "overlapping", "times",
 ]  # fmt: skip
 """What the health table is sorted by: all that is wrong together, or one of its columns."""
-
-
-class HealthCounts(Struct, frozen=True):
-    """Chunks by state; null if unknown."""
-
-    chunks: Count  # Of the grid
-    referenced: Count | None
-    absent: Count | None  # Without a reference
-    rejected: Count | None  # With a reference that an error keeps out of the set
-    # Of those that were tried in this session or in the last audit; null if none was
-    failed: Count | None
-    unread: Count | None  # With a reference that was not tried
-    # Of those that the last verification compared with their files; null if it compared none
-    differing: Count | None
-    # Whose byte range shares bytes with another one; null until the references were sorted by
-    # their targets
-    overlapping: Count | None
 
 
 class HealthRow(Struct, frozen=True):
@@ -194,8 +159,7 @@ class HealthRow(Struct, frozen=True):
     errors: Count | None
     warnings: Count | None
     times: TimeRange
-    # inner_chunks, inner_count: Of an array of shards: the shape of the chunks in them, and how
-    # many there are in all; null for others
+    # inner_chunks, inner_count: Shape and number of the inner chunks of shards; else null
     inner_chunks: tuple[Count, ...] | None = None
     inner_count: Count | None = None
     varying: bool = False  # Whether chunks have different lengths; `chunks` are then the longest
@@ -230,7 +194,7 @@ class HealthTable:
         order = self._sorted(columns, sort, descending, report)
         start, n = max(start, 0), min(max(n, 0), ROWS)
         rows = tuple(self._row(columns, place) for place in order[start : start + n])
-        return HealthPage(start, len(order), rows, total_of(columns))
+        return HealthPage(start, len(order), rows, columns.sums)
 
     def _sorted(
         self, columns: HealthColumns, sort: HealthSort, descending: bool, report: JobReport
@@ -242,13 +206,12 @@ class HealthTable:
         firsts = []
         for done, array in enumerate(arrays):
             if done % _REPORTED == 0:
-                go_on(report, done, len(arrays), "Reading time coordinates that the set holds")
-            firsts.append(self._times.of(array).first)
+                go_on(report, done, len(arrays), "Reading inline time coordinates")
+            firsts.append(self._times.of(array)[0])
         return _by_value(firsts, descending)
 
     def _row(self, columns: HealthColumns, place: int) -> HealthRow:
         array = columns.states.arrays[place]
-        errors, warnings = (None if each is None else each[place] for each in _noted(columns))
         shards = shard_layout(array)
         return HealthRow(
             array.path,
@@ -256,10 +219,9 @@ class HealthTable:
             array.chunks,
             type_name(array.dtype),
             columns.states.sizes[place],
-            _counts(columns, place),
-            errors,
-            warnings,
-            self._times.of(array).told,
+            columns.counts(place),
+            *columns.notes(place),
+            self._times.of(array)[1],
             None if shards is None else shards.inner.chunks,
             None if shards is None else shards.inner.chunk_count,
             array.varying is not None,
@@ -284,48 +246,15 @@ def _by_value(values: Sequence[int | None], descending: bool) -> list[int]:
 
 def _trouble(columns: HealthColumns, place: int) -> tuple[int, ...]:
     """Return how much is wrong with an array: certain faults before possible ones."""
-    counts = columns.states.counts[place]
-    errors, warnings = (0 if each is None else each[place] for each in _noted(columns))
-    lost = columns.failed[place] + (counts.rejected or 0) + (columns.differing[place] or 0)
-    shared = 0 if columns.overlapping is None else columns.overlapping[place]
-    return lost, errors, warnings, shared, counts.absent or 0
-
-
-def _noted(columns: HealthColumns) -> tuple[Sequence[int] | None, Sequence[int] | None]:
-    return columns.errors, columns.warnings
+    counts, notes = columns.counts(place), columns.notes(place)
+    lost = columns.failed[place] + (counts.rejected or 0) + (counts.differing or 0)
+    shared, absent = counts.overlapping or 0, counts.absent or 0
+    return lost, *(each or 0 for each in notes), shared, absent
 
 
 def _value(columns: HealthColumns, sort: HealthSort, place: int) -> int | None:
-    if sort == "bytes":
-        return columns.states.sizes[place]
-    return getattr(_counts(columns, place), sort)
-
-
-def _counts(columns: HealthColumns, place: int) -> HealthCounts:
-    failed, read = columns.failed[place], columns.read[place]
-    overlapping = None if columns.overlapping is None else columns.overlapping[place]
-    return _told(
-        columns.states.counts[place],
-        failed,
-        read,
-        columns.unread(place),
-        columns.differing[place],
-        overlapping,
-    )
-
-
-def _told(counts: StateCounts, failed: int, read: int, *more: int | None) -> HealthCounts:
-    return HealthCounts(*counts, failed if failed + read else None, *more)
-
-
-def total_of(columns: HealthColumns) -> HealthCounts:
-    """Return the sums over all arrays; for differing chunks over the compared ones."""
-    total, failed, read = columns.states.total, sum(columns.failed), sum(columns.read)
-    unread = None if total.referenced is None else max(total.referenced - failed - read, 0)
-    compared = [each for each in columns.differing if each is not None]
-    differing = sum(compared) if compared else None
-    overlapping = None if columns.overlapping is None else sum(columns.overlapping)
-    return _told(total, failed, read, unread, differing, overlapping)
+    is_size = sort == "bytes"
+    return columns.states.sizes[place] if is_size else getattr(columns.counts(place), sort)
 
 
 PART = ExplorerPart(

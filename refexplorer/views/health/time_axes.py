@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from msgspec import Struct
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
 
 VALUES = 2**20
-CHUNKS = 1_000
-"""A coordinate of more values or chunks is not decoded here."""
+CHUNKS = 1_000  # A coordinate of more values or chunks is not decoded here
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +146,7 @@ class TimeAxes:
             return np.asarray(kept.values) if kept.state is ChunkState.FETCHED else None
         if not isinstance(reference, Inline | Base64):
             raise UnknownTimesError(
-                f"The coordinate `{path}` is in files and was not read yet; a picture reads it."
+                f"The coordinate `{path}` is in files and was not read yet; drawing it reads it."
             )
         try:
             return decoded(coordinate.chunk_array(index), reference.data, self._refs.limits)
@@ -174,12 +173,8 @@ def _decoded(coordinate: ArrayMeta, stored: np.ndarray, is_there: np.ndarray) ->
     return found
 
 
-class FoundRange(NamedTuple):
-    """The time range of an array."""
-
-    # Microseconds since 1970, which a table is sorted by; None where it is not known
-    first: int | None
-    told: TimeRange  # What is said of it
+FoundRange = tuple[int | None, TimeRange]
+"""The first time in microseconds since 1970, if known, and the range as shown."""
 
 
 class TimeRanges:
@@ -215,11 +210,11 @@ class TimeRanges:
 
 
 def _range_of(first: float, last: float, source: str, said: str) -> FoundRange:
-    return FoundRange(int(first), TimeRange(_date(first), _date(last), source, said))  # type: ignore[arg-type]
+    return int(first), TimeRange(_date(first), _date(last), source, said)  # type: ignore[arg-type]
 
 
 def _unknown(said: str) -> FoundRange:
-    return FoundRange(None, TimeRange(None, None, None, said))
+    return None, TimeRange(None, None, None, said)
 
 
 def _date(microseconds: float) -> str:

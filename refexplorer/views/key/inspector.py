@@ -24,15 +24,14 @@ from refexplorer.views.code.cells import code
 from refexplorer.views.health.health import Checked, checked
 from refexplorer.views.preview.regions import ChunkRuns, chunk_runs
 from refexplorer.views.wire.context import Note, findings_of, note, notes_about
-from refexplorer.views.wire.requests import Count
+from refexplorer.views.wire.requests import Count, filled
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
 
 TEXT_SHOWN = 64 * 1024  # characters of a text in one answer
 RAW_SHOWN = 4096  # characters of a reference as it is written
-ATTRIBUTES = 300
-"""Attributes that are listed; how many there are is said."""
+ATTRIBUTES = 300  # Attributes that are listed; how many there are is said
 _ATTRIBUTE_SHOWN = 2000  # characters of an attribute
 
 
@@ -93,12 +92,6 @@ class PathItem(Struct, frozen=True):
     checked: Checked | None = None  # What an audit or a comparison with the files found of a chunk
 
 
-class KeyShown(Struct, frozen=True):
-    """The details of a path."""
-
-    item: PathItem
-
-
 def item(refs: ReferenceSet, path: str, policy: AccessPolicy) -> PathItem:
     """Describe a path."""
     node = refs.node(path)
@@ -107,53 +100,43 @@ def item(refs: ReferenceSet, path: str, policy: AccessPolicy) -> PathItem:
     text = reference.text if isinstance(reference, Inline | Base64) else None
     meta, chunk = _array_and_chunk(refs, path)
     index = None if chunk is None else chunk.index
-    return PathItem(
-        path,
-        node.name,
-        node.type,
-        code(refs, path, policy.granted),
-        node.kind,
-        None if reference is None else _raw(reference),
-        url,
-        reference.offset if isinstance(reference, Range) else None,
-        reference.length if isinstance(reference, Range) else None,
-        _resolved(policy, url),
-        None if text is None else text[:TEXT_SHOWN],
-        0 if text is None else len(text),
-        node.origin,
-        node.size,
-        notes_about(refs, path, node.origin),
-        None if meta is None else describe_array(refs, meta),
-        chunk,
-        None if meta is None or index is None else checked(refs, meta, index),
+    return filled(
+        PathItem,
+        node,
+        path=path,
+        code=code(refs, path, policy.granted),
+        raw=None if reference is None else _raw(reference),
+        url=url,
+        offset=reference.offset if isinstance(reference, Range) else None,
+        length=reference.length if isinstance(reference, Range) else None,
+        resolved=_resolved(policy, url),
+        text=None if text is None else text[:TEXT_SHOWN],
+        text_total=0 if text is None else len(text),
+        notes=notes_about(refs, path, node.origin),
+        array=None if meta is None else describe_array(refs, meta),
+        chunk=chunk,
+        checked=None if meta is None or index is None else checked(refs, meta, index),
     )
 
 
 def describe_array(refs: ReferenceSet, meta: ArrayMeta) -> ArrayItem:
     """Return the model of an array."""
-    summary = internals(refs).counts(meta.path, within=1)
     counts = chunk_counts(internals(refs).opened, meta)
-    shards = shard_layout(meta)
-    return ArrayItem(
-        meta.path,
-        meta.shape,
-        meta.chunks,
-        meta.grid,
-        type_name(meta.dtype),
-        meta.codecs,
-        _plain(meta.fill_value),
-        meta.dimensions,
-        meta.zarr_format,
-        tuple((name, _json(value)) for name, value in islice(meta.attributes.items(), ATTRIBUTES)),
-        len(meta.attributes),
-        meta.chunk_count,
-        counts.referenced,
-        counts.rejected,
-        summary.size,
-        is_small(meta),
-        None if shards is None else shards.inner.chunks,
-        None if shards is None else shards.inner.chunk_count,
-        chunk_runs(meta),
+    shards, attributes = shard_layout(meta), islice(meta.attributes.items(), ATTRIBUTES)
+    return filled(
+        ArrayItem,
+        meta,
+        dtype=type_name(meta.dtype),
+        fill=_plain(meta.fill_value),
+        attributes=tuple((name, _json(value)) for name, value in attributes),
+        attribute_count=len(meta.attributes),
+        present=counts.referenced,
+        rejected=counts.rejected,
+        bytes=internals(refs).counts(meta.path, within=1).size,
+        small=is_small(meta),
+        inner_chunks=None if shards is None else shards.inner.chunks,
+        inner_count=None if shards is None else shards.inner.chunk_count,
+        chunk_runs=chunk_runs(meta),
     )
 
 
@@ -194,10 +177,8 @@ def _plain(fill: object) -> object:
     return fill if fill is None or isinstance(fill, str | int | float | bool) else _json(fill)
 
 
-ORIGIN = "absent"
-"""The origin in the row of an absent chunk."""
-REJECTED = "rejected"
-"""What a rejected key has in its place."""
+ORIGIN = "absent"  # The origin in the row of an absent chunk
+REJECTED = "rejected"  # What a rejected key has in its place
 
 
 def origin_of(refs: ReferenceSet, key: str) -> str:
@@ -239,8 +220,7 @@ def _chunk_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> PathItem 
     )
 
 
-LONGEST_TEXT = 2_000_000
-"""Characters of a text that is read again to show a part of it."""
+LONGEST_TEXT = 2_000_000  # Characters of a text that is read again to show a part of it
 _LINES = 3  # lines of the document before and after a place
 _CHARS = 200  # characters of such a line
 

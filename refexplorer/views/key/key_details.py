@@ -23,19 +23,25 @@ from refexplorer.views.preview.regions import parse
 from refexplorer.views.preview.values import load_array_libraries
 from refexplorer.views.wire.context import ExplorerPart, ViewContext, array_at
 from refexplorer.views.wire.jobs import JobReport
-from refexplorer.views.wire.requests import Buffers, Count, ReadOutcome, Real, floats, job, request
+from refexplorer.views.wire.requests import (
+    Buffers,
+    Count,
+    ReadOutcome,
+    Real,
+    filled,
+    floats,
+    job,
+    request,
+)
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
 
-PAGE = 2**16
-"""Most bytes of a page."""
-INNER_LISTED = 2**16
-"""Inner chunks of a shard whose byte ranges are sent; of more the counts alone."""
+PAGE = 2**16  # Most bytes of a page
+INNER_LISTED = 2**16  # Inner chunks of a shard whose byte ranges are sent; of more the counts alone
 _VALUES_SHOWN = 8  # values of a chunk in a step
 _VALUE_CHARS = 40  # characters of a value
-_FORM_CHARS = 120
-"""Of the text of a step: that of an inline reference has no end."""
+_FORM_CHARS = 120  # Of the text of a step: that of an inline reference has no end
 
 
 class KeyExplained(Struct, frozen=True):
@@ -94,12 +100,6 @@ class ShardModel(Struct, frozen=True):
     listed: bool = False
 
 
-class Code(Struct, frozen=True):
-    """Python."""
-
-    code: str
-
-
 class KeyDetails:
     """Handles requests about one key, each in its own thread."""
 
@@ -127,12 +127,12 @@ class KeyDetails:
         seen = partial(without, secrets=trace.secrets)
         return KeyExplained(str(trace.origin), steps_of(trace, seen=seen))
 
-    @job("key.code")
-    def write_code(self, path: str) -> Code:
+    @job("key.code", sends="code")
+    def write_code(self, path: str) -> str:
         """Write Python for a key with only fsspec, Zarr and xarray, like ``refs.code(path)``."""
-        return Code(self._without_folder(self._allowed().code(path)))
+        return self._without_folder(self._allowed().code(path))
 
-    @job("code.cell")
+    @job("code.cell", sends="code")
     def write_cell(
         self,
         library: Literal["xarray", "zarr"],
@@ -149,7 +149,7 @@ class KeyDetails:
         times: bool = True,
         bar: Literal["linear", "log", "symlog"] = "linear",
         upward: bool = False,  # Whether the first row is at the bottom, as where latitudes rise
-    ) -> Code:
+    ) -> str:
         """Write a notebook cell that reproduces the picture of a selection of an array."""
         meta = array_at(self._refs, array)
         parts = tuple(
@@ -157,10 +157,10 @@ class KeyDetails:
             for text, place in zip(slices, parse(meta, slices), strict=True)
         )
         look = PictureLook(parts, mode, scheme, (low, high), scale, times, bar, upward)
-        return Code(self._without_folder(cell(self._allowed(), meta, look, library)))
+        return self._without_folder(cell(self._allowed(), meta, look, library))
 
     def _allowed(self) -> ReferenceSet:
-        """Return the set with what code may name: on a shared page no local folder."""
+        """Return the set with the locations that code may name, on a shared page no folder."""
         found = self._refs.allowing()
         found.allowed = self._targets.policy.granted
         return found
@@ -169,7 +169,7 @@ class KeyDetails:
         """Remove the server's folder of the set from code for a visitor."""
         policy, location = self._targets.policy, self._refs.source.location
         if policy.served and location is not None and "://" not in location:
-            folder = repr(location)[1:-1]  # where the server keeps it is nobody else's business
+            folder = repr(location)[1:-1]  # not revealed to visitors
             text = text.replace(folder + os.sep, "").replace(folder, ".")
         return text
 
@@ -256,19 +256,9 @@ class KeyDetails:
         assert found is not None
         listed = found.offsets is not None and found.count <= INNER_LISTED
         start = getattr(found.reference, "offset", None if found.reference is None else 0)
-        model = ShardModel(
-            found.state,
-            found.message,
-            None,
-            found.grid,
-            found.chunks,
-            found.count,
-            found.empty,
-            found.size,
-            start if getattr(found.reference, "url", None) is not None else None,
-            len(found.beyond),
-            listed,
-        )
+        is_in_file = getattr(found.reference, "url", None) is not None
+        own = {"start": start if is_in_file else None, "beyond": len(found.beyond)}
+        model = filled(ShardModel, found, **own, listed=listed)
         columns = (found.offsets, found.lengths) if listed else ()
         return model, [floats(each.reshape(-1)) for each in columns if each is not None]
 
@@ -289,13 +279,12 @@ def _advance(report: JobReport) -> Advance:
 
 def _traced(found: Trace) -> TraceReply:
     steps = tuple(
-        StepModel(
-            each.name,
-            each.size,
-            each.seconds or 0.0,
-            each.head.hex(),
-            each.result[:_FORM_CHARS],
-            each.message,
+        filled(
+            StepModel,
+            each,
+            seconds=each.seconds or 0.0,
+            head=each.head.hex(),
+            form=each.result[:_FORM_CHARS],
         )
         for each in found.seen().steps
     )

@@ -19,15 +19,14 @@ from refexplorer.refset.search import GLOB_MARKS, Matcher
 from refexplorer.refset.targets import TargetIndex, folders_of
 from refexplorer.views.maps.target_dates import DateFinder, TargetDates, bins_of
 from refexplorer.views.preview.regions import parse
-from refexplorer.views.wire.requests import Count, Real, named
+from refexplorer.views.wire.requests import Count, Real, filled, named
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from refexplorer.verbs.referenceset import ReferenceSet
 
-LISTED = 200_000
-"""Most targets of one list."""
+LISTED = 200_000  # Most targets of one list
 _CHUNKS = 1_000_000  # chunks along one dimension of a selection, each a number in memory
 _ARRAYS_NAMED = 4  # arrays that a row names
 
@@ -174,15 +173,13 @@ class TargetListing:
         summary = index.summary(code)
         known = self._known().get(url, UNKNOWN)
         date, facts = self._dates.find().dates[code], self._refs.source.repository
-        return TargetRow(
-            index.names[code],
-            summary.ranges,
-            summary.whole,
-            summary.bytes,
-            summary.end,
-            summary.arrays[:_ARRAYS_NAMED],
-            len(summary.arrays),
-            *known,
+        return filled(
+            TargetRow,
+            summary,
+            url=index.names[code],
+            arrays=summary.arrays[:_ARRAYS_NAMED],
+            array_count=len(summary.arrays),
+            **known._asdict(),
             kind=None if facts is None or url is None else facts.kind_of(url),
             date=None if np.isnat(date) else _date_text(date),
         )
@@ -281,9 +278,8 @@ class TargetListing:
             found = np.array([-1 if size is None else min(size, 2**62) for size in sizes], np.int64)
             return found, found < 0
         if column == "share":
-            return columns.bytes[codes] / np.maximum(columns.end[codes], 1), columns.bytes[
-                codes
-            ] < 0
+            found = columns.bytes[codes]
+            return found / np.maximum(columns.end[codes], 1), found < 0
         found = columns.ranges[codes] if column == "ranges" else columns.bytes[codes]
         return found, found < 0
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.compute as pc
 from msgspec import UNSET, Struct, UnsetType
 
-from refexplorer.checks.engine import AuditProgress, Manner, run
+from refexplorer.checks.engine import Manner, run
 from refexplorer.checks.states import FileState
 from refexplorer.checks.targets_look import TargetsLook
 from refexplorer.checks.terms import CheckTerms
@@ -20,6 +20,7 @@ from refexplorer.refset.opened_set import internals, watched
 from refexplorer.refset.target_layout import TargetLayout, TargetRange
 from refexplorer.views.code.cells import code_of_check
 from refexplorer.views.health.health_controller import WORKERS, reading_of
+from refexplorer.views.health.health_controller import watched as watched_run
 from refexplorer.views.maps.target_dates import TargetDates
 from refexplorer.views.maps.target_listing import Known, TargetListing, TargetQuery, TargetRow
 from refexplorer.views.wire.context import ExplorerPart, ViewContext
@@ -29,8 +30,7 @@ from refexplorer.views.wire.requests import Buffers, Count, floats, job
 if TYPE_CHECKING:
     from refexplorer.checks.report import Report
 
-ROWS = 1000
-"""Most rows that one answer carries."""
+ROWS = 1000  # Most rows that one answer carries
 BINS = 400  # bars along a file
 RANGES_SHOWN = 400  # byte ranges in one answer; of more the bars alone
 WHOLE_KEYS_SHOWN = 20  # keys of whole-file references in one answer
@@ -38,7 +38,7 @@ _GRANTS_NAMED = 8  # places to allow that an answer names
 _PLACES_NAMED = 8  # places that an answer names
 _LOST_NAMED = 12  # lost files that an answer names
 _PLACE = r"(?s)^([A-Za-z][A-Za-z0-9+.-]*://[^/]*)?.*$"
-"""A protocol with its host, which is all that is told of a URL here."""
+"""A protocol with its host."""
 
 
 class TargetPage(Struct, frozen=True):
@@ -117,12 +117,6 @@ class Layout(Struct, frozen=True):
     # The ranges of the window; null where there are too many to list
     shown: tuple[MapRange, ...] | None
     unlisted: Count  # Generated keys that were not evaluated
-
-
-class TargetReply(Struct, frozen=True):
-    """The map of a target; null if the set has no targets."""
-
-    layout: Layout | None
 
 
 class TargetsChecked(Struct, frozen=True):
@@ -232,18 +226,10 @@ class TargetMapView:
         """Request the size of each target; `targets.rows` then has sizes and states."""
         self._did(code_of_check(self._targets.policy.granted))
 
-        def watch(progress: AuditProgress) -> bool:
-            done, of = progress.audited, progress.total
-            if of is None:
-                return report(None, None, f"Listing references: {progress.listed:,}")
-            return report(done, of, f"{done:,} of {of:,} references")
-
         inside, terms = internals(self._refs), CheckTerms.of_verb("check --targets")
         reading = reading_of(self._refs, self._targets)
-        look, manner = (
-            TargetsLook(reading, "none", is_check=True),
-            Manner(WORKERS, watch=watch),
-        )
+        look = TargetsLook(reading, "none", is_check=True)
+        manner = Manner(WORKERS, watch=watched_run(report))
         name = self._refs.source.name
         checked = run(name, inside.opened, inside.findings, reading, terms, look, manner)
         found = self._known_by(checked)
@@ -278,6 +264,7 @@ class TargetMapView:
         buffers="float64: edges of n bins (n + 1); then for each bin the bytes covered, those "
         "covered twice, ranges that begin there, and the array of most bytes (place in `arrays`, "
         "or -1).",
+        sends="layout",
     )
     def show(
         self,
@@ -285,17 +272,17 @@ class TargetMapView:
         # Null is the target that the reader names; left out: the first one
         url: str | UnsetType | None = UNSET,
         window: tuple[int, int] | None = None,  # In bytes; null: everything
-    ) -> tuple[TargetReply, Buffers]:
-        """Draw which bytes of a target are referenced."""
+    ) -> tuple[Layout | None, Buffers]:
+        """Draw which bytes of a target are referenced; null if the set has no targets."""
         self._sort(report)
         first = self._refs.targets(0, 1)
         if not first:
-            return TargetReply(None), []
+            return None, []
         layout = self._layout(first[0].url if url is UNSET else url)
         start, stop = _window(window, layout.end)
         bins = layout.bins(start, stop, BINS)
         arrays = (bins.edges, bins.covered, bins.shared, bins.ranges, bins.arrays)
-        return TargetReply(self._model(layout, start, stop)), [floats(each) for each in arrays]
+        return self._model(layout, start, stop), [floats(each) for each in arrays]
 
     def _layout(self, url: str | None) -> TargetLayout:
         try:

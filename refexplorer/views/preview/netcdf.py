@@ -8,6 +8,7 @@ import json
 import math
 import tempfile
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,10 +50,7 @@ _RESERVED = frozenset(
 def netcdf(
     refs: ReferenceSet, array: ArrayMeta, places: Region, chunks: DecodedChunks, report: JobReport
 ) -> bytes:
-    """Return a NetCDF file of a selection of an array, with its coordinates.
-
-    Values are neither scaled nor masked: the attributes for this are kept.
-    """
+    """Return a NetCDF file of a selection and its coordinates, as stored, with attributes."""
     engine = next((name for module, name in _WRITERS.items() if find_spec(module)), None)
     if engine is None:
         raise RefexplorerError(
@@ -165,27 +163,26 @@ _MOST = 2_000_000
 """Cells of a table: each takes some microseconds, and few programs open larger ones."""
 
 
+@dataclass(frozen=True)
 class Cells:
     """The cells of a line or a table."""
 
-    def __init__(
-        self,
-        refs: ReferenceSet,
-        array: ArrayMeta,
-        places: Region,
-        axes: tuple[int, ...],
-        decoding: Decoding,
-    ) -> None:
+    _refs: ReferenceSet
+    _array: ArrayMeta
+    _places: Region
+    _axes: tuple[int, ...]
+    _decoding: Decoding
+
+    def __post_init__(self) -> None:
+        axes, places = self._axes, self._places
         long = {axis for axis, part in enumerate(places) if place_count(part) != 1}
         is_each_once = len(set(axes)) == len(axes) and set(axes) <= set(range(len(places)))
         if not is_each_once or not long <= set(axes):
             raise RefexplorerError(
-                f"{list(axes)} are not the dimensions of this part of {array.path}: choose one "
-                "position along every other dimension."
+                f"{list(axes)} are not the dimensions of this part of {self._array.path}: choose "
+                "one position along every other dimension."
             )
-        require_size(refs, array, places)
-        self._refs, self._array, self._places = refs, array, places
-        self._axes, self._decoding = axes, decoding
+        require_size(self._refs, self._array, places)
 
     def npy(self, chunks: DecodedChunks, report: JobReport) -> bytes:
         """Return a NumPy file: floats without a reference are NaN, all else as stored."""
@@ -202,10 +199,7 @@ class Cells:
         return data.getvalue()
 
     def csv(self, chunks: DecodedChunks, report: JobReport) -> bytes:
-        """Return a table with the positions along each side; the first line describes it.
-
-        Missing values, and those without a reference, are empty.
-        """
+        """Return a table with the positions along each side; missing values are empty."""
         count = math.prod(map(place_count, self._places))
         if count > _MOST:
             raise LimitError(

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
+from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -38,8 +39,7 @@ from refexplorer.views.wire.jobs import JobReport
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
 
-CELLS = 1_000_000
-"""Each is eight bytes on the wire, and few screens have more points."""
+CELLS = 1_000_000  # Each is eight bytes on the wire, and few screens have more points
 
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 Box = tuple[slice, ...]
@@ -48,11 +48,7 @@ Box = tuple[slice, ...]
 def block_sizes(
     shape: Sequence[int], most: int = CELLS, colours: int | None = None
 ) -> tuple[int, ...]:
-    """Return how many values along each dimension share a cell, to limit the cell count.
-
-    A picture shows the last two long dimensions: they are reduced first. The dimension of `colours`
-    is not one of them.
-    """
+    """Return how many values share a cell along each dimension; drawn ones are reduced first."""
     sizes, left = [1] * len(shape), list(shape)
     shown = [axis for axis, length in enumerate(shape) if length > 1 and axis != colours][-2:]
     while math.prod(left) > most:
@@ -160,7 +156,7 @@ class PictureBlocks:
             for side, cells, size in zip(into, box, self.sizes, strict=True)
         ]
         is_number = ~np.isnan(part)
-        if is_number.all():  # as it mostly is: to count them one by one takes thrice the time
+        if is_number.all():  # the usual case: counting each takes three times as long
             self._sums[box] += self._block_sums(part, firsts)
             ends = [[*each[1:], n] for each, n in zip(firsts, part.shape, strict=True)]
             along = [np.subtract(end, first) for end, first in zip(ends, firsts, strict=True)]
@@ -194,10 +190,9 @@ class PictureBlocks:
 
 
 TellCells = Callable[[ReadingModel, list[Box], bytes], None]
-"""Called with what is known so far, the cells that changed, and their values one box after the
-other."""
+"""Called with the reading so far, the changed cells, and their values box by box."""
 _SOON = 0.15
-"""Seconds between two pictures, and before the first: what is there sooner is sent at once."""
+"""Seconds between two pictures, and before the first; faster results are sent at once."""
 
 
 def untold(reading: ReadingModel, boxes: list[Box], values: bytes) -> None:
@@ -205,10 +200,7 @@ def untold(reading: ReadingModel, boxes: list[Box], values: bytes) -> None:
 
 
 def is_pictured(array: ArrayMeta, decoding: Decoding | None = None) -> bool:
-    """Return whether values of an array are numbers that can be decoded per chunk.
-
-    Whether times can be decoded, for example, is only known from all of them.
-    """
+    """Return whether values of an array are numbers that can be decoded chunk by chunk."""
     try:
         kind = np.dtype(array.dtype).kind
     except TypeError:
@@ -217,25 +209,20 @@ def is_pictured(array: ArrayMeta, decoding: Decoding | None = None) -> bool:
     return kind in "iuf" and not (is_time and (decoding is None or decoding.times))
 
 
+@dataclass
 class Picture:
     """One reading of numbers."""
 
-    def __init__(
-        self,
-        refs: ReferenceSet,
-        array: ArrayMeta,
-        places: Region,
-        chunks: DecodedChunks,
-        decoding: Decoding,
-        blank: ReadingModel,
-        tell: TellCells,
-    ) -> None:
-        self._refs = refs
-        self._array = array
-        self._places = places
-        self._chunks = chunks
-        self._decoding = decoding
-        self._tell = tell
+    _refs: ReferenceSet
+    _array: ArrayMeta
+    _places: Region
+    _chunks: DecodedChunks
+    _decoding: Decoding
+    _blank: ReadingModel
+    _tell: TellCells
+
+    def __post_init__(self) -> None:
+        array, places = self._array, self._places
         self._indices = list(chunks_touched(array, places, PICTURE_CHUNKS))
         self._states: dict[Index, ChunkState] = {}
         self._failures: dict[Index, str] = {}
@@ -243,7 +230,7 @@ class Picture:
         flags = {"flag_values", "flag_masks"} & set(array.attributes)
         self._blocks = PictureBlocks(array, places, is_mean=not flags)
         self._blank = replace(
-            blank,
+            self._blank,
             state="fetched",
             region=triples(self._blocks.region),
             shape=self._blocks.shape,
@@ -293,16 +280,9 @@ class Picture:
         return meant
 
     def _coordinates(self) -> tuple[Coordinate, ...]:
-        return tuple(
-            coordinates_of(
-                self._refs,
-                self._array,
-                self._blocks.region,
-                self._chunks,
-                self._decoding,
-                self._blocks.sizes,
-            )
-        )
+        region, sizes, decoding = self._blocks.region, self._blocks.sizes, self._decoding
+        found = coordinates_of(self._refs, self._array, region, self._chunks, decoding, sizes)
+        return tuple(found)
 
     def _batches(self, report: JobReport) -> Iterator[list[Reading]]:
         """Yield chunks that arrived within a short time together."""
@@ -316,7 +296,7 @@ class Picture:
         yield waiting
 
     def _decoded(self, readings: list[Reading]) -> Iterator[Box]:
-        """Add chunks to the cells; small ones together, since each call takes its time."""
+        """Add chunks to the cells; small ones together, since each call has a cost."""
         fetched: list[Reading] = []
         for each in readings:
             assert each.index is not None
@@ -348,7 +328,7 @@ class Picture:
             at += values.size
 
     def _known(self) -> ReadingModel:
-        """Return the model with what is currently known."""
+        """Return the model of the reading so far."""
         blocks = self._blocks
         is_known = blocks.minimum is not None
         return replace(
@@ -367,7 +347,7 @@ class Picture:
         return replace(self._known(), coordinates=sides.result() if is_there else ())
 
     def _cell_text(self) -> str | None:
-        """Return what a cell is if it is not one value."""
+        """Describe a cell of several values."""
         if self._blocks.is_whole:
             return None
         sizes = zip(self._blocks.sizes, names_of(self._array), strict=True)
@@ -377,7 +357,5 @@ class Picture:
         return f"Each cell is {what} {' and '.join(along)} ({count:,} values in all)."
 
 
-_TOGETHER = 16
-"""Chunks that are added together at most: meanwhile others are decoded."""
-_LARGE = 2**14
-"""Values of a chunk from which on it is decoded alone: to copy it would take longer."""
+_TOGETHER = 16  # Chunks that are added together at most: meanwhile others are decoded
+_LARGE = 2**14  # Values of a chunk from which on it is decoded alone: to copy it would take longer

@@ -86,15 +86,15 @@ class Plan(Struct, frozen=True):
     slices: tuple[str, ...]  # One for each dimension, as Python writes them: ``3``, ``0:10:2``
     shape: tuple[Count, ...]
     chunk_count: int
-    estimate: Estimate  # What is here already costs nothing
+    estimate: Estimate  # Cached and inline chunks cost nothing
     # kept, kept_most: Bytes of decoded chunks that are kept for all views of the set, and how
     # many may be
     kept: Count = 0
     kept_most: Count = 0
-    # Bytes that the first look at an array of the set fetches, where nobody chose others
+    # Bytes that the first look at an array fetches, by default
     budget: Count = 0
-    # What has to be allowed before it may be read, such as ``s3://bucket``; empty where this page
-    # may not read it at all; null where it may be read by now, so that a picture need not ask
+    # What must be allowed before it may be read, such as ``s3://bucket``; empty if this page may
+    # not read it at all; null if it may be read already
     grant: str | None = None
     # All resolutions of the array, if it is a level of a pyramid (`multiscales`), the finest first
     levels: tuple[ArrayLevel, ...] = ()
@@ -219,18 +219,6 @@ def _thinned(array: ArrayMeta, places: Region) -> str | None:
     return f"Shown: {', '.join(along)}." if along else None
 
 
-class Planned(Struct, frozen=True):
-    """The cost of a read."""
-
-    plan: Plan
-
-
-class WasRead(Struct, frozen=True):
-    """The values that were read."""
-
-    reading: ReadingModel
-
-
 class CellsCame(Event, frozen=True, tag="cells"):
     """Cells of an unfinished reading; their values are sent along, box after box."""
 
@@ -241,16 +229,10 @@ class CellsCame(Event, frozen=True, tag="cells"):
 
 
 class WasReadAhead(Struct, frozen=True):
-    """What is now kept."""
+    """The chunks that are now cached."""
 
     kept: Count  # In bytes
     parts: int  # How many of the parts fitted into the budget
-
-
-class PartSaved(Struct, frozen=True):
-    """A file of values; it is sent along with the response."""
-
-    name: str
 
 
 class ValuePlace(Struct, frozen=True):
@@ -262,12 +244,6 @@ class ValuePlace(Struct, frozen=True):
     # offset, length: Of the byte range in the target; null for all of it
     offset: Count | None
     length: Count | None
-
-
-class ValueText(Struct, frozen=True):
-    """A value with every digit of its type; null if its chunk would have to be fetched."""
-
-    text: str | None
 
 
 class ValueStep(Struct, frozen=True):
@@ -301,21 +277,22 @@ class PreviewReader:
     @request(
         "slice.plan",
         unsaved="This part was not read when the page was saved",
+        sends="plan",
     )
     def plan(
         self,
         array: str,
         slices: tuple[str, ...] | None = None,  # One for each dimension: ``3`` or ``0:10:2``
         index: tuple[int, ...] | None = None,  # Of a chunk
-        budget: int | None = None,  # Bytes of what is shown first; null for that of the set
+        budget: int | None = None,  # Bytes of the first look; null for the limit of the set
         # Whether the part is on screen, although it was not read: the front end had it
         shown: bool = False,
-    ) -> Planned:
-        """Return the cost of reading a selection; by default, of what is shown first."""
+    ) -> Plan:
+        """Return the cost of reading a selection; by default, of the first look."""
         meta = array_at(self._refs, array)
         if index is None and slices is None:
             places = first_look(self._refs, meta, budget)
-            # it takes a while, and who looks at an array is about to read it
+            # importing takes a while, and a person who selects an array is about to read it
             self._jobs.aside(load_array_libraries)
         else:
             places = self._region(meta, slices, index)
@@ -328,7 +305,7 @@ class PreviewReader:
             ArrayLevel(each.array.path, each.array.shape, each.resolution)
             for each in self._pyramids.get(array, ())
         )
-        return Planned(replace(found, grant=self._grant(meta, places), levels=levels))
+        return replace(found, grant=self._grant(meta, places), levels=levels)
 
     @cached_property
     def _pyramids(self) -> dict[str, list[PyramidLevel]]:
@@ -343,12 +320,12 @@ class PreviewReader:
                     self._targets.range_of(key, reference)
         except AccessError as error:
             return error.grant
-        except RefexplorerError:  # what is wrong is said where it is read
+        except RefexplorerError:  # reading reports the error
             return None
         return None
 
     def _show(self, array: ArrayMeta, places: Region, is_here: bool) -> None:
-        """Keep what a front end already shows."""
+        """Record a part that a front end already shows."""
         granted = self._targets.policy.granted
         self._did(code_of_slices(self._refs, array.path, slices_text(array, places), granted))
         if is_here:
@@ -365,6 +342,7 @@ class PreviewReader:
         buffers="The values, float64 in C order; none of text and structured values. Where float64 "
         "cannot express them all, a second buffer has them as 64-bit integers: unsigned for "
         "``uint64``, ticks of the unit for times.",
+        sends="reading",
     )
     def read(
         self,
@@ -379,7 +357,7 @@ class PreviewReader:
         # Of structured values; null for the first with numbers, empty for all as text
         field: str | None = None,
         ahead: bool = False,  # Whether nobody looks at it yet: no code is made of it
-    ) -> tuple[WasRead, Buffers]:
+    ) -> tuple[ReadingModel, Buffers]:
         """Read a selection of an array; without slices and index, the whole."""
         meta = array_at(self._refs, array)
         places = self._region(meta, slices, index)
@@ -396,14 +374,10 @@ class PreviewReader:
         reading, buffers = preview(self._refs, meta, places, self.chunks, decoding, report, tell)
         if not ahead:
             self.last = reading, next(iter(buffers), None)
-        return WasRead(reading), buffers
+        return reading, buffers
 
     def drawn(self, path: str | None) -> tuple[ReadingModel, bytes | None] | None:
-        """Return the last reading, or the first display of another selected array.
-
-        A picture without a front end is not worth a request: data that are not local, may not be
-        read or exceed the limit of the first display are not read.
-        """
+        """Return the last reading, or the first look at another array if that needs no request."""
         if path is None or (self.last is not None and self.last[0].array == path):
             return self.last
         with suppress(RefexplorerError):
@@ -458,6 +432,7 @@ class PreviewReader:
         "slice.save",
         unsaved="This saved page cannot write a file of values",
         buffers="The bytes of the file.",
+        sends="name",
     )
     def save(
         self,
@@ -474,20 +449,24 @@ class PreviewReader:
         scale: bool = True,
         times: bool = True,
         field: str | None = None,
-    ) -> tuple[PartSaved, Buffers]:
-        """Write all values of a selection of an array to a file."""
+    ) -> tuple[str, Buffers]:
+        """Write all values of a selection of an array to a file; the response has its name."""
         load_array_libraries()
         meta = array_at(self._refs, array)
         places = self._places(meta, slices)
         name = meta.path.replace("/", "_") or "values"
         if form == "netcdf":
             data = netcdf(self._refs, meta, places, self.chunks, report)
-            return PartSaved(f"{name}.nc"), [data]
+            return f"{name}.nc", [data]
         cells = Cells(self._refs, meta, places, axes, Decoding(scale, times, field))
         write = cells.csv if form == "csv" else cells.npy
-        return PartSaved(f"{name}.{form}"), [write(self.chunks, report)]
+        return f"{name}.{form}", [write(self.chunks, report)]
 
-    @job("value.read", unsaved="Single values of these cells were not read when the page was saved")
+    @job(
+        "value.read",
+        unsaved="Single values of these cells were not read when the page was saved",
+        sends="text",
+    )
     def read_value(
         self,
         report: JobReport,
@@ -497,19 +476,19 @@ class PreviewReader:
         scale: bool = True,
         times: bool = True,
         field: str | None = None,
-    ) -> ValueText:
-        """Read one value from a decoded chunk: for a picture whose cells are means."""
+    ) -> str | None:
+        """Return a value with every digit of its type; null if its chunk would be fetched."""
         meta = array_at(self._refs, array)
         if not self.chunks.holds(meta.path, self._chunk_of(meta, index)):
-            return ValueText(None)
+            return None
         found = self.chunks.read(meta, tuple(range(at, at + 1) for at in index), report)
         if found.state is not ChunkState.FETCHED:
-            return ValueText(None)
+            return None
         meant, _ = shown_of(meta, found, Decoding(scale, times, field))
         value = np.asarray(meant.decoded).reshape(-1)[0]
         is_missing = meant.numbers is not None and bool(np.isnan(meant.numbers).all())
         is_masked = is_missing and np.asarray(value).dtype.kind in "iub"
-        return ValueText("NaN" if is_masked else value_text(value))
+        return "NaN" if is_masked else value_text(value)
 
     @request("value.place", unsaved="The position of this value was not saved with the page")
     def find(

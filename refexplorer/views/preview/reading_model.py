@@ -49,7 +49,7 @@ class Flag(Struct, frozen=True):
     meaning: str
 
 
-class ReadingModel(Struct, frozen=True):
+class ReadingModel(Struct, frozen=True, kw_only=True):
     """Values that were read, or why not; numbers are sent along as a buffer."""
 
     state: ReadOutcome
@@ -61,21 +61,21 @@ class ReadingModel(Struct, frozen=True):
     # key_start, separator: A chunk's key is ``key_start`` and its index joined by the separator
     key_start: str
     separator: str
-    shape: tuple[int, ...]
+    shape: tuple[int, ...] = ()
     dtype: str
     dimensions: tuple[str, ...]
     units: str | None
     name: str
-    times: bool  # Whether the values are milliseconds since 1970
-    minimum: float | None
-    maximum: float | None
-    missing: int  # Values that are NaN or the fill value
-    seconds: float
-    message: str | None
-    grant: str | None  # State ``ask``: what `allow` needs
-    coordinates: tuple[Coordinate, ...]
-    chunks: ChunkCounts
-    lost: tuple[LostChunks, ...]  # All chunks that were not fetched
+    times: bool = False  # Whether the values are milliseconds since 1970
+    minimum: float | None = None
+    maximum: float | None = None
+    missing: int = 0  # Values that are NaN or the fill value
+    seconds: float = 0.0
+    message: str | None = None
+    grant: str | None = None  # State ``ask``: what `allow` needs
+    coordinates: tuple[Coordinate, ...] = ()
+    chunks: ChunkCounts = ChunkCounts(0, 0, 0)
+    lost: tuple[LostChunks, ...] = ()  # All chunks that were not fetched
     texts: tuple[str, ...] | None = None  # Text and structured values, cut, in place of a buffer
     # How many values along each dimension share one cell; none: each has its own
     blocks: tuple[int, ...] = ()
@@ -140,21 +140,10 @@ def blank_reading(array: ArrayMeta, places: Region) -> ReadingModel:
         chunk_runs=chunk_runs(array),
         key_start=array.folder + array.prefix if array.shape else array.chunk_key(()),
         separator=array.separator,
-        shape=(),
         dtype=type_name(array.dtype),
         dimensions=names_of(array),
         units=units if isinstance(units, str) else None,
         name=name if isinstance(name, str) else array.path,
-        times=False,
-        minimum=None,
-        maximum=None,
-        missing=0,
-        seconds=0.0,
-        message=None,
-        grant=None,
-        coordinates=(),
-        chunks=ChunkCounts(0, 0, 0),
-        lost=(),
         flags=tuple(_flags(array)),
         channels=channels_of(array),
     )

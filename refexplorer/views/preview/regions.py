@@ -28,10 +28,7 @@ _SAMPLES = frozenset({"band", "bands", "channel", "channels", "sample", "samples
 
 
 def channels_of(array: ArrayMeta) -> int | None:
-    """Return the dimension of length three or four that is drawn as colours, or None.
-
-    It is recognized by name, or is a dimension of byte samples, or the last unnamed one of bytes.
-    """
+    """Return the dimension of length 3 or 4 that is drawn as colours, by name or as bytes."""
     names = array.dimensions or ()
     is_bytes = _is_bytes(array.dtype)
     for axis, size in enumerate(array.shape):
@@ -76,10 +73,7 @@ def is_label(text: str) -> bool:
 
 
 def places_of(text: str, name: str, labels: Labels) -> range:
-    """Return the positions selected by a label: all of a month, the nearest to a number.
-
-    A range includes both ends, as in xarray's ``sel``.
-    """
+    """Return the positions selected by a label; both ends of a range are included, as in `sel`."""
     if labels.times and (nearest := _NEAREST.fullmatch(text)) is not None:
         return _nearest(labels.numbers, _begin(nearest[1], times=True))
     found = (_DATES if labels.times else _NUMBERS).fullmatch(text)
@@ -139,11 +133,9 @@ def _span(labels: Labels) -> str:
     return f"{dates[0]} to {dates[1]}"
 
 
-Region = tuple[range, ...]
-"""The positions along each dimension."""
+Region = tuple[range, ...]  # The positions along each dimension
 
-PICTURE_CHUNKS = 20_000
-"""Chunks that a picture may take whose values are reduced as they come."""
+PICTURE_CHUNKS = 20_000  # Chunks that a picture may take whose values are reduced as they come
 _SLICE = re.compile(r"\s*(-?\d+)?\s*(?:(:)\s*(-?\d+)?\s*(?::\s*(\d+)?\s*)?)?", re.ASCII)
 
 

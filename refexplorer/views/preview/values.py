@@ -86,11 +86,7 @@ _loading = threading.Lock()
 
 
 def load_array_libraries() -> None:
-    """Import the libraries for reading arrays.
-
-    Their packages have circular imports: if two threads start at once, one may see a partly
-    initialized module.
-    """
+    """Import Zarr in one thread at a time: its packages have circular imports."""
     with _loading:
         import zarr.storage  # noqa: F401
 
@@ -108,8 +104,7 @@ def load_http() -> None:
         import refexplorer.io.fetch.http  # noqa: F401
 
 
-_TOLD = 0.05
-"""Seconds between two messages about how far it is: each has its cost on both sides."""
+_TOLD = 0.05  # Seconds between two messages about how far it is: each has its cost on both sides
 
 
 class DecodedChunks:
@@ -136,7 +131,7 @@ class DecodedChunks:
         self, array: ArrayMeta, indices: Sequence[Index], report: JobReport = unheard
     ) -> Iterator[Reading]:
         """Yield chunks, cached ones first, until stopped."""
-        # nothing is told of what was here, the last chunk of what was fetched always is
+        # cached chunks are not reported; the last fetched one always is
         is_here = all(self.holds(array.path, index) for index in indices)
         is_news, told = False, monotonic()
         try:
@@ -209,10 +204,8 @@ TEXTS_SHOWN = 1_000
 _TEXT_SHOWN = 200  # characters of such a value
 _CHANGES = {"scale_factor", "add_offset", "_Unsigned"}
 """Attributes that make other numbers of integers."""
-_POSITIONAL = 1e16
-"""From here on floats are written with an exponent, as Python does."""
-_EXACT = 2**53
-"""Up to here float64 has every integer."""
+_POSITIONAL = 1e16  # From here on floats are written with an exponent, as Python does
+_EXACT = 2**53  # Up to here float64 has every integer
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,11 +233,7 @@ class Physical:
 
 
 def physical(array: ArrayMeta, found: Reading, decoding: Decoding) -> Physical:
-    """Apply scale, offset, missing values and times from the attributes.
-
-    Invalid attributes are ignored, as is a fill value of Zarr format 3, which is not a missing
-    value there. Times in a calendar that numpy does not support stay numbers.
-    """
+    """Apply scale, offset, missing values and times; invalid attributes are ignored."""
     values = np.asarray(found.values)
     attributes = array.attributes
     if decoding.times and "since" in str(attributes.get("units", "")):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -18,8 +18,10 @@ from refexplorer.views.exercises.exercise_controller import ExercisesController
 from refexplorer.views.exercises.exercise_models import Exercise
 from refexplorer.views.wire.requests import Bound, Buffers, Message, question, to_wire
 
-_LEVEL = 6
-"""Level 9 takes four times as long for 2.5 % less."""
+if TYPE_CHECKING:
+    from refexplorer.views.explorer.explorer_controller import ExplorerController
+
+_LEVEL = 6  # Level 9 takes four times as long for 2.5 % less
 
 
 class Packer:
@@ -57,27 +59,10 @@ def packed_text(content: bytes) -> str:
 _ID = "saved"
 
 
-class Answers(Protocol):
-    """The controller of a view."""
-
-    post: Callable[[Message, Buffers], None]
-
-    @property
-    def answers(self) -> Bound:
-        """The handler of each request."""
-        ...
-
-    def handle(
-        self, message: Message, buffers: Buffers | None = None
-    ) -> list[tuple[Message, Buffers]]:
-        """Handle one message."""
-        ...
-
-
 class Recorder:
     """Sends requests to a controller that nobody else uses."""
 
-    def __init__(self, controller: Answers, packer: Packer) -> None:
+    def __init__(self, controller: ExplorerController | EditorController, packer: Packer) -> None:
         self._controller = controller
         self._packer = packer
         self._posted: list[tuple[Message, Buffers]] = []
@@ -129,10 +114,7 @@ class Recorder:
 
 
 def name_of(message: Message, defaults: Mapping[str, Any]) -> str:
-    """Return the key that identifies a request: its non-default fields.
-
-    `nameOf` in `frontend/src/saved/replay.ts` does the same.
-    """
+    """Return the key that identifies a request, like `nameOf` in `saved/replay.ts`."""
     said = {
         name: value
         for name, value in message.items()
@@ -153,8 +135,7 @@ def defaults_of(answers: Bound) -> dict[str, dict[str, Any]]:
     }
 
 
-_PLACES = 2_000
-"""Of the text, which light up their rows and their rules."""
+_PLACES = 2_000  # Of the text, which light up their rows and their rules
 
 
 def record_editor(controller: EditorController, facts: Message) -> str:
@@ -165,7 +146,7 @@ def record_editor(controller: EditorController, facts: Message) -> str:
     if hello.get("window") is not None:
         raise RefexplorerError("The text is too long for the editor to show it as a whole.")
     if controller.references is None:
-        raise RefexplorerError(f"The text makes no keys: {controller.sentence}")
+        raise RefexplorerError(f"The text has no keys: {controller.sentence}")
     notes, _ = recorder.keep("notes")
     for code in {note["code"] for note in notes["notes"]}:
         recorder.keep("code", code=code)
@@ -213,7 +194,7 @@ def _rows(recorder: Recorder, reader: str, number: int) -> Message:
 def _part(total: int, here: int) -> str:
     if here >= total:
         return f"All {total:,} keys are on this page." if total != 1 else "Its key is on this page."
-    return f"Of {total:,} keys the first {here:,} are here."
+    return f"This page has the first {here:,} of {total:,} keys."
 
 
 def _pointers(text: str) -> Iterator[str]:
@@ -239,19 +220,14 @@ def _below(pointer: str, value: Any) -> Iterator[str]:
 
 _SHOWN = 200
 """Rows of each text, for each of some nine readers; with 1,000 a gen of 10^12 keys took 20 s."""
-_EXPLAINED = 20
-"""Rows of each text of which the page says how they are made."""
+_EXPLAINED = 20  # Rows of each text of which the page says how they are made
 
 
 def record_exercise(exercise: Exercise, facts: Message) -> str:
     """Judge the texts of an exercise, and pack the verdict on each."""
     packer = Packer()
-    texts = (
-        exercise.start,
-        exercise.solution,
-        *(answer.text for answer in exercise.right),
-        *(answer.text for answer in exercise.wrong),
-    )
+    others = [*(each.text for each in exercise.right), *(each.text for each in exercise.wrong)]
+    texts = (exercise.start, exercise.solution, *others)
     recorder = Recorder(_controller(exercise), packer)
     states = [_judged(exercise, text, packer) for text in dict.fromkeys(texts)]
     content = {
@@ -304,7 +280,7 @@ def _controller(exercise: Exercise) -> ExercisesController:
 
 def _exercise_part(texts: int) -> str:
     return (
-        f"{texts} texts are judged here, in any spacing: the one to begin with, solutions, and "
-        "common mistakes. Judging other texts needs Python. "
-        f"Where a text makes more than {_SHOWN} keys, the first {_SHOWN} are here."
+        f"This page can check {texts} texts, in any spacing: the initial one, solutions, and "
+        "common mistakes. Checking other texts needs Python. "
+        f"If a text has more than {_SHOWN} keys, the first {_SHOWN} are shown."
     )

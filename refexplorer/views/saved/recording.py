@@ -59,10 +59,7 @@ def record_tree(recorder: Recorder, most: int, most_of_level: int) -> RecordedTr
 
 
 def _open(recorder: Recorder, path: str) -> tuple[int, int]:
-    """Return the number of the first child of a folder, and the number of children.
-
-    Subfolders are closed: only the folders above it have been opened.
-    """
+    """Open a folder; return the number of its first child, and the number of children."""
     if not path:
         return 0, int(recorder.ask("tree.rows", start=0, n=0)[0]["total"])
     closed, _ = recorder.ask("tree.reveal", path=path)
@@ -82,27 +79,22 @@ def _rows(recorder: Recorder, first: int, count: int) -> Iterator[Message]:
 
 _LEAST_OF_LEVEL = 20  # rows of a folder that a page keeps, however many arrays share it
 _PAGE = 1_000  # rows that are asked for at a time
-_ARRAYS = 1_000
-"""Arrays of the table, and of those with targets of their own."""
+_ARRAYS = 1_000  # Arrays of the table, and of those with targets of their own
 _TARGETS = 5_000  # targets that a page keeps; it says how many there are
 _GRIDS, _STRIPS = 200, 100  # arrays whose chunk grid, and whose targets' strips, a page keeps
 _MAP_BYTES = 16_000_000
 """Of the maps of chunks before compression; one of 120 by 120 cells has a megabyte."""
-_MESH_BYTES = 8_000_000
-"""Of the geographic positions of arrays, before compression."""
-_LISTED = 1_000
-"""Chunks of a state that are listed, of one array or of all."""
+_MESH_BYTES = 8_000_000  # Of the geographic positions of arrays, before compression
+_LISTED = 1_000  # Chunks of a state that are listed, of one array or of all
 _BLOCK = 2**15 + 8
-"""Bytes that the inspector asks for: its block, and what a number at the end of one may need."""
-_HELD_BYTES = 2_000_000
-"""Bytes in the set itself that are kept beside its text."""
+"""Bytes that the inspector requests: a block, and the rest of a number at its end."""
+_HELD_BYTES = 2_000_000  # Bytes in the set itself that are kept beside its text
 _TRACES = 200  # chunks whose trace a page keeps
-_READ_ALL_WAYS = 500_000
-"""Bytes of values that are kept as stored, scaled and with times alike."""
+_READ_ALL_WAYS = 500_000  # Bytes of values that are kept as stored, scaled and with times alike
 HELD = ("inline", "base64")
 
 SavedProgress = Callable[[int, int], None]
-"""Takes how many keys were asked about, and how many there are to ask about."""
+"""Called with the number of recorded keys, and of all keys to record."""
 
 
 @dataclass
@@ -209,14 +201,14 @@ def _record_reading(recorder: Recorder, path: str, slices: tuple[str, ...]) -> N
     if sum(map(len, buffers)) <= _READ_ALL_WAYS:
         for scale, times in ((True, False), (False, True), (False, False)):
             recorder.keep("chunk.read", array=path, slices=slices, scale=scale, times=times)
-    # Asked again, since what is here by now costs nothing.
+    # Requested again, since cached chunks cost nothing.
     recorder.keep("slice.plan", array=path)
     recorder.keep("slice.plan", array=path, slices=slices)
 
 
 def _record_health(recorder: Recorder) -> dict[str, Any]:
     """Return the table rows by path, the sums, and the order of each sorting."""
-    recorder.ask("targets.summary")  # it tells which ranges overlap, and the dates in names
+    recorder.ask("targets.summary")  # it finds overlapping ranges, and dates in names
     page, _ = recorder.ask("health.rows", start=0, n=_ARRAYS, sort="path", descending=False)
     rows = page["rows"]
     places = {row["path"]: place for place, row in enumerate(rows)}
@@ -233,10 +225,7 @@ def _record_health(recorder: Recorder) -> dict[str, Any]:
 def _record_states(
     recorder: Recorder, rows: Sequence[Message], most: int
 ) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Return the chunks in each state, per array and in total, and their paths.
-
-    Chunks with a reference are not listed: the page finds them among its keys.
-    """
+    """Return the chunks in each state, per array and in total, and their paths."""
     states: dict[str, dict[str, Any]] = {}
     listed: dict[str, None] = {}
     for state in get_args(StateName):
@@ -259,7 +248,7 @@ def _record_states(
 
 
 def _as_found(row: Message) -> Message:
-    """Return a row of a listing without what follows from its position."""
+    """Return a row of a listing without the fields that follow from its position."""
     left_out = {"open", "position", "siblings", "depth"}
     return {name: value for name, value in row.items() if name not in left_out}
 
@@ -318,7 +307,7 @@ def _record_earth(
             _record_grid_of_map(recorder, path, tuple(earth["axes"]))
     if listed:
         recorder.keep("earth.land", detail="110m")
-        recorder.ask("earth.show")  # which is what is shown where no script runs
+        recorder.ask("earth.show")  # the part that is shown without scripts
     return {"arrays": listed, "shown": shown}
 
 

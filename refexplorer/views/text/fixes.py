@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
@@ -62,6 +62,10 @@ def _outside(pattern: str) -> re.Pattern[str]:
     return re.compile(rf"{TEXT}|{pattern}", re.DOTALL)
 
 
+def _before(pattern: str) -> re.Pattern[str]:
+    return re.compile(rf"{pattern}|{TEXT}", re.DOTALL)
+
+
 def _number(written: str) -> str:
     """Format a number as JSON."""
     digits = written.replace("_", "").removeprefix("+")
@@ -74,11 +78,7 @@ def _number(written: str) -> str:
 _SLIPS: tuple[tuple[str, re.Pattern[str], Callable[[str], str]], ...] = (
     ("Replace ' by \"", _outside(r"(?:\b[bBuU])?'((?:[^'\"\\\n]|\\.)*)'"), json.dumps),
     ('Write the straight "', _outside(rf"[{CURLY}]([^\"{CURLY}\\\n]*)[{CURLY}]"), json.dumps),
-    (
-        'Write one " on either side',
-        re.compile(rf'"""((?:[^"\\]|"(?!""))*)"""|{TEXT}', re.DOTALL),
-        json.dumps,
-    ),
+    ('Write one " on either side', _before(r'"""((?:[^"\\]|"(?!""))*)"""'), json.dumps),
     ("Write true, false and null", _outside(rf"\b({'|'.join(_PYTHON)})\b"), _PYTHON.__getitem__),
     ("Remove the comments", _outside(r"(//[^\n]*|#[^\n]*|/\*.*?(?:\*/|\Z))"), lambda comment: ""),
     ("Put the names in quotes", _outside(r"([A-Za-z_$][\w$]*)(?=\s*:)"), json.dumps),
@@ -94,24 +94,15 @@ _SLIPS: tuple[tuple[str, re.Pattern[str], Callable[[str], str]], ...] = (
     ("Remove the text before the quotes", _outside(r'\b([bBuU])(?=")'), lambda mark: ""),
     ("Write ordinary spaces", _outside(f"([{ODD_SPACES}])"), lambda space: " "),
     (
-        "Remove what is not part of the document",
+        "Remove text that is not part of the document",
         _outside(r"((?:\A|\n)\s*(?:```\w*|>>>)|\A\s*[A-Za-z_][\w. ]*=)"),
         lambda mark: "",
     ),
 )
 _CLOSING = {"{": "}", "[": "]"}
 _ENDS = "}]"
-_MEANT = {
-    "=": ":",
-    "\uff1d": ":",
-    "\uff1a": ":",
-    ";": ",",
-    "\uff1b": ",",
-    "\uff0c": ",",
-    "\u3001": ",",
-    "\t": "\\t",
-    "\\": "\\\\",
-}
+_MEANT = dict.fromkeys("=\uff1d\uff1a", ":") | dict.fromkeys(";\uff1b\uff0c\u3001", ",")
+_MEANT |= {"\t": "\\t", "\\": "\\\\"}
 """The replacement of a character where the text stops being valid JSON."""
 
 
@@ -154,7 +145,7 @@ def _candidates(text: str, at: int) -> Iterator[tuple[str, int, int, str]]:
     close = len(text[:line_end].rstrip(" ,\t\r]}"))
     yield 'Close the text with "', close, close, '"'
     end = len(text.rstrip())
-    # what was only begun is not to be an empty text
+    # an unfinished string should not become empty
     if not text[:end].endswith('"') and (open_ := _open_brackets(f'{text[:end]}"')):
         yield f'Close with "{open_}', end, end, f'"{open_}'
     before = len(text[:at].rstrip())
@@ -198,34 +189,25 @@ def _failure(text: str) -> int | None:
     return None
 
 
-Mend = tuple[str, list[TextEdit]]
-"""What a fix does, in a few words, and its edits."""
+Mend = tuple[str, list[TextEdit]]  # What a fix does, in a few words, and its edits
 
 _LONGEST = 1_000_000  # characters of a document for which fixes are computed
-_NEAR = 1_000
-"""Characters before a value that hold its name."""
+_NEAR = 1_000  # Characters before a value that hold its name
 _BEFORE = re.compile(r'[,{](\s*)"[^"]*"\s*:\s*$')
 _EXPRESSION = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 _DIVISION = re.compile(r"(?<!/)/(?!/)")
 _SINGLE = re.compile(r"(?<![{$])\{[A-Za-z_]\w*\}(?!\})")
 _NAMED = re.compile(r"`([^`]+)`")
 _FIRST_VALUES = {
-    "key": '"x/{{i}}"',
-    "url": '""',
-    "dimensions": '{"i": {"stop": 1}}',
-    "offset": '"0"',
-    "length": '"1"',
-}
+    "key": '"x/{{i}}"', "url": '""', "dimensions": '{"i": {"stop": 1}}',
+    "offset": '"0"', "length": '"1"',
+}  # fmt: skip
 
 
 def fixes(positions: TextPositions, note: Note, start: int, end: int) -> list[Mend]:
     """Return the fixes for a note; none if only a person can know."""
-    find = _FIXES.get(note.code)
-    return (
-        []
-        if find is None or len(positions.text) > _LONGEST
-        else list(find(positions, note, start, end))
-    )
+    find = _FIXES.get(note.code) if len(positions.text) <= _LONGEST else None
+    return [] if find is None else list(find(positions, note, start, end))
 
 
 def _rename(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
@@ -273,22 +255,14 @@ def _add_partner(positions: TextPositions, note: Note, start: int, end: int) -> 
     yield f"Add {missing}", [(span.end, span.end, added)]
 
 
-def _quote(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
-    yield "Write it as a string", [(start, end, f'"{positions.text[start:end]}"')]
+def _quote(positions: TextPositions, note: Note, start: int, end: int) -> list[Mend]:
+    return [("Write it as a string", [(start, end, f'"{positions.text[start:end]}"')])]
 
 
 def _add_version(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
     opening = positions.text.find("{")
     if opening >= 0:
         yield "Read it as version 1", [_first_property(positions.text, opening, "version", "1")]
-
-
-def _set_version(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
-    yield "Write version 1", [(start, end, "1")]
-
-
-def _wrap(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
-    yield wrap(positions.text)
 
 
 def wrap(text: str) -> Mend:
@@ -356,11 +330,11 @@ def _remove_mark(positions: TextPositions, note: Note, start: int, end: int) -> 
         yield "Remove the mark", [(0, 1, "")]
 
 
-_FIXES: dict[str, Callable[[TextPositions, Note, int, int], Iterator[Mend]]] = {
+_FIXES: dict[str, Callable[[TextPositions, Note, int, int], Iterable[Mend]]] = {
     "not-json": _mend,
-    "bad-version": _set_version,
+    "bad-version": lambda text, note, start, end: [("Write version 1", [(start, end, "1")])],
     "version-missing": _add_version,
-    "template-in-v0": _wrap,
+    "template-in-v0": lambda positions, *_: [wrap(positions.text)],
     "undefined-name": _rename,
     "unknown-field": _rename_field,
     "gen-missing-field": _add_field,
@@ -379,20 +353,18 @@ _HINTS = {
     "readers-differ": "Other readers are listed above.",
     "template-limit": "A template here is for a URL: make it shorter.",
 }
-"""What to do in the editor, where the set itself names a command or Python."""
+"""Remedies in the editor, where the usual hint names a command or Python."""
 _LIMIT = re.compile(
     r"(?<=\.) `Limits\.\w+` raises the limit\.|; `Limits\.\w+` raises the limit(?=\.)|"
     r", or raise `Limits\.\w+`(?=\.)"
 )
-"""What names a limit: it is an argument of a call, and the editor makes none."""
+"""Parts of sentences about a limit, which can only be raised in Python."""
 
 
 def diagnostics_of_set(positions: TextPositions, refs: ReferenceSet) -> list[EditorDiagnostic]:
     """Locate the first notes of a set in the text that it was read from."""
-    return [
-        _at_pointer(note(refs, found), positions, found.pointer)
-        for found in refs.diagnostics[:SHOWN]
-    ]
+    found = refs.diagnostics[:SHOWN]
+    return [_at_pointer(note(refs, each), positions, each.pointer) for each in found]
 
 
 def diagnostic_of_error(positions: TextPositions, error: RefexplorerError) -> EditorDiagnostic:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -14,15 +16,12 @@ from refexplorer.core.text import size_text
 from refexplorer.formats.json.positions import TEXT, Positions, Span
 from refexplorer.spec.findings import pointer as pointer_to
 
-LONGEST = 20_000_000
-"""Characters of a text that is formatted."""
+LONGEST = 20_000_000  # Characters of a text that is formatted
 _WIDTH = 70  # columns of a line of formatted JSON
 _TOKEN = re.compile(rf'{TEXT}|[{{}}\[\],:]|[^\s{{}}\[\],:"]+', re.DOTALL)
 _OPENING = {"{": "}", "[": "]"}
-Member = tuple[str, "JsonPart"]
-"""What stands before a value, such as its name, and the value."""
-JsonPart = str | tuple[str, list[Member]]
-"""A token, or an opening bracket with what is in it."""
+Member = tuple[str, "JsonPart"]  # What stands before a value, such as its name, and the value
+JsonPart = str | tuple[str, list[Member]]  # A token, or an opening bracket with what is in it
 
 
 class Window(Struct, frozen=True):
@@ -36,10 +35,7 @@ class Window(Struct, frozen=True):
 
 
 def formatted(text: str) -> str:
-    """Return a text with one member per line, and short lists and objects on one line.
-
-    Numbers, duplicate names and escapes are kept as written.
-    """
+    """Return a text with one member per line, short ones joined; values are kept as written."""
     if len(text) > LONGEST:
         said = (
             f"The text has {size_text(len(text))}, and at most {size_text(LONGEST)} are formatted."
@@ -113,86 +109,23 @@ def _inline(node: JsonPart, room: int) -> str | None:
     return f"{opening}{', '.join(pieces)}{_OPENING[opening]}"
 
 
-_PARTS: Mapping[str, str] = {
-    "/version": "The number 1. A document without `version` is version 0: each key is a reference.",
-    "/templates": "Strings by name, to be used as `{{name}}` in `refs` and `gen`.",
-    "/templates/*": (
-        "The string that `{{name}}` stands for. If it has variables of its own, as in "
-        "`f_{{c}}`, it is called with them: `{{name(c='…')}}`."
-    ),
-    "/gen": (
-        "A list of items, each of which generates a reference for every combination of its "
-        "dimensions; the last dimension varies fastest."
-    ),
-    "/gen/*": "Generates a reference for every combination of the values of its `dimensions`.",
-    "/gen/*/key": (
-        "Required, a template: the key of each reference. It uses the dimensions, as in "
-        "`x/{{i}}`; of combinations with the same key, the last is used."
-    ),
-    "/gen/*/url": "Required, a template: where the bytes are. It may use dimensions and templates.",
-    "/gen/*/offset": (
-        "The first byte: a template that renders to an integer, as in `{{i * 1000}}`. It "
-        "requires `length`; without both, the reference is to the whole file."
-    ),
-    "/gen/*/length": (
-        "The number of bytes: a template that renders to an integer. It requires `offset`."
-    ),
-    "/gen/*/dimensions": "Required: names, and the integers that each of them runs over.",
-    "/gen/*/dimensions/*": (
-        'Either a range, {"start": 0, "stop": 5, "step": 1}, or a list of integers. The name '
-        "may be used in the templates of this item."
-    ),
-    "/gen/*/dimensions/*/start": "The first value; 0 if omitted.",
-    "/gen/*/dimensions/*/stop": "Required: the end of the values, exclusive.",
-    "/gen/*/dimensions/*/step": "The step between values; 1 if omitted.",
-    "/refs": "References by key, as in version 0; the URLs may use `templates`.",
-    "/refs/*": (
-        "A string is the data itself (base64 after `base64:`), an object is JSON data, `[url]` "
-        "a whole file, `[url, offset, length]` a byte range of a file."
-    ),
+_HELP = tomllib.loads(Path(__file__).with_name("help.toml").read_text(encoding="utf-8"))
+PART_HELP: Mapping[str, str] = {
+    pointer: f'{text} Reference specification, "Version 1".'
+    for pointer, text in _HELP["parts"].items()
 }
-_CITED = 'Reference specification, "Version 1".'
-PART_HELP: Mapping[str, str] = {pointer: f"{said} {_CITED}" for pointer, said in _PARTS.items()}
-"""By JSON pointer; ``*`` stands for any name or number."""
-
-FILTER_HELP: Mapping[str, str] = {
-    "abs": "The absolute value.",
-    "capitalize": "Capitalized: the first letter in upper case, the others in lower case.",
-    "count": "The number of characters or items; the same as `length`.",
-    "d": "A default where the name is not defined; short for `default`.",
-    "default": "A default where the name is not defined: `c | default('x')`.",
-    "first": "The first character or item.",
-    "float": "As a floating-point number.",
-    "format": "Inserts values into a pattern: `'%04d' | format(i)` gives `0007` for 7.",
-    "int": "As an integer.",
-    "join": "Items joined to a string: `[1, 2] | join('-')` gives `1-2`.",
-    "last": "The last character or item.",
-    "length": "The number of characters or items.",
-    "lower": "In lower case.",
-    "replace": "A substring replaced: `u | replace('a', 'b')`.",
-    "round": "Rounded to a number of digits.",
-    "string": "As text.",
-    "title": "Each word capitalized.",
-    "trim": "Without spaces at both ends.",
-    "upper": "In upper case.",
-}
-"""jinja2's filters that are read, by name."""
-
-
+FILTER_HELP: Mapping[str, str] = _HELP["filters"]
 _PAIR = r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _CHARACTER = re.compile(rf"{_PAIR}|\\u[0-9a-fA-F]{{4}}|\\.|.", re.DOTALL)
 """One character of a JSON string, however it is written."""
 
 _NAME = re.compile(rf"[ \t]*({TEXT}[ \t]*:[ \t]*)\Z")
 """All of a line before the value of a property."""
-_LINES = 6
-"""As many lines stand for themselves."""
+_LINES = 6  # As many lines stand for themselves
 
-_PAIRED = re.compile("[\U00010000-\U0010ffff]")
-"""Characters that are two code units."""
+_PAIRED = re.compile("[\U00010000-\U0010ffff]")  # Characters that are two code units
 
-TextRange = tuple[int, int]
-"""First code unit, and last exclusive."""
+TextRange = tuple[int, int]  # First code unit, and last exclusive
 
 
 class TextPositions:
@@ -259,8 +192,7 @@ class TextPositions:
         return None if any(min(place) < 0 for place in found) else found
 
 
-LARGEST = 2_000_000
-"""Characters of a document that is edited as a whole."""
+LARGEST = 2_000_000  # Characters of a document that is edited as a whole
 LINES = 2_000  # lines of a large document that are shown around a place
 CHARACTERS = 200_000  # and characters, since a document may be one line
 

@@ -91,7 +91,7 @@ class ChangedKeys:
         self._tree = found.tree
 
     def count(self, path: str) -> int:
-        """Return what `TreeListing` describes, like all its methods."""
+        """Return the number of children shown."""
         return self._tree.count(path)
 
     def nodes(self, path: str, first: int, last: int) -> Iterable[Node]:
@@ -159,7 +159,7 @@ class TargetKeys(Sequence[str]):
 
 
 class TreeListing(Protocol):
-    """What a tree shows below each folder; ``""`` is the root."""
+    """The rows below each folder of a tree; ``""`` is the root."""
 
     def count(self, path: str) -> int:
         """Return the number of children shown; 0 if it is not a folder."""
@@ -181,7 +181,7 @@ class AllKeys:
         self._refs = refs
 
     def count(self, path: str) -> int:
-        """Return what `TreeListing` describes, like all its methods."""
+        """Return the number of children shown."""
         return self._refs.children(path, 0, 0).total
 
     def nodes(self, path: str, first: int, last: int) -> Iterable[Node]:
@@ -411,7 +411,7 @@ class TroubleKeys:
         self._levels: dict[str, _BadLevel] = {}
 
     def count(self, path: str) -> int:
-        """Return what `TreeListing` describes, like all its methods."""
+        """Return the number of children shown."""
         return len(self._level(path))
 
     def nodes(self, path: str, first: int, last: int) -> Iterable[Node]:
@@ -486,10 +486,7 @@ class TroubleKeys:
         return {folder for key in self._loose for folder in folders_above(key)}
 
     def _bad_chunks(self, array: ArrayMeta) -> np.ndarray:
-        """Return the numbers of the faulty chunks, ascending; states with too many are omitted.
-
-        The row of the array shows their number.
-        """
+        """Return the numbers of the faulty chunks; states with too many are omitted."""
         kind = number_type(array)
         found = [np.array([], kind)]
         for state in _BAD:

@@ -57,8 +57,7 @@ if TYPE_CHECKING:
 
 ORDERED = 2_000
 """Folders of more children keep their own order: sorting them would read every array."""
-_LOOKED_AT = 200
-"""Arrays of which the data variables are looked for: the first screen waits for it."""
+_LOOKED_AT = 200  # Arrays of which the data variables are looked for: the first screen waits for it
 _SHORT = 4
 """Arrays of one dimension and so few values are bounds and the like, whatever they are called."""
 _LINKS = ("coordinates", "bounds", "grid_mapping")
@@ -134,10 +133,7 @@ def described(refs: ReferenceSet, folder: str, arrays: Mapping[str, ArrayMeta]) 
 
 
 def data_variables(refs: ReferenceSet, most: int) -> list[str]:
-    """Return the first arrays that are data, group by group, the largest first.
-
-    Of a pyramid it is the coarsest level.
-    """
+    """Return the first data variables, the largest first; of a pyramid, the coarsest level."""
     finer = finer_levels(internals(refs).opened)
     found: list[str] = []
     by_folder: dict[str, dict[str, ArrayMeta]] = {}
@@ -176,7 +172,7 @@ _SLICE = 2**20
 
 
 class KeySearch:
-    """A search that goes on for as long as it is asked to."""
+    """A search that runs in slices."""
 
     def __init__(self, steps: Iterator[SearchStep], code: Callable[[bool], str]) -> None:
         self.found: list[str] = []
@@ -218,8 +214,7 @@ class KeySearch:
         return work
 
 
-ROWS = 1000
-"""Most rows that one answer carries."""
+ROWS = 1000  # Most rows that one answer carries
 
 
 class TreePage(Struct, frozen=True):
@@ -231,7 +226,7 @@ class TreePage(Struct, frozen=True):
 
 
 class TreeChange(Struct, frozen=True):
-    """The current number of rows, and the position of the requested one; -1: nowhere."""
+    """The current number of rows, and the position of the requested one; -1 if not shown."""
 
     total: Count
     index: Count
@@ -247,7 +242,7 @@ class KeysFound(Struct, frozen=True):
 
 
 class AxisMark(Struct, frozen=True):
-    """What is irregular in the coordinate of a dimension."""
+    """Irregular places in the coordinate of a dimension."""
 
     axis: int  # The dimension
     severity: Severity
@@ -257,7 +252,7 @@ class AxisMark(Struct, frozen=True):
 
 
 class StripsShown(Struct, frozen=True):
-    """What is known along the dimensions of an array."""
+    """The state of the chunks along each dimension of an array."""
 
     strips: tuple[str, ...]  # Of each dimension, as `Row.strip`
     marks: tuple[AxisMark, ...]  # None as long as the notes of a large set are not known
@@ -303,7 +298,7 @@ class TreeController:
             return [self._described(each, strips, access) for each in rows], total
 
     def _described(self, row: Row, strips: StripColour, access: str) -> Row:
-        """Add to a row what is known of an array, and its faults."""
+        """Add shape, name, strip and faults to a row."""
         inside = self._internals
         array = inside.opened.arrays.get(row.path) if row.type is NodeType.ARRAY else None
         if array is not None:
@@ -356,7 +351,7 @@ class TreeController:
         start: int,
         n: int,
         strips: StripColour = "state",
-        access: str = "",  # Its name, or as it is written; empty: that which is shaded at first
+        access: str = "",  # Its name, or a selection; empty: the one shaded at first
     ) -> TreePage:
         """Return rows of the flattened tree, or of an active search."""
         start, n = max(start, 0), min(max(n, 0), ROWS)
@@ -410,7 +405,7 @@ class TreeController:
 
     @job("tree.more")
     def more(self) -> KeysFound:
-        """Search on, and say what was found so far."""
+        """Continue the search, and return the keys found so far."""
         search = self._search
         if search is None:
             raise RefexplorerError("There is no search.")
@@ -457,9 +452,8 @@ class TreeController:
     def show_only(
         self,
         report: JobReport,
-        # ``trouble``: what is wrong, with the chunks that are not there. ``changes``: what
-        # differs from the set that this one is compared with, also what is no longer there. Null:
-        # everything.
+        # ``trouble``: faults, and chunks without a reference. ``changes``: differences from the
+        # set used for comparison, with removed keys. Null: everything.
         what: Literal["trouble", "changes"] | None,
     ) -> TreeChange:
         """Show only some keys as rows, or everything again."""
@@ -472,7 +466,7 @@ class TreeController:
         if what is None:
             return ScienceOrder(self._refs)
         if what == "trouble":
-            go_on(report, None, None, "Looking for what is wrong")
+            go_on(report, None, None, "Looking for problems")
             internals(self._refs).target_index  # noqa: B018  which ranges overlap is known by it
             return TroubleKeys(self._refs, self._health)
         go_on(report, None, None, "Comparing the keys of both sets")

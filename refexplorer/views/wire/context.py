@@ -22,7 +22,7 @@ from refexplorer.spec.references import folders_above
 from refexplorer.verbs.differing import Difference, diff
 from refexplorer.verbs.opening import open_references
 from refexplorer.views.wire.jobs import Jobs
-from refexplorer.views.wire.requests import Buffers, Count, Message, nowhere
+from refexplorer.views.wire.requests import Buffers, Count, Message, filled, nowhere
 
 if TYPE_CHECKING:
     from refexplorer.formats.icechunk.history import RepositoryListing
@@ -31,15 +31,6 @@ if TYPE_CHECKING:
 
 
 OtherProgress = Callable[[int, int], None]
-
-
-class OpenOther(Protocol):
-    """Opens the set that a person names."""
-
-    def __call__(
-        self, source: str, tell: OtherProgress, is_wanted: Callable[[], bool], /
-    ) -> ReferenceSet:
-        """Open it; `tell` gets the bytes read and the total."""
 
 
 def _open_here(source: str, tell: OtherProgress, is_wanted: Callable[[], bool]) -> ReferenceSet:
@@ -55,12 +46,13 @@ def _open_here(source: str, tell: OtherProgress, is_wanted: Callable[[], bool]) 
 class OtherSets:
     """The sets that a person may compare with."""
 
-    open: OpenOther = _open_here  # Opens what is named
+    # Opens the set that a person names; the first callback gets the bytes read and the total
+    open: Callable[[str, OtherProgress, Callable[[], bool]], ReferenceSet] = _open_here
     # Titles of sets to choose from, by what names them
     offered: Callable[[], dict[str, str]] = dict
-    # Allows what a person typed, where that is enough, as for the owner of a page
+    # Allows a path that a person typed, if they own the page
     consent: Callable[[str], None] = lambda source: None
-    # Return where targets of an opened set may be read from, besides what was allowed before
+    # Returns further locations where targets of an opened set may be read
     grants: Callable[[ReferenceSet], tuple[str, ...]] = lambda refs: ()
 
 
@@ -75,11 +67,11 @@ class Comparison:
     ) -> None:
         self._references = references
         self.other = other
-        self.source = ""  # What a person named it by; empty where Python handed it over
+        self.source = ""  # As a person named it; empty if it came from Python
         self.sets = sets
         self.found: Difference | None = None  # If it was looked for already
         self._lock = threading.Lock()
-        self.is_shown = False  # Whether a person who looks at something else asked for it
+        self.is_shown = False  # Whether the comparison should be shown now
         self.changed: list[Callable[[], None]] = []
 
     def difference(self) -> Difference | None:
@@ -202,9 +194,9 @@ class ViewContext:
     did: Callable[[str], None] = _nothing  # Called with the Python that does what a person did
     # Shows another set in place of this one, from any thread; None where the host cannot
     show: Callable[[ReferenceSet], None] | None = None
-    # None where the set has no versions, or whoever looks may not read them
+    # None if the set has no versions, or the viewer may not read them
     versions: RepositoryVersions | None = None
-    can_write: bool = True  # Whether who looks may write files on this machine
+    can_write: bool = True  # Whether the viewer may write files on this machine
     # Shows where a key comes from in an editor; None where there is none beside the explorer
     edit: Callable[[str], None] | None = None
 
@@ -215,11 +207,7 @@ Keep = Callable[..., tuple[Message, Buffers]]
 
 @dataclass(frozen=True)
 class ExplorerPart:
-    """A view of the explorer: a widget, a name in URLs, a part of a saved page.
-
-    A module of `refexplorer.views` that defines one is in the registry, and the front-end module
-    with a `VIEW` of that name draws it.
-    """
+    """A view of the explorer: a widget, a name in URLs, a part of a saved page."""
 
     name: str  # What addresses, the trait `part` of widgets and the front end call it
     label: str  # Of its button in the switch over the picture
@@ -231,7 +219,7 @@ class ExplorerPart:
     # The look whose form it is; None: the switch offers it itself; "": something else leads to it
     under: str | None = None
     alone: bool = True  # Whether a widget can show it alone
-    # What it colours the chunks of the picture by; "by": what a person chose; None: it does not
+    # The colours of chunks in the picture; "by": as a person chose; None: it has none
     paints: str | None = None
     address: tuple[str, ...] = ()  # Names in an address under which the front end says where it is
     # Requests that a saved page answers: of the set, and of each array where they have that field
@@ -240,10 +228,9 @@ class ExplorerPart:
     record: Callable[[Keep, Sequence[str]], None] | None = None
 
 
-SHOWN = 200
-"""Notes that one answer carries; their full number travels beside them."""
+SHOWN = 200  # Notes that one answer carries; their full number travels beside them
 SOON = 100_000
-"""Keys of a set that is gone through at once; what is odd about a larger one is said later."""
+"""Keys of a set that is checked at once; notes of a larger one come later."""
 
 
 class Note(Struct, frozen=True):
@@ -251,21 +238,21 @@ class Note(Struct, frozen=True):
 
     code: str
     severity: Severity
-    meaning: str  # What all diagnostics of the code have in common
+    meaning: str  # Common to all diagnostics of the code
     message: str
     hint: str | None
     pointer: str  # Into the document; cut
     line: int | None
     column: int | None
     count: Count
-    key: str | None  # What of the tree is nearest to the place; a rejected key itself
+    key: str | None  # The nearest node of the tree; a rejected key itself
 
 
 _AXES: WeakKeyDictionary[ReferenceSet, AxesLook] = WeakKeyDictionary()
 
 
 def held_axes(refs: ReferenceSet) -> AxesLook:
-    """Return what is known of inline coordinates; no file is opened."""
+    """Return the inline coordinates, and irregularities in them; no file is opened."""
     if refs not in _AXES:
         opened, base = internals(refs).opened, refs.source.key_base
         _AXES[refs] = look_at_coordinates(opened, refs.limits, base, None)
@@ -290,11 +277,7 @@ def notes(refs: ReferenceSet) -> tuple[Note, ...]:
 
 
 def notes_about(refs: ReferenceSet, path: str, origin: str | None) -> tuple[Note, ...] | None:
-    """Return the notes about a key, an array's metadata, or the item that generated it.
-
-    Notes of the last comparison with the files come first.
-    None while those of the whole set are unknown.
-    """
+    """Return the notes about a key, an array or a gen item; None if not all are known yet."""
     inside = {
         f"{path}/{name}".lstrip("/") for name in (".zarray", ".zattrs", ".zgroup", "zarr.json")
     }
@@ -312,18 +295,9 @@ def notes_about(refs: ReferenceSet, path: str, origin: str | None) -> tuple[Note
 
 def note(refs: ReferenceSet, diagnostic: Finding) -> Note:
     """Return the model of a diagnostic, with the nearest node of the tree."""
-    return Note(
-        diagnostic.code,
-        diagnostic.severity,
-        CODES[diagnostic.code].meaning,
-        diagnostic.message,
-        diagnostic.hint or None,
-        shorten(diagnostic.pointer),
-        diagnostic.line,
-        diagnostic.column,
-        diagnostic.count,
-        _nearest(refs, diagnostic),
-    )
+    meaning, pointer = CODES[diagnostic.code].meaning, shorten(diagnostic.pointer)
+    own = {"meaning": meaning, "pointer": pointer, "hint": diagnostic.hint or None}
+    return filled(Note, diagnostic, **own, key=_nearest(refs, diagnostic))
 
 
 def _nearest(refs: ReferenceSet, diagnostic: Finding) -> str | None:
@@ -336,7 +310,7 @@ def _nearest(refs: ReferenceSet, diagnostic: Finding) -> str | None:
             return key
     except LimitError:  # of a gen item of which no key can be looked up
         return None
-    # one that is too long is not sent: it may have any length
+    # one that is too long is not sent
     if diagnostic.code != "key-too-long" and internals(refs).opened.rejection(key) is not None:
         return key
     for folder in filter(None, folders_above(key)):

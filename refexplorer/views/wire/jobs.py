@@ -8,8 +8,7 @@ from collections.abc import Callable
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from functools import partial
-
-from msgspec import Struct
+from typing import Any
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.files import Progress
@@ -28,17 +27,13 @@ from refexplorer.views.wire.requests import (
 )
 
 JobReport = Callable[[int | None, int | None, str], bool]
-"""Called with what is done, how much there is (None: not known), and both in words; False stops."""
-JobAnswer = tuple[Struct, Buffers]
-"""A reply, and what travels beside it."""
-Watched = Callable[[JobReport], JobAnswer]
-"""Answers a request, and reports on the way."""
-MOST_RUNNING = 8
-"""Jobs of one view that run at a time; a page has at most three views."""
+"""Called with the amount done, the total (None if unknown), and both as text; False stops."""
+JobAnswer = tuple[Any, Buffers]  # A reply, and its buffers
+Watched = Callable[[JobReport], JobAnswer]  # Answers a request, and reports on the way
+MOST_RUNNING = 8  # Jobs of one view that run at a time; a page has at most three views
 MOST_IN_PROCESS = 64
 """Jobs of all views of a process that run at a time, so of all visitors of a server."""
-MOST_WAITING = 200
-"""Jobs of one view that wait until others are done."""
+MOST_WAITING = 200  # Jobs of one view that wait until others are done
 STOPPED = "It was stopped."
 
 
@@ -158,7 +153,7 @@ class Jobs:
             jobs = [*self._waiting, *self._running]
             found = [each for each in jobs if each.id == job and not each.stop.is_set()]
             self._stop(found)
-        if found and job:  # nobody waits until it has come to a halt
+        if found and job:  # without waiting until it has stopped
             self._post(failure(job, RefexplorerError(STOPPED)), [])
 
     def close(self) -> None:
@@ -231,7 +226,7 @@ class Jobs:
             finally:
                 with self._lock:
                     self._running.discard(job)
-                job = None  # which is not kept while the next one runs
+                job = None  # free it while the next one runs
                 _slots.give_back()
             job = self._next()
 

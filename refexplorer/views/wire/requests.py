@@ -7,7 +7,8 @@ A view declares a request with `request`, and a slow one with `job`:
         \"\"\"Say how old the people of a city are.\"\"\"
 
 Its parameters are the fields of the request, its return value is the response. `report` reports the
-progress of a job, and `number` is the id of the request; neither is sent. Fields are described in
+progress of a job, and `number` is the id of the request; neither is sent. With `sends="age"`, the
+response is an object whose only field `age` has the returned value. Fields are described in
 comments next to or above them, which `refexplorer.hosts.schema` reads.
 """
 
@@ -34,8 +35,7 @@ if TYPE_CHECKING:
     from refexplorer.views.wire.jobs import JobAnswer, JobReport, Jobs
 
 
-EXACT = 2**53
-"""The largest whole number that every reader of JSON has exactly."""
+EXACT = 2**53  # The largest whole number that every reader of JSON has exactly
 
 
 def named(name: str, *words: str) -> Meta:
@@ -44,8 +44,7 @@ def named(name: str, *words: str) -> Meta:
     return Meta(extra_json_schema={NAMED: {"title": name, **sent}})
 
 
-NAMED = "x-named"
-"""Where a schema keeps what `named` says."""
+NAMED = "x-named"  # Where a schema keeps the result of `named`
 OTHERS: Mapping[str, Mapping[str, object]] = {
     "Count": {"type": ["number", "string"], "description": "A number; above 2^53 it is text."},
     "Real": {"type": ["number", "null"], "description": "A number; null for NaN and infinities."},
@@ -56,9 +55,8 @@ Bytes = Annotated[bytes, named("Bytes")]
 Count = Annotated[int, named("Count")]
 Real = Annotated[float, named("Real")]
 ReadOutcome = Annotated[str, named("ReadOutcome", "fetched", "fill", "failed", "ask")]
-"""How a read came out; ``ask``: it may not be read until ``grant`` is allowed."""
-SENT_AS = {"from_": "from"}
-"""Names of fields that Python keeps for itself."""
+"""The result of a read; ``ask``: it may not be read until ``grant`` is allowed."""
+SENT_AS = {"from_": "from"}  # Fields named like keywords of Python
 
 
 class Request(Struct, frozen=True, kw_only=True, tag_field="op", forbid_unknown_fields=True):
@@ -79,7 +77,7 @@ class JobProgress(Event, frozen=True, tag="progress"):
     """The progress of a request that gets its response later."""
 
     id: str  # Of the request
-    # done, of: What is done, and how much there is; null where that is not known
+    # done, of: The amount done, and the total; null if unknown
     done: int | None
     of: int | None
     label: str  # Both in words
@@ -97,12 +95,14 @@ def tag_of(kind: type[Event]) -> str:
 _Model = TypeVar("_Model", bound=Struct)
 
 
-def to_wire(value: Any) -> Any:
-    """Return the JSON form of a model.
+def filled(kind: type[_Model], source: object, /, **more: Any) -> _Model:
+    """Return a model with the given fields, and all others from the attributes of an object."""
+    own = (name for name in kind.__struct_fields__ if name not in more and hasattr(source, name))
+    return kind(**{name: getattr(source, name) for name in own}, **more)
 
-    Integers beyond 2^53 become text, since JSON readers round them; NaN and infinities become
-    null; lone surrogates become escapes; a trailing underscore is not part of a name.
-    """
+
+def to_wire(value: Any) -> Any:
+    """Return the JSON form of a model: integers above 2^53 as text, NaN and infinities as null."""
     return _plain(msgspec.to_builtins(value, enc_hook=_builtin))
 
 
@@ -141,10 +141,7 @@ def _builtin(value: object) -> object:
 
 
 def _with_integers(value: Any, is_cut: bool = False) -> Any:
-    """Return a message with integers as such: JavaScript has one number type.
-
-    It writes integers of 22 or more digits as ``1e+21``.
-    """
+    """Return a message with integers as such: JavaScript writes large ones as ``1e+21``."""
     if isinstance(value, float) and math.isfinite(value):
         return int(value) if is_cut or value.is_integer() else value
     if isinstance(value, Mapping):
@@ -154,8 +151,7 @@ def _with_integers(value: Any, is_cut: bool = False) -> Any:
     return value
 
 
-Message = dict[str, Any]
-"""The JSON form of a request, an answer or an event."""
+Message = dict[str, Any]  # The JSON form of a request, an answer or an event
 Buffers = list[bytes]
 Post = Callable[[Message, Buffers], None]
 """Sends a message to every view; may be called from any thread."""
@@ -198,20 +194,20 @@ def sentence(error: Exception) -> str:
 
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
-OWN = ("self", "report", "number")
-"""Parameters that are not fields of a request."""
+OWN = ("self", "report", "number")  # Parameters that are not fields of a request
 
 
 @dataclass(frozen=True)
 class RequestMethod:
     """A request, as declared by the method that handles it."""
 
-    name: str  # What the front end asks by
+    name: str  # As sent by the front end
     method: Callable[..., Any]
     is_later: bool  # Whether it is answered from a thread, after events `progress`
     is_in_turn: bool  # Whether it waits for those before it: they use the same memory
-    buffers: str  # What travels beside the answer; empty for nothing
-    unsaved: str  # What a saved page says that has no answer to it; empty for nothing of its own
+    buffers: str  # Description of the buffers sent with the response; empty for none
+    unsaved: str  # Text on a saved page without the response; empty for the usual one
+    sends: str  # The one field of the response, which has the returned value; empty: it is a model
 
     @cached_property
     def _hints(self) -> dict[str, Any]:
@@ -238,28 +234,34 @@ class RequestMethod:
         """The type of the response."""
         reply = self._hints["return"]
         reply = get_args(reply)[0] if self.buffers else reply
+        if self.sends:
+            name = "".join(part.title() for part in self.name.split(".")) + "Reply"
+            own = {"__doc__": "A response of one field."}
+            return msgspec.defstruct(name, [(self.sends, reply)], frozen=True, namespace=own)
         return Done if reply is type(None) else reply
 
     @cached_property
     def wants(self) -> set[str]:
-        """The parameters of the method besides the fields of the request."""
+        """The parameters of the method that are not fields of the request."""
         return {*inspect.signature(self.method).parameters} & {*OWN}
 
 
 Bound = Mapping[str, tuple[RequestMethod, Callable[..., Any]]]
-"""What answers each request, by its name."""
+"""The handler of each request, by name."""
 
 
-def request(name: str, *, buffers: str = "", unsaved: str = "") -> Callable[[_Method], _Method]:
+def request(
+    name: str, *, buffers: str = "", unsaved: str = "", sends: str = ""
+) -> Callable[[_Method], _Method]:
     """Let a method respond to a request immediately."""
-    return _declared(name, False, False, buffers, unsaved)
+    return _declared(name, False, False, buffers, unsaved, sends)
 
 
 def job(
-    name: str, *, in_turn: bool = False, buffers: str = "", unsaved: str = ""
+    name: str, *, in_turn: bool = False, buffers: str = "", unsaved: str = "", sends: str = ""
 ) -> Callable[[_Method], _Method]:
     """Let a method respond to a request from a thread."""
-    return _declared(name, True, in_turn, buffers, unsaved)
+    return _declared(name, True, in_turn, buffers, unsaved, sends)
 
 
 def _declared(name: str, *how: Any) -> Callable[[_Method], _Method]:
@@ -320,6 +322,7 @@ def answer(
             own = {"report": report} if "report" in operation.wants else {}
             reply = call(**fields, **own)
             reply, buffers = reply if operation.buffers else (reply, [])
+            reply = {operation.sends: reply} if operation.sends else reply
             return Done() if reply is None else reply, buffers
 
         if operation.is_later:

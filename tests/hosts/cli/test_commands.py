@@ -126,7 +126,7 @@ def test_no_such_folder_is_one_sentence(demo: Path) -> None:
     assert (ran.status, ran.out) == (2, "")
     command = f"`refexplorer ls {demo / 'sst.v0.json'}`"
     assert ran.err == (
-        f"refexplorer: sst.v0.json has nothing at 'nosuch'; {command} lists what there is.\n"
+        f"refexplorer: sst.v0.json has nothing at 'nosuch'; {command} lists its keys.\n"
     )
 
 

@@ -112,6 +112,6 @@ def test_who_comes_when_the_page_is_full_is_told_so(programs: Interpreter) -> No
         ThreadPoolExecutor() as pool,
     ):
         full, later = pool.submit(asyncio.run, _arrivals(page.url)).result()
-    assert "2 people have this page open, which is all that it takes" in full
+    assert "2 people have this page open, which is the maximum" in full
     assert "data-root-id" not in full
     assert "data-root-id" in later

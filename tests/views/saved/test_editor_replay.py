@@ -63,7 +63,7 @@ def test_it_answers_as_python_does(text: str, replays: Replays) -> None:
 
 
 def test_what_makes_no_keys_or_is_too_long_is_refused() -> None:
-    with pytest.raises(RefexplorerError, match="makes no keys"):
+    with pytest.raises(RefexplorerError, match="has no keys"):
         record_editor(EditorController("[1, 2"), {})
     with pytest.raises(RefexplorerError, match="too long"):
         record_editor(EditorController('{"a": "' + "x" * 2_000_001 + '"}'), {})

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 import refexplorer as rx
-from refexplorer.views.key.key_details import Code
 from refexplorer.views.static_html import explorer_html
 from refexplorer.views.wire.context import SOON
 from tests.helpers.explorer import Host
@@ -44,9 +43,9 @@ def test_what_waits_for_its_turn_can_be_stopped() -> None:
     host = Host(raw_set("abcd", "abcd"))
     first_may_end = threading.Event()
 
-    def slow(path: str) -> Code:
+    def slow(path: str) -> str:
         assert first_may_end.wait(30)
-        return Code("slow")
+        return "slow"
 
     operation = replace(host.controller.answers["key.code"][0], is_in_turn=True)
     host.controller.answers = {

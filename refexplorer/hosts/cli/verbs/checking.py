@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from refexplorer.core.text import counted
 from refexplorer.hosts.cli import output
-from refexplorer.hosts.cli.program import AsJson, SourceArgument, app, open_set
-from refexplorer.hosts.cli.sets import Only, Workers, over_sets
-from refexplorer.hosts.cli.verbs.making import Allow, Overwrite, RenameRules, pairs
+from refexplorer.hosts.cli.program import AsJson, Output, OutputOrNone, Texts, app, open_set
+from refexplorer.hosts.cli.sets import Workers, over_sets
+from refexplorer.hosts.cli.verbs.making import FormText, pairs
 
 if TYPE_CHECKING:
     from refexplorer.checks.engine import AuditProgress, AuditWatch
@@ -45,20 +45,9 @@ def watching(doing: str, results: Path | None) -> Iterator[AuditWatch]:
 @over_sets
 def check(
     source: str,
-    targets: Annotated[
-        bool,
-        typer.Option("--targets", help="Request size and version of each target; no data is read."),
-    ] = False,
-    allow: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Allow a place to be accessed: a folder, s3://bucket, a host. Coordinates of "
-            "dimensions are read there."
-        ),
-    ] = None,
-    expect: Annotated[
-        Path | None, typer.Option(help="A TOML file of expectations: coordinates, arrays, files.")
-    ] = None,
+    targets: bool = False,
+    allow: Texts = None,
+    expect: Path | None = None,
     **run: Any,
 ) -> Report:
     """List the problems of the set, and how to fix them.
@@ -83,15 +72,7 @@ def check(
 
 @app.command()
 @over_sets
-def audit(
-    source: str,
-    allow: Allow = None,
-    decode: Annotated[
-        str,
-        typer.Option(help="Chunks of each array to decode: a number, sample (10), all or none."),
-    ] = "sample",
-    **run: Any,
-) -> Report:
+def audit(source: str, allow: Texts = None, decode: str = "sample", **run: Any) -> Report:
     """Check that all files exist, are long enough, and decode. Exit status 1 if one does not.
 
     Values and metadata are not compared with the files: see `refexplorer verify`. Exit status 2
@@ -113,13 +94,7 @@ class ValuesCompared(StrEnum):
 @app.command()
 @over_sets
 def verify(
-    source: str,
-    allow: Allow = None,
-    values: Annotated[
-        ValuesCompared,
-        typer.Option(help="Compare values as well, of ten chunks of each array, or all."),
-    ] = ValuesCompared.none,
-    **run: Any,
+    source: str, allow: Texts = None, values: ValuesCompared = ValuesCompared.none, **run: Any
 ) -> Report:
     """Compare the set with the files' own metadata. Exit status 1 if they differ.
 
@@ -135,18 +110,13 @@ def verify(
 
 @app.command()
 def lock(
-    source: SourceArgument,
-    target: Annotated[Path, typer.Option("--output", "-o", help="The file to write (parquet).")],
-    checksums: Annotated[
-        str,
-        typer.Option(
-            help="Chunks of each array to read for a checksum: a number, sample (10), all or none."
-        ),
-    ] = "none",
-    allow: Allow = None,
+    source: str,
+    target: Output,
+    checksums: str = "none",
+    allow: Texts = None,
     workers: Workers = None,
-    only: Only = None,
-    overwrite: Overwrite = False,
+    only: str | None = None,
+    overwrite: bool = False,
     as_json: AsJson = False,
 ) -> int:
     """Write the versions of all files, to compare with later.
@@ -160,14 +130,8 @@ def lock(
 
     refs = open_set(source).allowing(*allow or ())
     with watching("Asking targets", None) as watch:
-        report = refs.lock(
-            target,
-            checksums=checksums,
-            overwrite=overwrite,
-            workers=workers,
-            watch=watch,
-            only=only,
-        )
+        how: dict[str, Any] = {"overwrite": overwrite, "workers": workers, "only": only}
+        report = refs.lock(target, checksums=checksums, watch=watch, **how)
     if as_json:
         output.write_object((report.to_dict() | {"output": str(target)}).items())
     else:
@@ -178,26 +142,14 @@ def lock(
 
 @app.command()
 def repair(
-    source: SourceArgument,
-    target: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", help="A new file (.json, .gz, .zst) or folder (.parq, .icechunk)."
-        ),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would change; write nothing.")
-    ] = False,
-    form: Annotated[
-        str | None, typer.Option("--to", help="Form of the output: v0, v1, parquet or icechunk.")
-    ] = None,
-    rename: RenameRules = None,
-    values: Annotated[
-        ValuesCompared,
-        typer.Option(help="Compare values as well, of ten chunks of each array, or all."),
-    ] = ValuesCompared.none,
-    allow: Allow = None,
-    overwrite: Overwrite = False,
+    source: str,
+    target: OutputOrNone = None,
+    dry_run: bool = False,
+    form: FormText = None,
+    rename: Texts = None,
+    values: ValuesCompared = ValuesCompared.none,
+    allow: Texts = None,
+    overwrite: bool = False,
     as_json: AsJson = False,
 ) -> int:
     """Write a repaired set, made from the metadata of its files.
@@ -218,12 +170,9 @@ def repair(
     if target is not None:
         check_output(refs, target, None, Conversion(form=form, overwrite=overwrite))
     with watching("Verifying", None) as watch:
+        renames = pairs(rename, "--rename")
         found = repair_set(
-            refs,
-            renames=pairs(rename, "--rename"),
-            values=values.value,
-            allow=allow or [],
-            watch=watch,
+            refs, renames=renames, values=values.value, allow=allow or [], watch=watch
         )
     if not as_json:
         output.write_text(found)
@@ -235,7 +184,7 @@ def repair(
                 form=form,
                 overwrite=overwrite,
                 watch=output.progress,
-                watch_verifying=lambda: watching("Verifying what was written", None),
+                watch_verifying=lambda: watching("Verifying the output", None),
             )
         if not as_json:
             keys = counted(count, "key")

@@ -15,7 +15,8 @@ from refexplorer.core.text import counted
 from refexplorer.hosts.cli import output
 from refexplorer.hosts.cli.program import (
     AsJson,
-    SourceArgument,
+    NaturalOrNone,
+    Texts,
     app,
     asked_options,
     command_for,
@@ -24,7 +25,6 @@ from refexplorer.hosts.cli.program import (
     status_of,
 )
 from refexplorer.hosts.cli.verbs.looking import naming_missing, tell_shard
-from refexplorer.hosts.cli.verbs.making import Allow
 from refexplorer.spec.codes import schema as schema_of
 from refexplorer.spec.derivation import TraceStep
 from refexplorer.spec.references import Kind
@@ -36,17 +36,7 @@ _ACCESS = re.compile(r"(.*)\[([^\[\]]*)\]", re.DOTALL)
 
 @app.command()
 def advise(
-    source: SourceArgument,
-    access: Annotated[
-        list[str] | None, typer.Option(help="A part of an array, such as 'sst[0,10:20]'.")
-    ] = None,
-    place: Annotated[
-        str,
-        typer.Option(
-            help="Where the targets are: object-store, far-object-store, http-server, lustre."
-        ),
-    ] = "object-store",
-    as_json: AsJson = False,
+    source: str, access: Texts = None, place: str = "object-store", as_json: AsJson = False
 ) -> int:
     """Estimate what opening and reading cost, and what would help.
 
@@ -72,15 +62,11 @@ _WHOLE = " as a whole; a * before and after it also finds it inside keys"
 
 @app.command()
 def find(
-    source: SourceArgument,
-    pattern: Annotated[
-        str, typer.Argument(help="Pattern to search for; a * also matches slashes.")
-    ],
-    mode: Annotated[str, typer.Option(help="Search mode: glob, regex or substring.")] = "glob",
-    kind: Annotated[list[Kind] | None, typer.Option(help="List only keys of this kind.")] = None,
-    limit: Annotated[
-        int | None, typer.Option(min=0, help="Maximum number of keys to list.")
-    ] = None,
+    source: str,
+    pattern: str,
+    mode: str = "glob",
+    kind: list[Kind] | None = None,
+    limit: NaturalOrNone = None,
     as_json: AsJson = False,
 ) -> int:
     """List the keys that match."""
@@ -100,15 +86,7 @@ def find(
 
 @app.command()
 def explain(
-    source: SourceArgument,
-    key: Annotated[str, typer.Argument(help="A key of the set.")],
-    shard: Annotated[
-        bool, typer.Option("--shard", help="Read the shard index and list its inner chunks.")
-    ] = False,
-    allow: Annotated[
-        list[str] | None, typer.Option(help="Allow a place to be read for --shard.")
-    ] = None,
-    as_json: AsJson = False,
+    source: str, key: str, shard: bool = False, allow: Texts = None, as_json: AsJson = False
 ) -> int:
     """Explain where a key comes from, step by step."""
     refs = open_set(source)
@@ -132,12 +110,7 @@ def _derivation(step: TraceStep) -> dict[str, object]:
 
 
 @app.command()
-def explain_code(
-    code: Annotated[
-        str, typer.Argument(help="A code, such as overlapping-ranges, as check prints it.")
-    ],
-    as_json: AsJson = False,
-) -> int:
+def explain_code(code: str, as_json: AsJson = False) -> int:
     """Explain a diagnostic code and what to do."""
     explanation = code_explained(code)
     output.write_answer(explanation, explanation.fields(), as_json)
@@ -145,14 +118,7 @@ def explain_code(
 
 
 @app.command()
-def dialects(
-    source: SourceArgument,
-    reader: Annotated[
-        list[str] | None,
-        typer.Option("--reader", help="Compare only this reader; may be repeated."),
-    ] = None,
-    as_json: AsJson = False,
-) -> int:
+def dialects(source: str, reader: Texts = None, as_json: AsJson = False) -> int:
     """Compare how readers read the set. Exit status 1 if one that was run loses or changes keys.
 
     fsspec, VirtualiZarr and icechunk are run if they are installed. A reader that rejects the set
@@ -167,15 +133,7 @@ def dialects(
 
 
 @app.command()
-def schema(
-    v0: Annotated[
-        bool, typer.Option("--v0", help="Print the schema of version 0 instead of version 1.")
-    ] = False,
-    report: Annotated[
-        bool, typer.Option("--report", help="Print the schema of reports, as --json prints them.")
-    ] = False,
-    as_json: AsJson = False,
-) -> int:
+def schema(v0: bool = False, report: bool = False, as_json: AsJson = False) -> int:
     """Write the JSON Schema of reference sets, or of reports. The output is always JSON.
 
     Reports are the documents that `check`, `audit` and `verify` print with --json.
@@ -191,13 +149,10 @@ def schema(
 
 @app.command(context_settings={"ignore_unknown_options": True})  # -1 is an index
 def why(
-    source: SourceArgument,
-    array: Annotated[str, typer.Argument(help="The path of an array, with or without [0,10,20].")],
-    index: Annotated[
-        list[str] | None,
-        typer.Argument(help="An index for each dimension, such as 0,10,20; -1 is the last."),
-    ] = None,
-    allow: Allow = None,
+    source: str,
+    array: str,
+    index: Annotated[list[str] | None, typer.Argument()] = None,
+    allow: Texts = None,
     as_json: AsJson = False,
 ) -> int:
     """Explain a value: its chunk, reference, bytes and codecs. Reads its chunk."""
@@ -246,15 +201,7 @@ def _plain(value: Any) -> object:
 
 @app.command()
 def grade(
-    files: Annotated[list[Path], typer.Argument(help="Answer files, one for each person.")],
-    exercises: Annotated[
-        Path | None,
-        typer.Option(help="A folder with your own exercises instead of the built-in ones."),
-    ] = None,
-    details: Annotated[
-        bool, typer.Option("--details", help="List what is wrong with each wrong answer.")
-    ] = False,
-    as_json: AsJson = False,
+    files: list[Path], exercises: Path | None = None, details: bool = False, as_json: AsJson = False
 ) -> int:
     """Grade answer files: print a table with one line per file.
 

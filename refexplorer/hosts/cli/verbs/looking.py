@@ -6,9 +6,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from difflib import get_close_matches
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from refexplorer.core.errors import RefexplorerError, SourceError
 from refexplorer.core.limits import check_expandable
@@ -18,8 +16,10 @@ from refexplorer.hosts.cli.program import (
     HAS_ERRORS,
     NOT_CHECKED,
     AsJson,
-    ConcatDim,
-    SourceArgument,
+    Natural,
+    NaturalOrNone,
+    Text,
+    Texts,
     app,
     command_for,
     fetched_text,
@@ -38,8 +38,7 @@ from refexplorer.verbs.opening import history
 from refexplorer.verbs.referenceset import ReferenceSet
 
 _SHOWN = 3  # names that a misspelt one may have meant
-_COMPARED = 1000
-"""Rows of a level; a long one has its first rows compared."""
+_COMPARED = 1000  # Rows of a level; a long one has its first rows compared
 
 
 def no_key(refs: ReferenceSet, key: str) -> SourceError:
@@ -96,13 +95,11 @@ def _near(refs: ReferenceSet, path: str) -> str:
     paths = {row.name.lower(): row.path for row in rows}
     alike = get_close_matches(name.lower(), paths, _SHOWN)
     near = f"; similar: {', '.join(repr(paths[name]) for name in alike)}" if alike else ""
-    return f"{near}; {command_for('ls', *filter(None, [folder]))} lists what there is"
+    return f"{near}; {command_for('ls', *filter(None, [folder]))} lists its keys"
 
 
-_WAITED = 10
-"""Seconds that a set may be counted for."""
-_SNAPSHOTS = 20
-"""Snapshots that are listed, the newest."""
+_WAITED = 10  # Seconds that a set may be counted for
+_SNAPSHOTS = 20  # Snapshots that are listed, the newest
 
 
 def repository_facts(refs: ReferenceSet) -> dict[str, Any]:
@@ -116,7 +113,7 @@ def repository_facts(refs: ReferenceSet) -> dict[str, Any]:
     if refs.source.place is not None:
         try:
             past = history(refs)
-        except RefexplorerError:  # what was opened need not be there any more
+        except RefexplorerError:  # it may have been deleted meanwhile
             return repository
         repository |= {"branches": dict(past.branches), "tags": dict(past.tags)}
         snapshots = past.snapshots(0, _SNAPSHOTS + 1)
@@ -129,7 +126,7 @@ def repository_facts(refs: ReferenceSet) -> dict[str, Any]:
 
 
 def write_repository(repository: dict[str, Any]) -> None:
-    """Print them as tables, followed by a sentence on what Icechunk needs to read the targets."""
+    """Print the facts as tables, and how Icechunk can read the targets."""
     chunks = ", ".join(f"{count:,} {kind}" for kind, count in repository["chunks"].items() if count)
     rows = [
         ("snapshot", repository["snapshot"]),
@@ -144,7 +141,7 @@ def write_repository(repository: dict[str, Any]) -> None:
         columns = ("Snapshot", "Written", "Names", "Message", "Changes")
         output.write_rows(columns, map(_row, repository["snapshots"]))
         if repository["more_snapshots"]:
-            output.say("There are older snapshots; `refexplorer.verbs.opening` lists them all.")
+            output.say("There are older snapshots; in Python, `refexplorer.history` has all.")
     if repository["access"]:
         output.write_line(repository["access"])
 
@@ -179,15 +176,11 @@ TERMINAL_ROWS = 100  # rows on a terminal; a pipe gets all
 
 @app.command()
 def ls(
-    source: SourceArgument,
-    path: Annotated[str, typer.Argument(help="A folder of the set; the root if omitted.")] = "",
-    start: Annotated[int, typer.Option(min=0, help="Number of the first row, counted from 0.")] = 0,
-    limit: Annotated[
-        int | None, typer.Option(min=0, help="Maximum number of rows to list.")
-    ] = None,
-    tree: Annotated[
-        bool, typer.Option("--tree", help="List three levels, the first rows of each.")
-    ] = False,
+    source: str,
+    path: Text = "",
+    start: Natural = 0,
+    limit: NaturalOrNone = None,
+    tree: bool = False,
     as_json: AsJson = False,
 ) -> int:
     """List one level of the tree."""
@@ -216,17 +209,11 @@ def ls(
 
 @app.command()
 def info(
-    source: SourceArgument,
-    code: Annotated[
-        bool, typer.Option("--code", help="Print only the Python code that opens the set.")
-    ] = False,
-    logins: Annotated[
-        bool, typer.Option("--logins", help="Ask each bucket and host whether it needs a login.")
-    ] = False,
-    allow: Annotated[
-        list[str] | None, typer.Option(help="Allow a place to be asked for --logins.")
-    ] = None,
-    concat_dim: ConcatDim = None,
+    source: str,
+    code: bool = False,
+    logins: bool = False,
+    allow: Texts = None,
+    concat_dim: str | None = None,
     as_json: AsJson = False,
 ) -> int:
     """Summarize the set: keys, arrays, targets, bytes."""
@@ -268,15 +255,7 @@ def info(
     if fetched is not None:
         rows.append(("read to make it", fetched_text(fetched)))
     output.write_rows(("", ""), rows)
-    columns: tuple[str, ...] = (
-        "Array",
-        "Shape",
-        "Chunks",
-        "Type",
-        "Codecs",
-        "Chunks without reference",
-        "Rejected",
-    )
+    columns = ("Array", "Shape", "Chunks", "Type", "Codecs", "Chunks without reference", "Rejected")
     output.write_line()
     arrays = list(_arrays(refs))
     output.write_rows(columns, map(_array_row, arrays), always=True)
@@ -301,13 +280,7 @@ def _tell_logins(refs: ReferenceSet, allow: Collection[str], as_json: bool) -> i
 
 
 @app.command()
-def expand(
-    source: SourceArgument,
-    as_json: AsJson = False,
-    lines: Annotated[
-        bool, typer.Option("--lines", help="Print one JSON object for each key.")
-    ] = False,
-) -> int:
+def expand(source: str, as_json: AsJson = False, lines: bool = False) -> int:
     """Write the set as V0. The output is always JSON."""
     refs = open_set(source)
     check_expandable(refs.count, refs.limits)

@@ -16,8 +16,10 @@ from refexplorer.hosts.cli.program import (
     HAS_ERRORS,
     STANDARD_INPUT,
     AsJson,
-    ConcatDim,
-    SourceArgument,
+    Natural,
+    OutputOrNone,
+    TextOrNone,
+    Texts,
     app,
     asked_options,
     open_set,
@@ -29,24 +31,12 @@ if TYPE_CHECKING:
     from refexplorer.refset.differences import KeyChange
     from refexplorer.verbs.differing import Difference
 
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "--output", "-o", help="Write the document to this file (.json, .json.gz, .json.zst)."
-    ),
-]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Overwrite the output if it exists.")]
-Allow = Annotated[
-    list[str] | None, typer.Option(help="Allow a place to be read: a folder, s3://bucket, a host.")
-]
+FormText = Annotated[str | None, typer.Option("--to")]
 
 
 @app.command()
 def infer(
-    source: SourceArgument,
-    target: Output = None,
-    overwrite: Overwrite = False,
-    as_json: AsJson = False,
+    source: str, target: OutputOrNone = None, overwrite: bool = False, as_json: AsJson = False
 ) -> int:
     """Find the smallest version 1 document of a set."""
     from refexplorer.verbs.inferring import infer as infer_from
@@ -72,20 +62,13 @@ def infer(
 
 @app.command()
 def diff(
-    before: SourceArgument,
-    after: SourceArgument,
-    change: Annotated[
-        str | None, typer.Option(help="List only the keys with this change, such as moved.")
-    ] = None,
-    start: Annotated[int, typer.Option(min=0, help="Number of the first key, counted from 0.")] = 0,
-    limit: Annotated[int, typer.Option(min=0, help="Maximum number of keys to list.")] = 100,
-    read: Annotated[
-        bool,
-        typer.Option(
-            "--read", help="Read data that is inline on one side only, to compare the bytes."
-        ),
-    ] = False,
-    allow: Allow = None,
+    before: str,
+    after: str,
+    change: str | None = None,
+    start: Natural = 0,
+    limit: Natural = 100,
+    read: bool = False,
+    allow: Texts = None,
     as_json: AsJson = False,
 ) -> int:
     """List the differences between two sets. Exit status 1 if there are any."""
@@ -115,14 +98,8 @@ def diff(
 
 @app.command()
 def preflight(
-    source: Annotated[
-        list[str],
-        typer.Argument(metavar="SOURCE...", help="A pattern such as 'f*.nc', or paths and URLs."),
-    ],
-    concat_dim: Annotated[
-        str | None,
-        typer.Option(help="The dimension along which files are joined; else the one that differs."),
-    ] = None,
+    source: Annotated[list[str], typer.Argument(metavar="SOURCE...")],
+    concat_dim: str | None = None,
     as_json: AsJson = False,
 ) -> int:
     """Compare files before combining them. Exit status 1 if not all can be combined.
@@ -162,61 +139,29 @@ def _row(change: KeyChange) -> dict[str, object]:
     return {"key": change.key, "change": change.change, "before": before, "after": after}
 
 
-Pairs = list[str] | None
 _DIGITS = 18  # all numbers of 18 digits fit into int64
-RenameRules = Annotated[Pairs, typer.Option(help="Replace the start of URLs: s3://a/=https://b/.")]
 
 
 @app.command()
 def convert(
-    source: SourceArgument,
-    target: Annotated[
-        str | None,
-        typer.Argument(
-            help="A file (.json, .gz, .zst), folder (.parq, .icechunk) or s3:// (.icechunk)."
-        ),
-    ] = None,
-    to_file: Annotated[
-        str | None, typer.Option("--output", "-o", help="The same as TARGET, as `infer` has it.")
-    ] = None,
-    form: Annotated[
-        str | None, typer.Option("--to", help="Form of the output: v0, v1, parquet or icechunk.")
-    ] = None,
-    rename: RenameRules = None,
-    template: Annotated[
-        Pairs, typer.Option(help="Override a template of the source: u=s3://b.")
-    ] = None,
-    absolute: Annotated[
-        bool,
-        typer.Option(
-            "--absolute", help="Resolve relative URLs against the location of the source."
-        ),
-    ] = False,
-    relative: Annotated[
-        bool, typer.Option("--relative", help="Write URLs of files near the output relative to it.")
-    ] = False,
-    inline: Annotated[int, typer.Option(min=0, help="Inline byte ranges of up to this size.")] = 0,
-    allow: Allow = None,
-    outline: Annotated[
-        Path | None, typer.Option(help="Move inline data of chunks to this file.")
-    ] = None,
-    objects: Annotated[
-        bool, typer.Option("--objects", help="Write metadata as JSON objects, not as strings.")
-    ] = False,
-    inline_coordinates: Annotated[
-        bool, typer.Option("--inline-coordinates", help="Inline coordinates, each as one chunk.")
-    ] = False,
-    subchunk: Annotated[
-        Pairs, typer.Option(help="Divide uncompressed chunks along the first dimension: x, or x=4.")
-    ] = None,
-    record_size: Annotated[
-        str, typer.Option(help="Rows of each parquet record file; auto chooses by what is read.")
-    ] = "100000",
-    message: Annotated[
-        str | None, typer.Option(help="Message of the commit to an Icechunk repository.")
-    ] = None,
-    concat_dim: ConcatDim = None,
-    overwrite: Overwrite = False,
+    source: str,
+    target: TextOrNone = None,
+    to_file: Annotated[str | None, typer.Option("--output", "-o")] = None,
+    form: FormText = None,
+    rename: Texts = None,
+    template: Texts = None,
+    absolute: bool = False,
+    relative: bool = False,
+    inline: Natural = 0,
+    allow: Texts = None,
+    outline: Path | None = None,
+    objects: bool = False,
+    inline_coordinates: bool = False,
+    subchunk: Texts = None,
+    record_size: str = "100000",
+    message: str | None = None,
+    concat_dim: str | None = None,
+    overwrite: bool = False,
     as_json: AsJson = False,
 ) -> int:
     """Convert a set to another format or targets. The output is read back and compared."""
@@ -252,7 +197,7 @@ def convert(
     return status_of(refs)
 
 
-def pairs(texts: Pairs, option: str) -> list[tuple[str, str]]:
+def pairs(texts: Texts, option: str) -> list[tuple[str, str]]:
     """Split texts such as ``old=new``; BadParameter without ``=``."""
     for text in texts or ():
         if "=" not in text:

@@ -16,64 +16,46 @@ from refexplorer.core.text import size_text
 from refexplorer.hosts.cli import output
 from refexplorer.hosts.cli.program import (
     AsJson,
-    ConcatDim,
-    SourceArgument,
+    Natural,
+    Output,
+    TextOrNone,
+    Texts,
     app,
     asked_options,
     open_set,
     status_of,
 )
 from refexplorer.hosts.cli.verbs.looking import naming_missing
-from refexplorer.hosts.cli.verbs.making import Allow
 from refexplorer.verbs.referenceset import PAGE_KEYS
 
 MEGABYTE = 1_000_000
 BOUNDS = VisitorLimits()
-Port = Annotated[int, typer.Option(min=0, max=65535, help="0 picks a free port.")]
-NoBrowser = Annotated[
-    bool, typer.Option("--no-browser", help="Print the address, but open no browser.")
-]
+Port = Annotated[int, typer.Option(min=0, max=65535)]
+Positive = Annotated[int, typer.Option(min=1)]
 
 
 @app.command()
 def serve(
-    source: Annotated[
-        str | None, typer.Argument(help="A set to open; the demo sets if omitted.")
-    ] = None,
+    source: TextOrNone = None,
     port: Port = 5006,
-    address: Annotated[
-        str, typer.Option(help="Address to listen on; 0.0.0.0 accepts other machines.")
-    ] = "127.0.0.1",
-    allow: Allow = None,
-    origin: Annotated[
-        list[str] | None, typer.Option(help="Host name of the page behind a proxy.")
-    ] = None,
-    prefix: Annotated[str, typer.Option(help="URL path below which the page is served.")] = "",
-    upload: Annotated[
-        float, typer.Option(min=0, help="Maximum size of an uploaded file, in MB.")
-    ] = 50,
-    sessions: Annotated[
-        int, typer.Option(min=1, help="Maximum number of people on the page at a time.")
-    ] = BOUNDS.sessions,
-    openings: Annotated[
-        int, typer.Option(min=1, help="Maximum number of sets opened at a time.")
-    ] = BOUNDS.openings,
-    waiting: Annotated[
-        int, typer.Option(min=0, help="Maximum number of sets waiting to be opened.")
-    ] = BOUNDS.waiting,
-    seconds: Annotated[
-        float, typer.Option(min=0.1, help="Time that opening a set may take a visitor.")
-    ] = BOUNDS.seconds,
-    memory: Annotated[
-        float, typer.Option(min=1, help="Memory that opening may take, in MB; not on Windows.")
-    ] = BOUNDS.memory / MEGABYTE,
-    concat_dim: ConcatDim = None,
-    no_browser: NoBrowser = False,
+    address: str = "127.0.0.1",
+    allow: Texts = None,
+    origin: Texts = None,
+    prefix: str = "",
+    upload: Annotated[float, typer.Option(min=0)] = 50,
+    sessions: Positive = BOUNDS.sessions,
+    openings: Positive = BOUNDS.openings,
+    waiting: Natural = BOUNDS.waiting,
+    seconds: Annotated[float, typer.Option(min=0.1)] = BOUNDS.seconds,
+    memory: Annotated[float, typer.Option(min=1)] = BOUNDS.memory / MEGABYTE,
+    concat_dim: str | None = None,
+    no_browser: bool = False,
     as_json: AsJson = False,
 ) -> int:
     """Open the explorer of a set in the browser. Health check: /healthz."""
     from refexplorer.hosts.page.server import serve as serve_page
 
+    bounds = {"sessions": sessions, "openings": openings, "waiting": waiting}
     serve_page(
         None if source is None else open_set(source, concat_dim=concat_dim),
         port=port,
@@ -83,13 +65,7 @@ def serve(
         origins=origin or [],
         prefix=prefix,
         largest_upload=int(upload * MEGABYTE),
-        bounds=VisitorLimits(
-            sessions=sessions,
-            openings=openings,
-            waiting=waiting,
-            seconds=seconds,
-            memory=int(memory * MEGABYTE),
-        ),
+        bounds=VisitorLimits(**bounds, seconds=seconds, memory=int(memory * MEGABYTE)),
         ready=_announcer(as_json),
     )
     return 0
@@ -97,11 +73,8 @@ def serve(
 
 @app.command()
 def mcp(
-    source: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[SOURCE]...", help="Sets that may be asked about."),
-    ] = None,
-    allow: Allow = None,
+    source: Annotated[list[str] | None, typer.Argument(metavar="[SOURCE]...")] = None,
+    allow: Texts = None,
 ) -> int:
     """Answer an assistant over stdin and stdout (MCP).
 
@@ -116,7 +89,7 @@ def mcp(
 
 
 @app.command()
-def demo(port: Port = 0, no_browser: NoBrowser = False, as_json: AsJson = False) -> int:
+def demo(port: Port = 0, no_browser: bool = False, as_json: AsJson = False) -> int:
     """Open the page on the example sets. It needs no network."""
     from refexplorer.hosts.page.server import serve as serve_page
 
@@ -126,31 +99,14 @@ def demo(port: Port = 0, no_browser: NoBrowser = False, as_json: AsJson = False)
 
 @app.command()
 def page(
-    source: SourceArgument,
-    output_file: Annotated[
-        Path, typer.Option("--output", "-o", help="The HTML file to write.")
-    ] = Path("report.html"),
-    read: Annotated[
-        list[str] | None,
-        typer.Option(help="Include values of this array: the part that the explorer shows first."),
-    ] = None,
-    targets: Annotated[
-        bool,
-        typer.Option("--targets", help="Ask each target for its size, and include the answers."),
-    ] = False,
-    allow: Allow = None,
-    keys: Annotated[
-        int, typer.Option(min=1, help="Maximum number of rows of the tree to write.")
-    ] = PAGE_KEYS,
-    editor: Annotated[
-        bool, typer.Option("--editor", help="Write the template editor with its text instead.")
-    ] = False,
-    exercise: Annotated[
-        bool,
-        typer.Option(
-            "--exercise", help="Write an exercise instead: SOURCE is its name, or a TOML file."
-        ),
-    ] = False,
+    source: str,
+    output_file: Output = Path("report.html"),
+    read: Texts = None,
+    targets: bool = False,
+    allow: Texts = None,
+    keys: Positive = PAGE_KEYS,
+    editor: bool = False,
+    exercise: bool = False,
     as_json: AsJson = False,
 ) -> int:
     """Write the explorer of a set as one HTML file.

@@ -15,20 +15,19 @@ import type {
 } from "../shared/wire.ts";
 import type { Host, Off } from "../shared/host.ts";
 
-export interface TracingState {
+const NOTHING = {
   /** The chosen row; −1 for none. */
-  active: number;
-  derivation: Derivation | null;
+  active: -1,
+  derivation: null as Derivation | null,
   /** Of the text that the places in the derivation are counted in. */
-  version: number;
+  version: -1,
   /** Why the chosen row is not explained. */
-  trouble: string | null;
-  uses: Uses | null;
+  trouble: null as string | null,
+  uses: null as Uses | null,
   /** A row to scroll to; another object each time. */
-  target: { index: number } | null;
-}
-
-const NOTHING: TracingState = { active: -1, derivation: null, version: -1, trouble: null, uses: null, target: null };
+  target: null as { index: number } | null,
+};
+export type TracingState = typeof NOTHING;
 
 /** Milliseconds without a change. */
 const PAUSE = 300;

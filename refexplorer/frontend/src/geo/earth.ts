@@ -11,33 +11,21 @@ import type { EarthMesh } from "./raster.ts";
 export type Land = ReturnType<typeof feature>;
 export type Detail = "110m" | "50m";
 
-export interface EarthState {
-  earth: EarthMap | null;
-  mesh: EarthMesh | null;
-  error: string | null;
-  land: Land | null;
-  detail: Detail | null;
+const BLANK = {
+  earth: null as EarthMap | null,
+  mesh: null as EarthMesh | null,
+  error: null as string | null,
+  land: null as Land | null,
+  detail: null as Detail | null,
   /** Whether finer coastlines were wanted, and are not here. */
-  isCoarse: boolean;
-  /** Null: all of the array. */
-  view: EarthView | null;
-  footprints: Footprints | null;
-  found: PointFound | null;
-  findError: string | null;
-}
-
-const BLANK: EarthState = {
-  earth: null,
-  mesh: null,
-  error: null,
-  land: null,
-  detail: null,
   isCoarse: false,
-  view: null,
-  footprints: null,
-  found: null,
-  findError: null,
+  /** Null: all of the array. */
+  view: null as EarthView | null,
+  footprints: null as Footprints | null,
+  found: null as PointFound | null,
+  findError: null as string | null,
 };
+export type EarthState = typeof BLANK;
 
 interface Wish {
   array: string | null;

@@ -56,37 +56,25 @@ interface StripWish {
 /** What of the targets is listed; what is left out is as it is at first. */
 export type Query = Partial<TargetQuery>;
 
-export interface MapsState {
+const BLANK = {
   /** Undefined until it was asked for; null if the set has no arrays. */
-  grid: GridPicture | null | undefined;
-  gridError: string | null;
+  grid: undefined as GridPicture | null | undefined,
+  gridError: null as string | null,
   /** The chunks that colour the picture of an array, and the wish that they answer. */
-  painted: { picture: GridPicture; wish: string } | null;
-  strip: Strip | null | undefined;
-  stripError: string | null;
+  painted: null as { picture: GridPicture; wish: string } | null,
+  strip: undefined as Strip | null | undefined,
+  stripError: null as string | null,
   /** Null until it was asked for. */
-  files: TargetsSummary | null;
+  files: null as TargetsSummary | null,
   /** Which targets are listed, and in which order. */
-  query: Query;
+  query: {} as Query,
   /** How many targets the query has; null until it was asked. */
-  found: Count | null;
+  found: null as Count | null,
   /** Null until it was asked for. */
-  dates: TargetDates | null;
-  filesError: string | null;
-}
-
-const BLANK: MapsState = {
-  grid: undefined,
-  gridError: null,
-  painted: null,
-  strip: undefined,
-  stripError: null,
-  files: null,
-  filesError: null,
-  query: {},
-  found: null,
-  dates: null,
+  dates: null as TargetDates | null,
+  filesError: null as string | null,
 };
+export type MapsState = typeof BLANK;
 
 export class Maps extends ViewStore<MapsState> {
   readonly rows: RowWindow<TargetRow>;

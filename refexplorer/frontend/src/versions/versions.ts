@@ -4,15 +4,14 @@ import type { Work } from "../shared/store.ts";
 import { ViewStore } from "../shared/waiting.ts";
 import type { ExplorerWire, VersionChanges, VersionList } from "../shared/wire.ts";
 
-export interface VersionsState {
-  versions: VersionList | null;
-  before: string;
-  after: string;
-  changes: VersionChanges | null;
-  error: string | null;
-}
-
-const NOTHING: VersionsState = { versions: null, before: "", after: "", changes: null, error: null };
+const NOTHING = {
+  versions: null as VersionList | null,
+  before: "",
+  after: "",
+  changes: null as VersionChanges | null,
+  error: null as string | null,
+};
+export type VersionsState = typeof NOTHING;
 
 export class VersionPicker extends ViewStore<VersionsState> {
   readonly progress = this.waiting();

@@ -114,7 +114,7 @@ export class EditorSession extends Store<EditorState> {
     clearTimeout(this.remarking);
     this.tellNow();
     for (const off of this.offs) off();
-    this.shortening.close();
+    this.shortening.finding.close();
     this.specification.close();
     this.wire.close();
   }

@@ -44,7 +44,7 @@ export function Table({ session, stale }: Props) {
       }}
       onKeyDown={onKeyDown}
       header={<Columns />}
-      footer={<Absence session={session} />}
+      empty="This text has no keys yet."
     >
       {(row, { index, key, id, style }) => (
         <TableRow
@@ -77,22 +77,6 @@ function Columns() {
         Length
       </span>
       <span role="columnheader">From</span>
-    </div>
-  );
-}
-
-/** What stands in place of rows. */
-function Absence({ session: { rows } }: { session: EditorSession }) {
-  if (rows.error === null && rows.total > 0) return null;
-  return (
-    <div role="row">
-      <div role="gridcell">
-        {rows.error === null ? (
-          <Blank sentence="This text has no keys yet." />
-        ) : (
-          <Blank sentence={rows.error} retry={() => rows.retry()} />
-        )}
-      </div>
     </div>
   );
 }
@@ -194,7 +178,7 @@ function Steps({ derivation, jump, explore }: { derivation: Derivation } & Pick<
         <span class="quiet">
           comes from <code>{origin}</code>; key number {count(number)}, from 0
         </span>{" "}
-        <Button text="Show in the explorer" class="link" onClick={() => explore(key)} />
+        <Button text="Show in the explorer" link onClick={() => explore(key)} />
       </p>
       <DerivationSteps steps={steps} jump={jump} />
     </>

@@ -4,10 +4,10 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import * as Plot from "@observablehq/plot";
 
-import { Choice } from "../maps/mapparts.tsx";
+import { Choice, Select } from "../shared/controls.tsx";
 import { Button } from "../shared/parts.tsx";
 import { moment, value } from "../shared/format.ts";
-import { useWidth } from "../shared/width.ts";
+import { useWidth } from "../shared/pointing.ts";
 import { counts, inverse, linearPart, placing, percentiles, SCALES, type ScaleName } from "./bars.ts";
 import { SCHEMES, tableOf, type Scheme } from "./colours.ts";
 import { short } from "./plot.ts";
@@ -66,11 +66,7 @@ export function ColourBar(props: Props) {
         {isSkewed && (
           <span class="quiet">
             Most values are close together:{" "}
-            <Button
-              text="colour 98 % of them"
-              class="link"
-              onClick={() => setLimits(limitsOf("0.98", values, domain))}
-            />
+            <Button text="colour 98 % of them" link onClick={() => setLimits(limitsOf("0.98", values, domain))} />
           </span>
         )}
       </div>
@@ -235,7 +231,6 @@ interface LimitsProps {
 
 /** Limits to choose, as shares of the values that lie between them. */
 const SHARES: [string, string][] = [
-  ["", "of …"],
   ["auto", "all values"],
   ["now", "current range, for every slice"],
   ["0.98", "98 % of the values"],
@@ -268,18 +263,13 @@ export function Limits({ limits, values, now, set }: LimitsProps) {
   return (
     <span class="choice limits" role="group" aria-label="Range">
       <span>Range</span> {field("Lowest value", 0)} {field("Highest value", 1)}
-      <select
+      <Select
         class="select"
         aria-label="Limits of"
-        value=""
-        onChange={(event) => set(limitsOf(event.currentTarget.value, values, now))}
-      >
-        {SHARES.map(([name, label]) => (
-          <option key={name} value={name} disabled={name === ""}>
-            {label}
-          </option>
-        ))}
-      </select>
+        first="of …"
+        options={SHARES}
+        choose={(name) => set(limitsOf(name, values, now))}
+      />
     </span>
   );
 }

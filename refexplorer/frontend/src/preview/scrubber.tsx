@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-import { Choice } from "../maps/mapparts.tsx";
+import { Choice } from "../shared/controls.tsx";
 import { count, counted } from "../shared/format.ts";
 import { SeriesLine, seriesWords, type Series } from "./series.tsx";
 import { Button, Sentence } from "../shared/parts.tsx";

@@ -3,7 +3,9 @@
 import { useId, useMemo, useState } from "preact/hooks";
 
 import { count, counted, grouped, value } from "../shared/format.ts";
-import { Button, toClipboard } from "../shared/parts.tsx";
+import { useSaid } from "../shared/controls.tsx";
+import { toClipboard } from "../shared/kept.ts";
+import { Button } from "../shared/parts.tsx";
 import type { ReadingModel } from "../shared/wire.ts";
 import { csvOf } from "./saving.ts";
 import { cellWords, layout, placeOf, titleOf, type Axis } from "./slices.ts";
@@ -247,15 +249,15 @@ function RangeCopied({ range, axes, said, copy, clear }: RangeProps) {
 
 /** Copies the rows and columns that are shown, as a spreadsheet takes them. */
 function CopyCells({ head, rows }: { head: string[]; rows(): string[][] }) {
-  const [said, say] = useState("");
+  const [said, run] = useSaid();
   const copy = async () => {
     const copied = rows();
     const text = [head, ...copied].map((cells) => cells.join("\t")).join("\n");
-    say((await toClipboard(text)) ? `${counted(copied.length, "row")} copied` : "The browser refused to copy them");
+    return (await toClipboard(text)) ? `${counted(copied.length, "row")} copied` : "The browser refused to copy them";
   };
   return (
     <p class="pages quiet">
-      <Button text="Copy these cells" title="With coordinates, separated by tabs" onClick={() => void copy()} />
+      <Button text="Copy these cells" title="With coordinates, separated by tabs" onClick={() => void run(copy)} />
       <span role="status">{said}</span>
     </p>
   );

@@ -1,8 +1,8 @@
 /** What two parts side by side know and ask for. */
 
 import { integersOf, type Integers } from "../preview/time/frames.ts";
-import { Newest, ViewStore } from "../shared/waiting.ts";
-import type { BesidePlanned, BesideRead, ExplorerWire } from "../shared/wire.ts";
+import { Newest, viewStore } from "../shared/waiting.ts";
+import type { BesidePlanned, BesideRead } from "../shared/wire.ts";
 
 export interface Part {
   array: string;
@@ -38,16 +38,12 @@ const BLANK = {
 };
 export type BesideState = typeof BLANK;
 
-export class Besides extends ViewStore<BesideState> {
+export class Besides extends viewStore(BLANK) {
   readonly planning = this.waiting();
   readonly reading = this.waiting();
   private readonly plans = new Newest<Sides>((sides) => this.plan(sides));
   /** Whether the parts are not those that are shown at first. */
   isChosen = false;
-
-  constructor(wire: ExplorerWire) {
-    super(wire, BLANK);
-  }
 
   override forget(): void {
     this.isChosen = false;

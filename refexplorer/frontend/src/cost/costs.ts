@@ -1,16 +1,8 @@
 /** What reading costs from a place: the numbers of the set, and times that follow two sliders. */
 
-import { Newest, ViewStore } from "../shared/waiting.ts";
+import { Newest, viewStore } from "../shared/waiting.ts";
 import type { GridWish } from "../maps/maps.ts";
-import type {
-  AccessCost,
-  ChunkTouches,
-  Connection,
-  ExplorerWire,
-  MergeRules,
-  ReaderCost,
-  ReadingCosts,
-} from "../shared/wire.ts";
+import type { AccessCost, ChunkTouches, Connection, MergeRules, ReaderCost, ReadingCosts } from "../shared/wire.ts";
 
 /** Cells of a map of chunks, by how often they are read. */
 export interface TouchedChunks extends ChunkTouches {
@@ -41,7 +33,7 @@ const START = {
 };
 export type CostsState = typeof START;
 
-export class Costs extends ViewStore<CostsState> {
+export class Costs extends viewStore(START) {
   readonly counting = this.waiting();
   private readonly shading = this.waiting();
   private readonly asking = new Newest<void>(() => this.ask());
@@ -49,10 +41,6 @@ export class Costs extends ViewStore<CostsState> {
   private begun = false;
   private wish: GridWish | null = null;
   private readonly drawing = new Newest<void>(() => this.draw());
-
-  constructor(wire: ExplorerWire) {
-    super(wire, START);
-  }
 
   override forget(): void {
     this.begun = false;

@@ -301,13 +301,8 @@ export function Trying({ session }: { session: EditorSession }) {
   );
 }
 
-interface TemplatesProps {
-  fields: TemplateField[];
-  tried(given: Record<string, string>): void;
-}
-
 /** Fields that stand for the `template_overrides` of fsspec; the text stays as it is. */
-function Templates({ fields, tried }: TemplatesProps) {
+function Templates({ fields, tried }: { fields: TemplateField[]; tried(given: Record<string, string>): void }) {
   const id = useId();
   const kept = fields.filter((field) => field.given !== null).map((field) => [field.name, field.given!]);
   const given = Object.fromEntries(kept) as Record<string, string>;

@@ -68,15 +68,11 @@ function Columns() {
       <span role="columnheader">
         <span class="unseen">Kind</span>
       </span>
-      <span role="columnheader">Key</span>
-      <span role="columnheader">URL or text</span>
-      <span role="columnheader" class="number">
-        Offset
-      </span>
-      <span role="columnheader" class="number">
-        Length
-      </span>
-      <span role="columnheader">From</span>
+      {["Key", "URL or text", "Offset", "Length", "From"].map((name) => (
+        <span key={name} role="columnheader" class={name === "Offset" || name === "Length" ? "number" : ""}>
+          {name}
+        </span>
+      ))}
     </div>
   );
 }
@@ -128,12 +124,11 @@ function TableRow({ id, row, index, style, selected, used, choose }: RowProps) {
       <span role="gridcell" class={row.url === null ? "quiet" : ""} title={row.why ?? content}>
         {WORDS[row.state] ?? (row.url === null ? content : <Cut text={content} />)}
       </span>
-      <span role="gridcell" class="number">
-        {row.offset === null ? "" : count(row.offset)}
-      </span>
-      <span role="gridcell" class="number">
-        {row.length === null ? "" : count(row.length)}
-      </span>
+      {[row.offset, row.length].map((number, i) => (
+        <span key={i} role="gridcell" class="number">
+          {number === null ? "" : count(number)}
+        </span>
+      ))}
       <span role="gridcell" class="quiet">
         {row.origin}
         {row.state !== "same" && (

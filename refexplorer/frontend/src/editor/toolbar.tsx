@@ -9,8 +9,7 @@ import { Blank, Button, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { EditorSession } from "./session.ts";
 import type { Child, Host } from "../shared/host.ts";
-import { PageOfCode } from "../text/codepage.tsx";
-import type { CodePage } from "../shared/wire.ts";
+import { PageOfCode, useCodePage } from "../text/codepage.tsx";
 
 export function GoTo({ session }: { session: EditorSession }) {
   const [trouble, setTrouble] = useState<string | null>(null);
@@ -182,18 +181,7 @@ interface Props {
 }
 
 export function Explained({ session, code, close, write, cite }: Props) {
-  const [page, setPage] = useState<CodePage | null>(null);
-  const [trouble, setTrouble] = useState<string | null>(null);
-  useEffect(() => {
-    let isCurrent = true;
-    session.explainCode(code).then(
-      (found) => isCurrent && setPage(found),
-      (error: Error) => isCurrent && setTrouble(error.message),
-    );
-    return () => {
-      isCurrent = false;
-    };
-  }, [code]);
+  const { page, trouble } = useCodePage((name) => session.explainCode(name), code);
   return (
     <section class="derivation explained" aria-label={`About ${code}`}>
       {trouble !== null && <Blank sentence={trouble} />}

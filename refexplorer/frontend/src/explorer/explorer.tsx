@@ -124,13 +124,7 @@ export function useShares(): { shares: Shares; move(side: Side, share: number): 
   return { shares, move };
 }
 
-interface Props {
-  side: Side;
-  share: number;
-  move(side: Side, share: number): void;
-}
-
-export function Splitter({ side, share, move }: Props) {
+export function Splitter({ side, share, move }: { side: Side; share: number; move(side: Side, share: number): void }) {
   const isLeft = side === "tree";
   const onPointerMove = (event: PointerEvent) => {
     const line = event.currentTarget as HTMLElement;

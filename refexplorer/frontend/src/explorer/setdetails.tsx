@@ -9,13 +9,13 @@ import { Verified } from "../health/verified.tsx";
 import { DataTable } from "../shared/controls.tsx";
 import { Badge, Button, Notes, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { CodePage, Hello, Kind, Note, SetFacts, Severity } from "../shared/wire.ts";
+import type { Hello, Kind, Note, SetFacts, Severity } from "../shared/wire.ts";
 import { Failure, Waited } from "../shared/asking.tsx";
 import { Versions } from "../versions/versions.tsx";
 import type { Waiting } from "../shared/waiting.ts";
 import { VersionPicker } from "../versions/versions.ts";
 import type { ExplorerSession } from "./session.ts";
-import { PageOfCode } from "../text/codepage.tsx";
+import { PageOfCode, useCodePage } from "../text/codepage.tsx";
 
 interface Props {
   session: ExplorerSession;
@@ -195,16 +195,11 @@ function KindTable({ keys, kinds }: { keys: SetFacts["keys"]; kinds: NonNullable
 }
 
 export function About({ session, code }: { session: ExplorerSession; code: string }) {
-  const [page, setPage] = useState<CodePage | null>(null);
-  const [trouble, setTrouble] = useState<string | null>(null);
   const [isOpen, setOpen] = useState(false);
-  const toggle = () => {
-    setOpen(!isOpen);
-    if (page === null && !isOpen) session.explainCode(code).then(setPage, (error: Error) => setTrouble(error.message));
-  };
+  const { page, trouble } = useCodePage((name) => session.explainCode(name), isOpen ? code : null);
   return (
     <div class="about">
-      <Button link aria-expanded={isOpen} onClick={toggle}>
+      <Button link aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         {isOpen ? "Close" : "What is this?"}
         <span class="unseen"> {code}</span>
       </Button>

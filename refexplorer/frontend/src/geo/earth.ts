@@ -1,7 +1,7 @@
 /** What the map of the earth knows and asks for. */
 
-import { Newest, ViewStore } from "../shared/waiting.ts";
-import type { EarthMap, ExplorerWire, PointFound } from "../shared/wire.ts";
+import { Newest, viewStore } from "../shared/waiting.ts";
+import type { EarthMap, PointFound } from "../shared/wire.ts";
 import { feature } from "topojson-client";
 import type { GeometryCollection, Topology } from "topojson-specification";
 import type { Footprints } from "./colouring.ts";
@@ -35,16 +35,12 @@ interface Wish {
 /** Bytes of coordinates that are read without a question, where reading is allowed. */
 const CHEAP = 2_000_000;
 
-export class Earth extends ViewStore<EarthState> {
+export class Earth extends viewStore(BLANK) {
   readonly placing = this.waiting();
   private readonly finding = this.waiting();
   private readonly drawing = this.waiting();
   private readonly shown = new Newest<Wish>((wish) => this.ask(wish));
   private asked: Detail | null = null;
-
-  constructor(wire: ExplorerWire) {
-    super(wire, BLANK);
-  }
 
   override forget(): void {
     const { land, detail } = this.state;

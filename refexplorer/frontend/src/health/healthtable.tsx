@@ -169,7 +169,7 @@ function Cell({ row, by, session }: { row: HealthRow; by: HealthSort; session: E
         </span>
       );
     case "bytes":
-      return row.bytes === null ? <Unknown /> : <>{bytes(row.bytes)}</>;
+      return row.bytes === null ? <Unknown /> : <span>{bytes(row.bytes)}</span>;
     case "times":
       return <Times times={row.times} />;
     case "trouble":

@@ -1,7 +1,7 @@
 /** What is asked of one key beyond its facts: derivation, bytes, trace, code. */
 
-import { ViewStore } from "../shared/waiting.ts";
-import type { BytesPage, ExplorerWire, ShardModel } from "../shared/wire.ts";
+import { viewStore } from "../shared/waiting.ts";
+import type { BytesPage, ShardModel } from "../shared/wire.ts";
 
 /** Bytes that one request brings; pages of the hex view are parts of it. */
 export const BLOCK = 2 ** 15;
@@ -27,7 +27,7 @@ const NOTHING = {
   inner: null as number | null,
 };
 
-export class KeyDetails extends ViewStore<typeof NOTHING> {
+export class KeyDetails extends viewStore(NOTHING) {
   readonly explained = this.work("key.explain");
   readonly code = this.work("key.code");
   readonly block = this.work("key.bytes", (page, [data]): Block => ({ ...page, data: new Uint8Array(data ?? []) }));
@@ -41,10 +41,6 @@ export class KeyDetails extends ViewStore<typeof NOTHING> {
     }),
   );
   readonly innerTrace = this.work("key.trace");
-
-  constructor(wire: ExplorerWire) {
-    super(wire, NOTHING);
-  }
 
   override forget(): void {
     this.look("");

@@ -249,18 +249,16 @@ function Cells({ row, partly, dated, indented, names, reveal }: CellsProps) {
           {row.date ?? "none"}
         </span>
       )}
-      <span role="gridcell" class="number" title={partly ? SOME : ""}>
-        {whole ? "whole" : `${partly ? "≥ " : ""}${count(row.ranges)}`}
-      </span>
-      <span role="gridcell" class="number">
-        {whole ? "" : `${partly ? "≥ " : ""}${bytes(row.bytes)}`}
-      </span>
-      <span role="gridcell" class="number share">
-        {whole ? "" : partly ? NOT_KNOWN : percent(Number(row.bytes) / Math.max(1, Number(row.end)))}
-      </span>
-      <span role="gridcell" class="number size">
-        {row.size === null ? NOT_KNOWN : bytes(row.size)}
-      </span>
+      {[
+        ["number", whole ? "whole" : `${partly ? "≥ " : ""}${count(row.ranges)}`, partly ? SOME : ""],
+        ["number", whole ? "" : `${partly ? "≥ " : ""}${bytes(row.bytes)}`],
+        ["number share", whole ? "" : partly ? NOT_KNOWN : percent(Number(row.bytes) / Math.max(1, Number(row.end)))],
+        ["number size", row.size === null ? NOT_KNOWN : bytes(row.size)],
+      ].map(([look, text, title = ""], i) => (
+        <span key={i} role="gridcell" class={look} title={title}>
+          {text}
+        </span>
+      ))}
       <span
         role="gridcell"
         class={row.state === "good" ? "" : row.state === "unknown" ? "quiet" : "bad"}

@@ -8,9 +8,9 @@ import { Choice, Select } from "../shared/controls.tsx";
 import { Button } from "../shared/parts.tsx";
 import { moment, value } from "../shared/format.ts";
 import { useWidth } from "../shared/pointing.ts";
-import { counts, inverse, linearPart, placing, percentiles, SCALES, type ScaleName } from "./bars.ts";
+import { counts, inverse, placing, percentiles, SCALES, type ScaleName } from "./bars.ts";
 import { SCHEMES, tableOf, type Scheme } from "./colours.ts";
-import { short } from "./plot.ts";
+import { barScale } from "./plot.ts";
 
 interface Props {
   label: string;
@@ -191,18 +191,8 @@ function written(number: number | string): string {
   return String(Number(Number(number).toPrecision(6)));
 }
 
-function axisOf(width: number, domain: [number, number], scale: ScaleName, times: boolean): Element {
-  const type = scale === "log" && domain[0] <= 0 ? "symlog" : scale;
-  // The span of the largest numbers is none: of halves there is one.
-  const part = Number.isFinite(domain[1] - domain[0]) ? 1 : 2;
-  const drawn = domain.map((at) => at / part) as [number, number];
-  const isLong = domain.some((at) => at !== 0 && (Math.abs(at) >= 1e4 || Math.abs(at) < 1e-2));
-  const format = times
-    ? (at: number) => moment(Number(at)).slice(0, 10)
-    : isLong || part === 2
-      ? (at: number) => short(at * part)
-      : undefined;
-  const ticks = Math.max(2, Math.min(8, Math.floor(width / 90)));
+function axisOf(width: number, domain: [number, number], name: ScaleName, times: boolean): Element {
+  const { scale, ticks } = barScale({ domain, times, scale: name });
   return Plot.plot({
     width,
     height: 20,
@@ -210,14 +200,9 @@ function axisOf(width: number, domain: [number, number], scale: ScaleName, times
     marginRight: 0,
     marginTop: 0,
     marginBottom: 18,
-    x: {
-      type: times ? "utc" : type,
-      domain: drawn,
-      label: null,
-      ...(type === "symlog" ? { constant: linearPart(drawn) } : {}),
-    },
+    x: { ...scale, type: times ? "utc" : scale.type, label: null },
     // An axis of its own takes nothing of what the scale says of ticks.
-    marks: [Plot.axisX({ tickSize: 3, ticks, ...(format ? { tickFormat: format } : {}) })],
+    marks: [Plot.axisX({ tickSize: 3, ticks: Math.max(2, Math.min(8, Math.floor(width / 90))), ...ticks })],
   });
 }
 

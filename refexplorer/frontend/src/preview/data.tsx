@@ -15,8 +15,7 @@ import type { Job } from "./preview.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 import type { ExplorerView } from "../explorer/view.ts";
 import { Menu, type KeptMenu } from "../shared/menu.tsx";
-import { Scrubber } from "./scrubber.tsx";
-import { DateField } from "./time/datefield.tsx";
+import { DateField, Scrubber } from "./scrubber.tsx";
 import { Values } from "./values.tsx";
 
 export const VIEW: ExplorerView = { name: "data", Shown: Data };
@@ -212,7 +211,7 @@ export function Places({ session, plan, wanted, want }: PartProps) {
             strip={strips.array === plan.array ? strips.strips[axis] : undefined}
             marks={strips.array === plan.array ? strips.marks.filter((mark) => mark.axis === axis) : []}
           >
-            <DateField name={plan.dimensions[axis]!} coordinate={coordinate} isOne set={set} />
+            <DateField name={plan.dimensions[axis]!} coordinate={coordinate} set={set} />
           </Scrubber>
         );
       })}

@@ -21,7 +21,7 @@ import { cellWords, chunkOf, endsOf, indexOf, lostAt, placeOf, placesOf, type Ax
 import { keptWith, profilesOf, type Kept } from "./lines/kept.ts";
 import { Profiles } from "./lines/profiles.tsx";
 import { Take } from "./take/take.tsx";
-import { Told } from "./told/told.tsx";
+import { sentences } from "./told/sentences.ts";
 import { WHOLE } from "../explorer/state.ts";
 import { WhyValue } from "./why.tsx";
 import { moved, slicesOf, wholeOf, zoomed, type Window } from "./window.ts";
@@ -524,4 +524,21 @@ function amount({ units, times, flags }: ReadingModel, number: number, text: str
   const flag = flags?.find((each) => exact(each.value, "float64") === text);
   const shown = isMean && !times ? value(number) : grouped(text);
   return flag ? `${shown}, ${flag.meaning}` : `${shown}${units && !times ? ` ${units}` : ""}`;
+}
+
+/** Milliseconds without another picture: of a scrubbed one nobody wants to hear. */
+const RESTING = 300;
+
+/** The text equivalent of a picture, written when the picture stays. */
+function Told({ id, values, axes, reading }: Pick<Props, "values" | "axes" | "reading"> & { id: string }) {
+  const [text, setText] = useState("");
+  useEffect(() => {
+    const timer = setTimeout(() => setText(sentences(values, axes, reading)), RESTING);
+    return () => clearTimeout(timer);
+  }, [values, axes, reading]);
+  return (
+    <p id={id} class="unseen">
+      {text}
+    </p>
+  );
 }

@@ -3,7 +3,7 @@
 import { useId, useMemo, useState } from "preact/hooks";
 
 import { count, counted, grouped, value } from "../shared/format.ts";
-import { useSaid } from "../shared/controls.tsx";
+import { DataTable, useSaid } from "../shared/controls.tsx";
 import { toClipboard } from "../shared/kept.ts";
 import { Button } from "../shared/parts.tsx";
 import type { ReadingModel } from "../shared/wire.ts";
@@ -270,30 +270,19 @@ export function TextTable({ reading }: { reading: ReadingModel }) {
   const named = [...axes.stepped, ...axes.drawn].sort((a, b) => a.dimension - b.dimension);
   return (
     <>
-      <table class="texts">
-        <thead>
-          <tr>
-            {named.map(({ name }) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-            <th scope="col">Value</th>
-          </tr>
-        </thead>
-        <tbody>
-          {texts.map((text, index) => (
-            <tr key={index}>
-              {placesIn(named, index).map((place, i) => (
-                <td key={named[i]!.name} class="number">
-                  {place}
-                </td>
-              ))}
-              <td>{text}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <DataTable
+        class="texts"
+        rows={texts.map((_, index) => ({ index }))}
+        of={({ index }) => String(index)}
+        columns={[
+          ...named.map(({ name }, i) => ({
+            head: name,
+            class: "number",
+            cell: ({ index }: { index: number }) => placesIn(named, index)[i],
+          })),
+          { head: "Value", cell: ({ index }: { index: number }) => texts[index] },
+        ]}
+      />
       {texts.length < total && (
         <p class="quiet">
           The first {count(texts.length)} of {count(total)} values.

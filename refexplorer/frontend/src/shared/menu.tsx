@@ -11,17 +11,11 @@ export interface KeptMenu {
   focus: string | null;
 }
 
-interface Props {
-  label: string;
-  kept?: KeptMenu;
-  children: ComponentChildren;
-}
-
 /** What is kept free beside a menu, px. */
 const GAP = 4;
 
 /** Controls, open until somebody clicks elsewhere or presses Escape. */
-export function Menu({ label, kept, children }: Props) {
+export function Menu({ label, kept, children }: { label: string; kept?: KeptMenu; children: ComponentChildren }) {
   const box = useRef<HTMLDetailsElement>(null);
   useLayoutEffect(() => {
     const menu = box.current!;

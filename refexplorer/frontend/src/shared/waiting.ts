@@ -74,6 +74,15 @@ export class ViewStore<S extends object> extends Store<S> {
   }
 }
 
+/** The class of a `ViewStore` that begins with a state. */
+export function viewStore<S extends object>(start: S) {
+  return class extends ViewStore<S> {
+    constructor(wire: ExplorerWire) {
+      super(wire, start);
+    }
+  };
+}
+
 /** One piece of work at a time; a new one takes the place of what was asked before. */
 export class Waiting extends Store<WaitingState> {
   private readonly wire: ExplorerWire;

@@ -122,15 +122,15 @@ function Columns({ troubled, compared }: { troubled: boolean; compared: boolean 
       {troubled && <span role="columnheader">Problems</span>}
       {compared && <span role="columnheader">Changes</span>}
       <span role="columnheader">Kind</span>
-      <span role="columnheader" class="number">
-        Size
-      </span>
-      <span role="columnheader" class="target">
-        File
-      </span>
-      <span role="columnheader" class="target origin">
-        Origin
-      </span>
+      {[
+        ["Size", "number"],
+        ["File", "target"],
+        ["Origin", "target origin"],
+      ].map(([name, look]) => (
+        <span key={name} role="columnheader" class={look}>
+          {name}
+        </span>
+      ))}
     </div>
   );
 }

@@ -1,8 +1,8 @@
 /** The versions of an Icechunk repository, and what changed between two of them. */
 
 import type { Work } from "../shared/store.ts";
-import { ViewStore } from "../shared/waiting.ts";
-import type { ExplorerWire, VersionChanges, VersionList } from "../shared/wire.ts";
+import { viewStore } from "../shared/waiting.ts";
+import type { VersionChanges, VersionList } from "../shared/wire.ts";
 
 const NOTHING = {
   versions: null as VersionList | null,
@@ -13,12 +13,8 @@ const NOTHING = {
 };
 export type VersionsState = typeof NOTHING;
 
-export class VersionPicker extends ViewStore<VersionsState> {
+export class VersionPicker extends viewStore(NOTHING) {
   readonly progress = this.waiting();
-
-  constructor(wire: ExplorerWire) {
-    super(wire, NOTHING);
-  }
 
   list(): Promise<void> {
     return this.tried(async () => {

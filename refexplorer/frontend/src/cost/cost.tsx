@@ -202,7 +202,7 @@ function Bars({ costs, state, cost, place }: Drawn) {
   const longest = Math.max(...told.map(({ seconds }) => seconds ?? 0), 1e-9);
   return (
     <DataTable
-      class="cost-bars"
+      class="health-table cost-bars"
       label="Cost of each access"
       rows={told}
       of={({ bar }) => `${bar.name} ${bar.path}`}

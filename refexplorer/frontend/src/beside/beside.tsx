@@ -82,7 +82,7 @@ function Beside({ session }: { session: ExplorerSession }) {
           onClick={() => void beside.read()}
         />
         <label class="choice" title="Change both sides together; an index moves by the same number">
-          <input type="checkbox" checked={linked} onChange={() => beside.set({ linked: !linked })} /> parts linked
+          <input type="checkbox" checked={linked} onChange={() => beside.set({ linked: !linked })} /> link both parts
         </label>
         {!isCompared && <span class="quiet">Compare with another set to show its arrays here.</span>}
       </div>

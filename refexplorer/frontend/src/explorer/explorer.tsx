@@ -67,7 +67,7 @@ function Whole({ host, session, hello }: ShownProps & { host: Host }) {
         <CopyCell session={session} />
         <Copy text={code} label="Copy code" />
         {isLinked(host) && <CopyLink />}
-        <Button text="?" aria-label="Show the keys" title="Keys (?)" onClick={() => setHelp(true)} />
+        <Button text="?" aria-label="Keyboard shortcuts" title="Keyboard shortcuts (?)" onClick={() => setHelp(true)} />
       </footer>
     </section>
   );

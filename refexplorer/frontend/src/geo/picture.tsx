@@ -264,7 +264,7 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
             Selected: <code>{item!.path}</code>
           </span>
           <Button text="Inspect its bytes" link onClick={() => session.showDetails()} />
-          <Button text="Show in the chunk map" link onClick={() => session.show("chunks")} />
+          <Button text="Show the grid of chunks" link onClick={() => session.show("chunks")} />
         </p>
       )}
     </>
@@ -414,7 +414,7 @@ function entriesOf(grid: GridPicture, by: Footprints): LegendEntry[] {
       cells.flatMap((cell) => (isSeveral(grid, cell) || grid.target[cell]! < 0 ? [] : [grid.target[cell]!])),
     );
     const files = grid.targets.flatMap(({ url, number }, at) => {
-      const name = url === null ? "the file that the reader names" : fileName(url);
+      const name = url === null ? "the file given by the reader" : fileName(url);
       return single.has(at) ? [{ name, title: url ?? "", mark: series(number) }] : [];
     });
     const several: LegendEntry[] = cells.some((cell) => isSeveral(grid, cell))

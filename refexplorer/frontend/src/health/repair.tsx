@@ -66,7 +66,7 @@ function Found({ found, session }: { found: RepairShown; session: ExplorerSessio
       ))}
       <Listed title="Would be repaired" sentences={repaired} />
       <Listed title="Not repaired" sentences={left} />
-      <Listed title="Good to know" sentences={notes} />
+      <Listed title="Notes" sentences={notes} />
       {changes.length > 0 && (
         <ul class="repair-changes" aria-label="Keys that would change">
           {changes.map(({ key, mark, before, after }) => (

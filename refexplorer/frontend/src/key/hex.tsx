@@ -152,6 +152,7 @@ function Meaning({ data, at, offset }: { data: Uint8Array; at: number; offset: n
       </p>
       <DataTable
         class="meaning"
+        label={`At byte ${count(offset)}`}
         rows={decode(data, at)}
         of={({ name }) => name}
         columns={[

@@ -99,7 +99,7 @@ function Reference({ item, session }: { item: PathItem; session: ExplorerSession
           </Line>
         )}
         {item.resolved !== null && item.resolved !== item.url && (
-          <Line name="leads to">
+          <Line name="resolves to">
             <Target url={item.resolved} />
           </Line>
         )}

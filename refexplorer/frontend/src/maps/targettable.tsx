@@ -174,7 +174,7 @@ function FoldCells({ row, fold, dated, names }: { row: TargetRow; fold: TargetFo
     <>
       <span role="gridcell" class="fold-name" title={fold.name}>
         <span aria-hidden="true">{fold.open ? "▾" : "▸"}</span>
-        <Cut text={fold.name === "" ? "given by a name alone" : apart(fold.name, names.shared)} ends={names.ends} />
+        <Cut text={fold.name === "" ? "no folder in the path" : apart(fold.name, names.shared)} ends={names.ends} />
       </span>
       {dated && <span role="gridcell" />}
       <span role="gridcell" class="number">

@@ -11,7 +11,7 @@ import { useStore } from "../shared/store.ts";
 import type { Query } from "./maps.ts";
 
 const FOLDS: [string, string][] = [
-  ["none", "nothing"],
+  ["none", "none"],
   ["folder", "folder"],
   ["host", "host"],
 ];
@@ -46,7 +46,7 @@ export function TargetTools({ session }: { session: ExplorerSession }) {
           onInput={(event) => maps.narrowTargets({ find: event.currentTarget.value })}
         />
         <Choice
-          label="Fold by"
+          label="Group by"
           value={query.fold ?? "none"}
           options={FOLDS}
           choose={(fold) => maps.narrowTargets({ fold: fold as Query["fold"] & string, open: [] })}

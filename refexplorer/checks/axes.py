@@ -23,54 +23,32 @@ from refexplorer.core.text import array_text, counted
 from refexplorer.spec.codes import CODES
 from refexplorer.spec.findings import Finding, pointer
 
-REGULAR = 0.9
-"""The part of all steps that must be alike, to speak of gaps."""
+REGULAR = 0.9  # The part of all steps that must be alike, to speak of gaps
 _OF_OTHERS = 20
 """Steps that an axis without times must have: pressure levels begin evenly, and are few."""
-_SAME_STEP = 0.01
-"""How much a step may differ from the others, of its length."""
-_GAP = 1.5
-"""Steps that are longer by this factor are gaps; months have a rule of their own."""
-_RUNS = 4
-"""Stretches with a step each: forecasts are hourly at first, then every three hours."""
-_CALENDAR_VALUES = 50_000
-"""Dates of other calendars that are made, a microsecond each."""
+_SAME_STEP = 0.01  # How much a step may differ from the others, of its length
+_GAP = 1.5  # Steps that are longer by this factor are gaps; months have a rule of their own
+_RUNS = 4  # Stretches with a step each: forecasts are hourly at first, then every three hours
+_CALENDAR_VALUES = 50_000  # Dates of other calendars that are made, a microsecond each
 _NAMED = 3
-PLACES = 100
-"""Places of one code that are kept: a screen has no room to mark more."""
-IN_FILES = "it is in files."
-"""Why a coordinate is not read unless that is asked for."""
+PLACES = 100  # Places of one code that are kept: a screen has no room to mark more
+IN_FILES = "it is in files."  # Why a coordinate is not read unless this is requested
 NO_VALUES = "it has no values."
 _SHORTEST_MONTH = 27 * 86_400
-_LAST_DATE = 1e14
-"""Seconds that are shown as a date: three million years."""
+_LAST_DATE = 1e14  # Seconds that are shown as a date: three million years
 _UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
 
 @dataclass(frozen=True)
 class CheckedAxis:
-    """A coordinate that was checked.
-
-    Attributes
-    ----------
-    path
-        The path of the array.
-    size
-        The number of values.
-    first, last
-        The first and last value, dates in ISO 8601; None if unknown.
-    step
-        ``"1 day"``, ``"3 months"``, ``"0.25"``; None if it is not regular.
-    why
-        Why its values were not read; empty if they were.
-    """
+    """A coordinate that was checked."""
 
     path: str
-    size: int
-    first: str | None = None
+    size: int  # The number of values
+    first: str | None = None  # The first and last value, dates in ISO 8601; None if unknown
     last: str | None = None
-    step: str | None = None
-    why: str = ""
+    step: str | None = None  # ``"1 day"``, ``"3 months"``, ``"0.25"``; None if it is not regular
+    why: str = ""  # Why its values were not read; empty if they were
 
     @property
     def sentence(self) -> str:
@@ -122,7 +100,7 @@ class AxisValues:
         """Return several axes concatenated, in the units of the first."""
         found = copy(parts[0])  # nothing is known of it yet
         found.__dict__ = {n: v for n, v in vars(found).items() if n not in _DERIVED}
-        found.values = np.concatenate([each.values + each.offset_to(found) for each in parts])
+        found.values = np.concatenate([each.values + each.since - found.since for each in parts])
         found.is_there = np.concatenate([each.is_there for each in parts])
         return found
 
@@ -130,10 +108,6 @@ class AxisValues:
     def since(self) -> float:
         """Seconds from 1970 to the epoch; 0 without dates or in other calendars."""
         return float(self._epoch) if np.isfinite(self._epoch) else 0.0
-
-    def offset_to(self, other: AxisValues) -> float:
-        """Return the offset that converts these times to those of an axis with another epoch."""
-        return self.since - other.since
 
     @cached_property
     def kept(self) -> np.ndarray:
@@ -305,7 +279,7 @@ class OddPlaces(NamedTuple):
     """What is irregular in a coordinate, and where."""
 
     finding: Finding
-    places: tuple[float, ...]  # The first, counted in elements; a half lies between two
+    places: tuple[float, ...]  # The first, counted in elements; a half is between two
     n_places: int  # How many there are
 
 
@@ -329,8 +303,7 @@ def axis_findings(values: AxisValues, base: str) -> list[Finding]:
     return [each.finding for each in odd_places(values, base)]
 
 
-_OddPlace = tuple[np.ndarray, str] | None
-"""Where it is odd, as `OddPlaces` counts, and a sentence."""
+_OddPlace = tuple[np.ndarray, str] | None  # Where it is odd, as `OddPlaces` counts, and a sentence
 
 
 def _missing(values: AxisValues) -> _OddPlace:
@@ -375,8 +348,8 @@ def _turned(values: AxisValues) -> _OddPlace:
         return None
     if not values.is_time and n_turned > (1 - REGULAR) * len(steps):
         return None
-    times = "" if n_turned == 1 else f", and {n_turned - 1:,} more times"
-    return _after(values, turned), f"values go back {values.between(int(turned[0]))}{times}"
+    more = "" if n_turned == 1 else f", and {counted(n_turned - 1, 'more time')}"
+    return _after(values, turned), f"values go back {values.between(int(turned[0]))}{more}"
 
 
 def _gaps(values: AxisValues) -> _OddPlace:
@@ -393,7 +366,8 @@ def _gaps(values: AxisValues) -> _OddPlace:
         gaps = gaps[alike[gaps - 1] & alike[gaps + 1]]
     if not len(gaps) or _is_pattern(gaps, steps[gaps]):
         return None
-    named = "; ".join(_gap_text(values, n, steps[n] / step) for n in gaps[:_NAMED].tolist())
+    counts = [(n, round(steps[n] / step) - 1) for n in gaps[:_NAMED].tolist()]
+    named = "; ".join(values.between(n) + f", {k:,} missing" * (k > 0) for n, k in counts)
     n_more = len(gaps) - _NAMED
     more = f"; and {n_more:,} more" if n_more > 0 else ""
     of = f"steps of {values.step_text(step)}"
@@ -404,12 +378,6 @@ def _after(values: AxisValues, steps: np.ndarray) -> np.ndarray:
     """Return the indices after the given steps."""
     places: np.ndarray = values.index[steps] + 0.5
     return places
-
-
-def _gap_text(values: AxisValues, number: int, length: float) -> str:
-    n_missing = round(length) - 1
-    missing = f", {n_missing:,} missing" if n_missing else ""
-    return f"{values.between(number)}{missing}"
 
 
 def _is_pattern(gaps: np.ndarray, lengths: np.ndarray) -> bool:
@@ -424,7 +392,8 @@ def _changes(values: AxisValues) -> _OddPlace:
         return None
     if not values.is_time:
         return None
-    starts = np.append(0, 1 + np.flatnonzero(~_alike_pairs(steps)))
+    has_changed = np.abs(np.diff(steps)) > _SAME_STEP * np.abs(steps[:-1])
+    starts = np.append(0, 1 + np.flatnonzero(has_changed))
     lengths = np.diff(np.append(starts, len(steps)))
     if not 1 < len(starts) <= _RUNS or lengths.min() < 3 or (steps == 0).any():
         return None
@@ -434,11 +403,6 @@ def _changes(values: AxisValues) -> _OddPlace:
         for n in starts[1:].tolist()
     )
     return values.index[starts[1:]], f"the step changes {named}"
-
-
-def _alike_pairs(steps: np.ndarray) -> np.ndarray:
-    alike: np.ndarray = np.abs(np.diff(steps)) <= _SAME_STEP * np.abs(steps[:-1])
-    return alike
 
 
 _RULES: dict[str, Callable[[AxisValues], _OddPlace]] = {
@@ -457,12 +421,11 @@ def is_axis(ours: SetArray) -> bool:
     return is_one and dtype is not None and dtype.kind in "iufM"
 
 
-_JOINED = 2**21
-"""Values of a coordinate in files that are put together."""
+_JOINED = 2**21  # Values of a coordinate in files that are put together
 _RUNS_IN_FILES = 100
 """Stretches without a missing value that are judged; between them are files that were not read."""
 _OF_FILES = ("axis-duplicate", "axis-order", "axis-gap")
-"""What is said of these: that there are none may mean that a file was not read."""
+"""Only these are reported: the absence of others may mean that a file was not read."""
 
 
 class FileAxis:

@@ -122,14 +122,8 @@ def _path(source: str) -> str:
     return escape((path.relative_to(here) if path.is_relative_to(here) else path).as_posix())
 
 
-def junit_text(results: Sequence[SetResult]) -> str:
-    """Return JUnit XML: a suite for each set, a case for each array and one for the set."""
-    suites = [_suite(each) for each in results]
-    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', "<testsuites>", *suites,
-                      "</testsuites>"])  # fmt: skip
-
-
 def _suite(result: SetResult) -> str:
+    """Return a suite of JUnit XML: a case for each array, and one for the set."""
     counts = dict.fromkeys(("tests", "failures", "errors", "skipped"), 0)
     cases = []
     for name, kind, message, lines in _cases(result):
@@ -192,12 +186,7 @@ def sarif_document(results: Sequence[SetResult]) -> dict[str, Any]:
     codes = list(dict.fromkeys(found.code for _, found, _ in pairs))
     numbers = {code: number for number, code in enumerate(codes)}
     errors = [(each, each.error) for each in results if each.report is None]
-    errors += [
-        (each, sentence)
-        for each in results
-        if each.report is not None
-        for sentence in each.report.unknowns
-    ]
+    errors += [(each, why) for each in results if each.report for why in each.report.unknowns]
     invocation = {
         "executionSuccessful": not any(each.status == 2 for each in results),
         "exitCode": joint_status(results),
@@ -207,19 +196,12 @@ def sarif_document(results: Sequence[SetResult]) -> dict[str, Any]:
             for each, sentence in errors
         ],
     }  # fmt: skip
-    driver = {
-        "name": "refexplorer",
-        "version": version("refexplorer"),
-        "rules": [_rule(code) for code in codes],
-    }
+    driver = {"name": "refexplorer", "version": version("refexplorer")}
     run = {
-        "tool": {"driver": driver},
+        "tool": {"driver": driver | {"rules": [*map(_rule, codes)]}},
         "invocations": [invocation],
         "columnKind": "unicodeCodePoints",
-        "results": [
-            _sarif_result(each, found, numbers[found.code], is_accepted)
-            for each, found, is_accepted in pairs
-        ],
+        "results": [_sarif_result(each, f, numbers[f.code], is_ok) for each, f, is_ok in pairs],
     }
     document: dict[str, Any] = masked({"version": "2.1.0", "runs": [run]}, KEYS)
     return document
@@ -284,6 +266,7 @@ def report_text(results: Sequence[SetResult], form: str) -> str:
     if form == "github":
         return "\n".join(github_lines(results)) + "\n"
     if form == "junit":
-        return junit_text(results) + "\n"
+        head, suites = '<?xml version="1.0" encoding="UTF-8"?>', map(_suite, results)
+        return "\n".join([head, "<testsuites>", *suites, "</testsuites>", ""])
     document = sarif_document(results) if form == "sarif" else json_document(results)
     return json.dumps(document, indent=1) + "\n"

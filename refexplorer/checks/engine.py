@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,7 +21,7 @@ from refexplorer.checks.look.targets import versions_asked
 from refexplorer.checks.parts import Doing, Part, do_parts, parts
 from refexplorer.checks.references import AuditedBlock, LostFiles, Unlisted, blocks
 from refexplorer.checks.report import Report
-from refexplorer.checks.results import EarlierPart, ResultStore, TargetVersion
+from refexplorer.checks.results import ResultStore, TargetVersion
 from refexplorer.checks.set_findings import (
     note_references,
     note_rejected,
@@ -33,7 +34,6 @@ from refexplorer.checks.sorting import PlanSizes, Sample, Sorter
 from refexplorer.checks.states import FileState, KeyState
 from refexplorer.checks.terms import CheckTerms, ReadTerms
 from refexplorer.core.errors import LimitError
-from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted
 from refexplorer.formats.source import DATA_FILE, Source
 from refexplorer.io.fetch.background import Stopped
@@ -61,8 +61,7 @@ class AuditProgress:
     total: int | None = None
 
 
-AuditWatch = Callable[[AuditProgress], bool]
-"""Called about ten times a second; False stops."""
+AuditWatch = Callable[[AuditProgress], bool]  # Called about ten times a second; False stops
 
 
 @dataclass(frozen=True)
@@ -70,10 +69,10 @@ class Manner:
     """How a set is checked."""
 
     workers: int | None = None  # How many threads
-    # A folder for the results; None takes one that goes away with the report
+    # A folder for the results; None: a temporary one, deleted with the report
     results: str | os.PathLike[str] | None = None
     resume: bool = False  # Go on with the results in the folder
-    watch: AuditWatch = lambda progress: True  # Is told how far it is
+    watch: AuditWatch = lambda progress: True  # Called with the progress
     sizes: PlanSizes | None = None  # How much is done at once; None: as is best for the look
     against: Lock | None = None  # What the answers of stores are compared with
 
@@ -191,10 +190,10 @@ class CheckRun:
             return versions_asked(self._reading.targets(), urls, self._goes_on)
 
         share = self.terms.share
-        earlier: dict[int, list[EarlierPart | None]] = {}
+        earlier: dict[int, dict[int, tuple[Path, datetime] | None]] = {}
         for part in planned:
             if share is not None and part.share not in (0, share.number):
-                earlier.setdefault(part.share, []).append(self.store.earlier(part))
+                earlier.setdefault(part.share, {})[part.number] = self.store.earlier(part)
             elif self.store.has(part, versions):
                 self._audited += part.count
                 if not self._goes_on():
@@ -202,10 +201,10 @@ class CheckRun:
             else:
                 yield part
         for number, found in earlier.items():
-            there = [each for each in found if each is not None]
-            if len(there) == len(found):
-                self.store.finished |= {each.number: each.path for each in there}
-                self.earlier[number] = min(each.written for each in there)
+            known = {place: each for place, each in found.items() if each is not None}
+            if len(known) == len(found):
+                self.store.finished |= {place: path for place, (path, _) in known.items()}
+                self.earlier[number] = min(written for _, written in known.values())
         if share is not None and self.store.is_kept:
             is_whole = earlier.keys() == self.earlier.keys()
             more = None if is_whole else replace(share, n_more=len(self.earlier))
@@ -237,8 +236,12 @@ def run(
     manner: Manner,
 ) -> Report:
     """Check a set and report the findings."""
-    if terms.share is None and terms.seconds is None and not look.has_unlisted:
-        _check_count(opened, reading.limits)
+    is_bounded = terms.share is not None or terms.seconds is not None or look.has_unlisted
+    if not is_bounded and opened.count > (most := reading.limits.audited_references):
+        raise LimitError(
+            f"The set has {opened.count:,} references, more than the {most:,} that one run checks "
+            "(limits: audited_references); check a share of it."
+        )
     mine = CheckRun(opened, reading, terms, look, manner)
     mine.work()
     ledger = mine.ledger
@@ -283,7 +286,7 @@ def _since(
             files[FileState(state)] -= 1
             files[FileState.CHANGED] += 1
     counts.since, counts.unknown = since.text(), (*counts.unknown, *since.unknown())
-    counts.changed = {url: each.change for url, each in since.changed.items()} | counts.changed
+    counts.changed = {url: said for url, (_, said) in since.changed.items()} | counts.changed
     return found
 
 
@@ -294,26 +297,14 @@ def check(
     diagnostics: tuple[Finding, ...],
     look: AxesLook,
 ) -> Report:
-    """Return what is known of a set on its own, without listing references.
-
-    `findings` are those from opening the set, `diagnostics` are all.
-    """
+    """Return what is known of a set on its own, without listing references."""
+    # `findings` are those from opening the set, `diagnostics` are all.
     metas = [meta for path in opened.arrays.paths if (meta := opened.arrays.get(path))]
     ledger = Ledger({meta.path: meta.grid for meta in metas})
     note_rejected(ledger, opened, findings, 0)
     counts = Counts(opened.count)
     terms = replace(CheckTerms.of_verb("check"), is_of_file=source.form == DATA_FILE)
     return Report(source.name, diagnostics, ledger, terms, counts, None).with_look(look)
-
-
-def _check_count(opened: OpenedSet, limits: Limits) -> None:
-    """Raise an error if a set has more references than `Limits.audited_references`."""
-    if opened.count > limits.audited_references:
-        raise LimitError(
-            f"The set has {opened.count:,} references, more than the "
-            f"{limits.audited_references:,} that one run checks (limits: audited_references); "
-            "check a share of it."
-        )
 
 
 def until(watch: AuditWatch, seconds: float | None) -> AuditWatch:

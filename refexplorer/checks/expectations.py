@@ -68,8 +68,7 @@ _SECONDS = {"s": 1, "second": 1, "min": 60, "minute": 60, "h": 3600, "hour": 360
 _MONTHS = {"month": 1, "year": 12}
 _SAME = 0.01  # how much a step may differ, of its length
 _NAMED = 3
-_BYTES = 2**20
-"""A longer file of expectations is not read."""
+_BYTES = 2**20  # A longer file of expectations is not read
 
 
 @dataclass(frozen=True)
@@ -99,13 +98,7 @@ class Expectations:
 
     @classmethod
     def read(cls, path: Path) -> Expectations:
-        """Read a file of expectations.
-
-        Raises
-        ------
-        SourceError
-            If it cannot be read, or has an unknown key or an invalid value.
-        """
+        """Read a file of expectations."""
         name = escape(path.name)
         tables = read_toml(path, name)
         found = cls(name)
@@ -287,13 +280,7 @@ def _of_steps(
 
 
 def files_fitting(pattern: str, location: str | None, options: Mapping[str, Any]) -> Sequence[str]:
-    """Return the files that match a pattern, as absolute paths or URLs.
-
-    Raises
-    ------
-    RefexplorerError
-        If none matches, or their folder cannot be listed.
-    """
+    """Return the files that match a pattern, as absolute paths or URLs."""
     full = resolve(pattern, location)
     if protocol_of(full) in (None, "file"):
         return [plain_path(str(path)) for path in fitting(full.removeprefix("file://"))]
@@ -359,13 +346,7 @@ def _is_end(text: str) -> bool:
 
 
 def read_toml(path: Path, name: str) -> dict[str, Any]:
-    """Read a file of settings or expectations.
-
-    Raises
-    ------
-    SourceError
-        If it cannot be read or parsed.
-    """
+    """Read a file of settings or expectations."""
     try:
         with path.open("rb") as file:
             data = file.read(_BYTES + 1)

@@ -21,8 +21,7 @@ from refexplorer.refset.opened_set import SetLike, internals
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
-_AT_ONCE = 2048
-"""Chunks whose references are looked up before the first is read."""
+_AT_ONCE = 2048  # Chunks whose references are looked up before the first is read
 
 
 @dataclass
@@ -87,10 +86,13 @@ def value_range(
     try:
         decoder = ArrayDecoder(refs, array, targets)
         for some in _referenced(grid):
-            there += sum(prod(map(_length, region(array, index))) for index in some)
+            there += sum(_value_count(array, index) for index in some)
             if not has_files:
                 n_all = len(some)
-                some = [index for index in some if _is_held(refs, array.chunk_key(index))]
+                held = Inline | Base64 | None  # None fails when it is read
+                some = [
+                    index for index in some if isinstance(refs.get(array.chunk_key(index)), held)
+                ]
                 if len(some) < n_all:
                     found.leave(n_all - len(some), IN_FILES)
             for reading in read_chunks(decoder, some):
@@ -99,18 +101,14 @@ def value_range(
         found.leave(array.chunk_count, str(error))
         return found
     for index in map(tuple, grid.left_out.indices.tolist()):
-        there += prod(map(_length, region(array, index)))
+        there += _value_count(array, index)
         found.leave(1, "the reference is rejected")
     found.missing += found.size - there
     return found
 
 
-def _is_held(refs: SetLike, key: str) -> bool:
-    return isinstance(refs.get(key), Inline | Base64 | None)  # None fails when it is read
-
-
-def _length(part: slice) -> int:
-    return part.stop - part.start
+def _value_count(array: ArrayMeta, index: tuple[int, ...]) -> int:
+    return prod(part.stop - part.start for part in region(array, index))
 
 
 def _referenced(grid: ChunkReferences) -> Iterator[list[tuple[int, ...]]]:

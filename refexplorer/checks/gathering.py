@@ -45,7 +45,7 @@ from refexplorer.spec.findings import Finding, pointer
 _ORDER = {code: place for place, code in enumerate(CODES)}
 _OF_OTHERS = (LedgerState.HELD, LedgerState.UNCOVERED, LedgerState.FILES_UNREAD)
 """States that chunks keep which no file of a share has."""
-_OF_ANOTHER = "the set has it from another file"
+_OF_ANOTHER = "the set refers to another file for it"
 _UNREAD_CAUSES = {
     FileState.DAMAGED: "damaged-file", FileState.UNREACHABLE: "unreachable",
 }  # fmt: skip
@@ -53,7 +53,7 @@ _OBJECTS_BY_WORTH = [
     ObjectState.IN_SET, ObjectState.EQUAL, ObjectState.STRUCTURE, ObjectState.UNREAD,
     ObjectState.LACKING, ObjectState.LEFT_OUT, ObjectState.NOT_TAKEN,
 ]  # fmt: skip
-"""Of one object in several parts the first of these holds: a part knows its own references."""
+"""If parts disagree about an object, the first of these: a part knows only its references."""
 
 
 @dataclass
@@ -190,7 +190,7 @@ class ReportBuilder:
             difference = FileDifference(**found)
             is_apart = difference.cause == "range-past-end"
             self._groups.note(path, row["number"], row["target"], difference, is_apart)
-        if row["form"] == ZARR:  # each chunk is a file of its own, and nobody lists the store
+        if row["form"] == ZARR:  # each chunk is a separate file, and the store is not listed
             self._unlisted.add(path)
         if row["lacking"]:
             self._lacking.append((path, row["number"], numbers_of(row["lacking"])))
@@ -254,7 +254,7 @@ class ReportBuilder:
             joined.starts.add(tuple(start))
         joined.stops = stops if joined.stops is None else list(map(max, joined.stops, stops))
         if is_new and row["axis"] is not None:
-            joined.axis.add(self._arrays[path], row["number"], start[0], row["axis"])
+            joined.axis.add(self._arrays[path], row["number"], row["axis_start"], row["axis"])
         if path in self._covered and row["state"] != UNCOMPARED:
             region = tuple(map(slice, start, stops))
             state = 2 if row["state"] == DIFFERS else 1
@@ -289,7 +289,7 @@ class ReportBuilder:
                 self._ledger.mark_untouched(path, LedgerState.UNTOUCHED, state)
             counts = self._ledger.counts(path)
             left = (LedgerState.UNTOUCHED, LedgerState.REFERENCED)
-            self._ledger.leave_out(path, sum(counts.get(state, 0) for state in left))
+            self._ledger.unchosen[path] += sum(counts.get(state, 0) for state in left)
 
     def _finish_objects(self, is_joined: Callable[[str], bool] | None = None) -> None:
         """Return objects missing from the set that it has from another file."""
@@ -298,8 +298,11 @@ class ReportBuilder:
             is_whole = bool(states) and all(
                 CHUNK_TERMS[state].rank is Rank.GOOD or state is LedgerState.OWN for state in states
             )
-            keys, holes = self._holes(path) if path in self._arrays else ([], False)
-            if holes and len(numbers) == 1:  # no other file has values of the array
+            keys: list[str] = []
+            if path in self._arrays:
+                chunks = self._ledger.chunks_in(path, LedgerState.HOLE, NAMED_KEYS)
+                keys = first_keys(self._arrays[path].meta, chunks)
+            if set(states) == {LedgerState.HOLE} and len(numbers) == 1:  # no other file has values
                 self._ledger.mark_untouched(path, LedgerState.LACKING, LedgerState.HOLE)
             is_lacking = path in self._joined and len(self._joined[path].starts) > 1
             if is_joined is not None:
@@ -312,12 +315,6 @@ class ReportBuilder:
                 self._ledger.objects.add(name, ObjectState.LACKING)
                 found = FileDifference("lacking-object", None, None, None, 0, keys)
                 self._groups.note(path, number, self._urls[number], found)
-
-    def _holes(self, path: str) -> tuple[list[str], bool]:
-        """Return the first keys without a reference, and whether no chunk has one."""
-        chunks = self._ledger.chunks_in(path, LedgerState.HOLE, NAMED_KEYS)
-        keys = first_keys(self._arrays[path].meta, chunks)
-        return keys, set(self._ledger.counts(path)) == {LedgerState.HOLE}
 
     def _finish_held(self, is_read: bool) -> None:
         """Give inline chunks the state of the values that were compared with files."""
@@ -351,17 +348,14 @@ class ReportBuilder:
             whole = self._arrays[path].meta.shape
             if joined.stops is None or path in self._incomplete or path in self._covered:
                 continue
-            if self._groups.has("shape", path) or self._has_misplaced(path):
+            is_misplaced = LedgerState.WRONG_RANGE in self._ledger.counts(path)
+            if self._groups.has("shape", path) or is_misplaced:  # which region a file fills
                 continue
             if any(map(lt, joined.stops, whole)):
                 said = str(tuple(joined.stops))
                 found = FileDifference("shape", str(whole), said, None, 0, [])
                 group = self._groups.note(path, -1, None, found)
                 group.file_count = joined.files
-
-    def _has_misplaced(self, path: str) -> bool:
-        """Return whether a range is wrong, so that it is unknown which region a file fills."""
-        return LedgerState.WRONG_RANGE in self._ledger.counts(path)
 
     def _odd(self) -> Iterator[Finding]:
         for path, ours in self._arrays.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from refexplorer.refset.conventions import (
     AffineGrid,
     Attributes,
     affine_grid,
+    attributes_at,
     conventions_of,
     crs_of,
     has_conventions,
@@ -27,10 +28,9 @@ from refexplorer.refset.conventions import (
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.findings import Findings, pointer
 from refexplorer.spec.references import prefix
-from refexplorer.spec.zarr_metadata import ArrayMeta, parse_metadata
+from refexplorer.spec.zarr_metadata import ArrayMeta
 
-_NEAR = 0.01
-"""The tolerance of positions, in cells: coordinates are rounded to single precision."""
+_NEAR = 0.01  # The tolerance of positions, in cells: coordinates are rounded to single precision
 _ELEMENTS = 100_000  # of a coordinate that is compared
 Rule = tuple[Callable[[Any], bool], str]
 
@@ -39,17 +39,13 @@ def _is_box(value: Any) -> bool:
     return is_list_of(int | float, 4, value) and value[0] <= value[2] and value[1] <= value[3]
 
 
-def _is_transform(value: Any) -> bool:
-    return is_list_of(int | float, 6, value) and value[0] * value[4] != value[1] * value[3]
-
-
 _RULES: dict[str, Rule] = {
     "spatial:dimensions": (
         lambda value: is_list_of(str, 2, value) and value[0] != value[1],
         "a list of two names, first that of y",
     ),
     "spatial:transform": (
-        _is_transform,
+        lambda v: is_list_of(int | float, 6, v) and v[0] * v[4] != v[1] * v[3],
         "a list of six numbers that do not put all cells on one line",
     ),
     "spatial:bbox": (_is_box, "a list of four numbers: the smallest x and y, the largest x and y"),
@@ -64,9 +60,7 @@ _RULES: dict[str, Rule] = {
 }
 
 
-class _Remark(NamedTuple):
-    code: str
-    message: str
+_Remark = tuple[str, str]  # Code and message
 
 
 def lint_geozarr(opened: OpenedSet, limits: Limits, base: str, findings: Findings) -> None:
@@ -82,7 +76,7 @@ def lint_geozarr(opened: OpenedSet, limits: Limits, base: str, findings: Finding
     for key in list(opened.table.metadata):
         path, _, name = key.rpartition("/")
         if name in (".zattrs", "zarr.json"):
-            attributes = _attributes(opened.table.text(key), name)
+            attributes = attributes_at(opened.table, key) or {}
             note(key, _malformed(key, attributes))
             note(key, _levels(opened, path, attributes))
     for array in opened.arrays.below(opened.tree.root):
@@ -92,14 +86,7 @@ def lint_geozarr(opened: OpenedSet, limits: Limits, base: str, findings: Finding
             crs = crs_of(found)
             problem = problems.setdefault(repr(crs), crs_problem(crs) if crs else "")
             if problem:
-                note(array.metadata_key, iter([_Remark("crs-unusable", problem)]), array.path)
-
-
-def _attributes(text: str | None, name: str) -> Attributes:
-    found: Any = None if text is None else parse_metadata(text)
-    if isinstance(found, Mapping) and name == "zarr.json":
-        found = found.get("attributes")
-    return found if isinstance(found, Mapping) else {}
+                note(array.metadata_key, iter([("crs-unusable", problem)]), array.path)
 
 
 def _malformed(key: str, attributes: Attributes) -> Iterator[_Remark]:
@@ -107,7 +94,7 @@ def _malformed(key: str, attributes: Attributes) -> Iterator[_Remark]:
         where = f" of the level `{part['asset']}`" if part is not attributes else ""
         for name, (is_right, what) in _RULES.items():
             if name in part and not is_right(part[name]):
-                yield _Remark("malformed-convention", f"`{name}`{where} in `{key}` is not {what}.")
+                yield "malformed-convention", f"`{name}`{where} in `{key}` is not {what}."
 
 
 def _levels(opened: OpenedSet, path: str, attributes: Attributes) -> Iterator[_Remark]:
@@ -118,15 +105,11 @@ def _levels(opened: OpenedSet, path: str, attributes: Attributes) -> Iterator[_R
         asset, source = level["asset"], level.get("derived_from")
         folder = opened.tree.folder(prefix(path) + asset)
         if folder is None:
-            yield _Remark(
-                "level-missing", f"`multiscales` of `{path or '/'}` names the level `{asset}`, "
-                "but the set has no such group or array."
-            )  # fmt: skip
+            message = f"`multiscales` of `{path or '/'}` names the level `{asset}`, but the set has"
+            yield "level-missing", f"{message} no such group or array."
         if isinstance(source, str) and source not in names:
-            yield _Remark(
-                "level-missing", f"The level `{asset}` of `{path or '/'}` is derived from "
-                f"`{source}`, which is not a level."
-            )  # fmt: skip
+            message = f"The level `{asset}` of `{path or '/'}` is derived from `{source}`, which"
+            yield "level-missing", f"{message} is not a level."
         if folder is None or not isinstance(source, str):
             continue
         for array in opened.arrays.below(folder):
@@ -141,11 +124,9 @@ def _scaled(array: ArrayMeta, source: ArrayMeta | None, level: Attributes) -> It
         return
     for axis, (length, before, by) in enumerate(zip(array.shape, source.shape, scale, strict=True)):
         if by > 0 and abs(length - before / by) >= 1:
-            yield _Remark(
-                "level-differs", f"{array.path_text(True)} has {length:,} elements along dimension "
-                f"{axis}, but `{source.path}` has {before:,} and the scale is {by:g}: "
-                f"{before / by:,.6g} would fit."
-            )  # fmt: skip
+            message = f"{array.path_text(True)} has {length:,} elements along dimension {axis}, "
+            message += f"but `{source.path}` has {before:,} and the scale is {by:g}"
+            yield "level-differs", f"{message}: {before / by:,.6g} would fit."
 
 
 def _differing(
@@ -180,7 +161,7 @@ def _differing(
 
 
 def _different(array: ArrayMeta, what: str) -> _Remark:
-    return _Remark("spatial-differs", f"{array.path_text(True)} {what}.")
+    return "spatial-differs", f"{array.path_text(True)} {what}."
 
 
 def _box(

@@ -29,8 +29,7 @@ LACKING_CODES = frozenset({"no-reference", "lacking-object", "left-out"})
 UNOPENABLE_CODES = frozenset({"no-root", "bad-root"})
 UNREAD_CODES = frozenset({"damaged-file", "unreachable"})
 STALE_CODES = frozenset({"changed"})
-NAMED = 3
-"""Objects that the coverage names with their reasons."""
+NAMED = 3  # Objects that the coverage names with their reasons
 _GRAVEST_FIRST = list(Severity)
 
 
@@ -85,10 +84,8 @@ def headline(
     accepted: Sequence[Finding] = (),
     more_unknown: Sequence[str] = (),
 ) -> Headline:
-    """Return the first headline that applies; accepted findings are named and do not fail.
-
-    `more_unknown` lists further requested results that are unknown.
-    """
+    """Return the first headline that applies; accepted findings are named and do not fail."""
+    # `more_unknown` lists further requested results that are unknown.
     if faults := ledger.faults():
         return Headline(
             Claim.UNBALANCED, f"internal fault: the counts do not add up ({faults[0]})", 2
@@ -121,10 +118,6 @@ def reaches(severity: Severity, threshold: Severity) -> bool:
     return _GRAVEST_FIRST.index(severity) <= _GRAVEST_FIRST.index(threshold)
 
 
-def _is_of_files(code: str) -> bool:
-    return code in CODES and bool(CODES[code].predicate)
-
-
 def _kind_and_text(
     ledger: Ledger,
     findings: Sequence[Finding],
@@ -138,7 +131,8 @@ def _kind_and_text(
     wrong -= {LedgerState.LACKING}
     if errors & UNOPENABLE_CODES:
         return Claim.UNOPENABLE, "xarray cannot open it"
-    differs = {code for code in errors if _is_of_files(code)} - LACKING_CODES - UNREAD_CODES
+    differs = {code for code in errors if code in CODES and CODES[code].predicate}
+    differs -= LACKING_CODES | UNREAD_CODES
     if (changed := _files(excused, FileState.CHANGED)) and errors <= STALE_CODES:
         return Claim.STALE, f"is stale: {changed} changed"
     if terms.asks(CheckLook.FILES) and (differs or wrong & DIFFERENT):
@@ -173,7 +167,7 @@ def _same(ledger: Ledger, counts: Counter[LedgerState], terms: CheckTerms) -> tu
     """Return how far a set without faults or unknowns matches its files."""
     share = f"in share {terms.share} of it, " if terms.share else ""
     if not sum(ledger.files.counts.values()):
-        return Claim.SAME_BUT_OWN, f"{share}all values are its own: it refers to no file"
+        return Claim.SAME_BUT_OWN, f"{share}all values are inline: it refers to no file"
     objects = ledger.objects
     taken = set(objects.names(ObjectState.IN_SET, ObjectState.EQUAL))
     missing = set(objects.names(ObjectState.NOT_TAKEN, ObjectState.LEFT_OUT)) - taken
@@ -216,12 +210,8 @@ def _lacking_text(ledger: Ledger, counts: Counter[LedgerState], errors: set[str]
     return " and ".join(parts)
 
 
-def unknowns(ledger: Ledger, terms: CheckTerms) -> list[str]:
-    """Return the unknown requested results, in words that follow "not known:"."""
-    return list(_unknowns(ledger, terms))
-
-
-def _unknowns(ledger: Ledger, terms: CheckTerms) -> Iterator[str]:
+def unknowns(ledger: Ledger, terms: CheckTerms) -> Iterator[str]:
+    """Yield the unknown requested results, in words that follow "not known:"."""
     if not terms.asks(CheckLook.TARGETS):
         return
     words = {
@@ -234,9 +224,8 @@ def _unknowns(ledger: Ledger, terms: CheckTerms) -> Iterator[str]:
         FileState.UNTOUCHED: ("was not looked at", "were not looked at"),
     }  # fmt: skip
     explained = False
-    for state, found in words.items():
+    for state, (one, many) in words.items():
         if number := ledger.files.counts[state]:
-            one, many = (found, found) if isinstance(found, str) else found
             explained = True
             yield f"{counted(number, f'file {one}', f'files {many}')}"
     unread = ledger.objects.counts[ObjectState.UNREAD]
@@ -258,7 +247,7 @@ def _unknowns(ledger: Ledger, terms: CheckTerms) -> Iterator[str]:
     if terms.asks(CheckLook.FILES):
         asked |= {LedgerState.FILES_UNREAD, LedgerState.UNCOVERED}
         asked |= {LedgerState.HELD, LedgerState.INSIDE}  # not looked at closely enough
-    not_chosen = sum(map(ledger.unchosen, ledger.paths))
+    not_chosen = sum(ledger.unchosen.values())
     untouched = counts[LedgerState.UNTOUCHED] + counts[LedgerState.REFERENCED] - not_chosen
     left = sum(counts[state] for state in asked) - not_chosen
     if left and (untouched or not explained):
@@ -290,8 +279,7 @@ _CODES_OF_STATE = {
     LedgerState.PAST_END: {"range-past-end"},
     LedgerState.DAMAGED_FILE: {"damaged-file"},
     LedgerState.UNREACHABLE: {"unreachable", "unreadable"},
-}
-"""The findings that say why chunks are in a bad state; of other states, any error of the array."""
+}  # The findings that say why chunks are in a bad state; of other states, any error of the array
 _CODE_OF_FILES = {
     FileState.DAMAGED: "damaged-file",
     FileState.UNREACHABLE: "unreachable",
@@ -345,10 +333,7 @@ class Excused:
 
 def accepted_text(accepted: Iterable[Finding]) -> str:
     """Return accepted findings as text, each code with its arrays: ``"axis-gap of `time`"``."""
-    names: dict[Waiver, None] = {}
-    for each in accepted:
-        names[Waiver(each.code, array_of(each) or None)] = None
-    found = [str(each) for each in names]
+    found = [*dict.fromkeys(str(Waiver(each.code, array_of(each) or None)) for each in accepted)]
     return ", ".join(found[:3]) + (f" and {len(found) - 3:,} more" if len(found) > 3 else "")
 
 

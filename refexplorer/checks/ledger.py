@@ -31,8 +31,7 @@ DENSE_CHUNKS = 10**8
 """Chunks of an array that have a byte each; of a larger one only those looked at are kept."""
 MAPPED_CHUNKS = 10**6
 """From so many chunks of a set on the bytes are mapped memory, so that memory stays flat."""
-COUNTED_CHUNKS = 2**24
-"""Chunks that are counted at once."""
+COUNTED_CHUNKS = 2**24  # Chunks that are counted at once
 BAD_STATES = np.array([CHUNK_TERMS[state].rank is Rank.BAD for state in LedgerState])
 DEPTHS = np.array([CHUNK_TERMS[state].depth for state in LedgerState], np.int8)
 RANKS = np.array([CHUNK_TERMS[state].rank for state in LedgerState], np.int8)
@@ -58,6 +57,8 @@ class Ledger:
         The objects of all files; see `ObjectBook`.
     listed
         Numbers of chunks with a reference or inline data, by array.
+    unchosen
+        Numbers of chunks outside the requested share, by array.
     """
 
     def __init__(self, grids: Mapping[str, tuple[int, ...]]) -> None:
@@ -78,7 +79,7 @@ class Ledger:
             start += size
         self._sparse = {path: _Visited() for path in sizes if path not in dense}
         self._counted: dict[str, dict[LedgerState, int]] = {}
-        self._unchosen: dict[str, int] = dict.fromkeys(sizes, 0)
+        self.unchosen: dict[str, int] = dict.fromkeys(sizes, 0)
 
     @property
     def paths(self) -> list[str]:
@@ -90,17 +91,7 @@ class Ledger:
         return prod(self._grids[path])
 
     def mark(self, path: str, chunks: np.ndarray, states: np.ndarray | LedgerState) -> None:
-        """Set the states of chunks; the larger of the old and new state is kept.
-
-        Parameters
-        ----------
-        path
-            The array.
-        chunks
-            Flat indices in its grid, C order, shape ``(n,)`` int64.
-        states
-            One for all, or one for each, shape ``(n,)``.
-        """
+        """Set the states of chunks by number; the larger of the old and new state is kept."""
         self._counted.pop(path, None)
         given = np.broadcast_to(np.asarray(states, np.uint8), chunks.shape)
         if path in self._dense:
@@ -133,13 +124,9 @@ class Ledger:
     def mark_region(
         self, path: str, start: Sequence[int], stop: Sequence[int], state: LedgerState
     ) -> None:
-        """Set the state of the chunks in a box of the grid that have none yet.
-
-        For an array with too many chunks for a byte each, nothing is recorded: chunks whose state
-        does not follow by arithmetic stay untouched.
-        """
+        """Set the state of the chunks in a box of the grid that have none yet."""
         if path not in self._dense:
-            return
+            return  # too many for a byte each: they stay untouched
         self._counted.pop(path, None)
         grid = self._grids[path]
         bounds = zip(start, stop, grid, strict=True)
@@ -171,10 +158,6 @@ class Ledger:
                     LedgerState.UNTOUCHED, 0
                 )
 
-    def leave_out(self, path: str, count: int) -> None:
-        """Exclude chunks that are outside the requested share."""
-        self._unchosen[path] += count
-
     def counts(self, path: str) -> dict[LedgerState, int]:
         """Return how many chunks of an array are in each state, without empty states."""
         if path not in self._counted:
@@ -199,10 +182,6 @@ class Ledger:
         for path in self._grids:
             found.update(self.counts(path))
         return found
-
-    def unchosen(self, path: str) -> int:
-        """Return how many chunks are outside the requested share."""
-        return self._unchosen[path]
 
     def states(self, path: str) -> np.ndarray:
         """Return the states of an array, in the shape of its grid, uint8, read-only.
@@ -244,9 +223,9 @@ class Ledger:
                 name = escape(path, 200) or "the root array"
                 found.append(f"{name} has {self.total(path):,} chunks, {seen:,} have a state.")
             untouched = (LedgerState.UNTOUCHED, LedgerState.REFERENCED)
-            if self._unchosen[path] > sum(counts.get(state, 0) for state in untouched):
+            if self.unchosen[path] > sum(counts.get(state, 0) for state in untouched):
                 name = escape(path, 200) or "the root array"
-                found.append(f"More chunks of {name} were not asked for than are untouched.")
+                found.append(f"{name} has fewer unchecked chunks than the share excludes.")
         in_chunks = self.keys.counts[KeyState.CHUNK]
         if self.followed is not None and in_chunks != self.followed:
             keys, references = counted(in_chunks, "key"), counted(self.followed, "reference")
@@ -453,4 +432,4 @@ class Counts:
     since: str = ""  # What was compared with a lock
     # The shares whose results are of earlier runs, and when the oldest of each were written
     shares: dict[int, str] = field(default_factory=dict)
-    unknown: tuple[str, ...] = ()  # What else was asked for and is not known
+    unknown: tuple[str, ...] = ()  # Other requested results that are unknown

@@ -63,7 +63,7 @@ class LockedArray(NamedTuple):
     """An array when the lock was written."""
 
     shape: tuple[int, ...]
-    listed: int  # Chunks with a reference, or that the set holds
+    listed: int  # Chunks with a reference or inline data
     ends: tuple[str, str] | None = None  # Of a coordinate whose values were known
 
 
@@ -101,15 +101,7 @@ class Lock:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Lock:
-        """Read a lock.
-
-        Raises
-        ------
-        SourceError
-            If there is no such file, or it is not a lock.
-        LimitError
-            If it is larger than a document may be.
-        """
+        """Read a lock."""
         shown = repr(os.fspath(path))
         try:
             with Path(path).open("rb") as opened, pq.ParquetFile(opened) as file:
@@ -139,13 +131,7 @@ class Lock:
             ) from None
 
     def write(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
-        """Write the lock to a file, which appears when complete.
-
-        Raises
-        ------
-        SourceError
-            If the file exists and `overwrite` is False, or it cannot be written.
-        """
+        """Write the lock to a file, which appears when complete."""
         said = {"schema": _SCHEMA, "made": self.made.isoformat(), "arrays": self.arrays}
         metadata = {_KEY: json.dumps(said).encode()}
         with writing(Path(path), as_it_is=True, overwrite=overwrite) as file:
@@ -156,10 +142,8 @@ class Lock:
             )  # fmt: skip
 
     def joined(self, earlier: Lock, urls: Collection[str | None]) -> Lock:
-        """Merge with an earlier lock's entries for the files that were not checked.
-
-        Entries for files that are no longer among the `urls` of the set are dropped.
-        """
+        """Merge with an earlier lock's entries for the files that were not checked."""
+        # Entries for files that are no longer among the `urls` of the set are dropped.
         others = {masked_url(url) for url in urls if url is not None}
         others -= set(self.targets["target"].to_pylist())
         is_other = [name in others for name in earlier.targets["target"].to_pylist()]
@@ -201,23 +185,18 @@ def _arrays(
 
 def _checksums(tables: Iterator[pa.Table]) -> pa.Table:
     """Return the checksums of chunks by file, in three parallel lists."""
-    names = ["target", "array", "chunk", "checksum"]
-    kinds = dict(zip(names, [pa.string(), pa.string(), pa.int64(), pa.string()], strict=True))
-    schema = pa.schema(kinds)
+    kinds = {"target": "string", "array": "string", "chunk": "int64", "checksum": "string"}
+    schema = pa.schema([(name, pa.type_for_alias(kind)) for name, kind in kinds.items()])
     found = [schema.empty_table()]
     for part in tables:
-        if {*names} <= {*part.column_names}:
-            rows = part.select(names).filter(pc.is_valid(part["checksum"]))
+        if kinds.keys() <= {*part.column_names}:
+            rows = part.select(list(kinds)).filter(pc.is_valid(part["checksum"]))
             found.append(rows.replace_schema_metadata(None).cast(schema))
     rows = pa.concat_tables(found)
-    rows = rows.filter(pc.is_valid(rows["target"]))
-    lists = rows.group_by("target", use_threads=False).aggregate(
-        [("array", "list"), ("chunk", "list"), ("checksum", "list")]
-    )
-    return lists.rename_columns(
-        [{"target": "target", "array_list": "arrays", "chunk_list": "chunks"}.get(n, "checksums")
-         for n in lists.column_names]
-    )  # fmt: skip
+    rows = rows.filter(pc.is_valid(rows["target"])).group_by("target", use_threads=False)
+    lists = rows.aggregate([(name, "list") for name in ("array", "chunk", "checksum")])
+    names = [name.replace("_list", "s") for name in lists.column_names]
+    return lists.rename_columns(names)
 
 
 @dataclass
@@ -226,20 +205,13 @@ class _FilesAlike:
 
     count: int = 0
     files: list[str] = field(default_factory=list)
-    first: str = ""  # What is said of the first
+    first: str = ""  # What changed in the first
 
     def add(self, url: str, said: str = "") -> None:
         self.count += 1
         self.first = self.first or said
         if len(self.files) < _NAMED:
             self.files.append(url)
-
-
-class ChangedFile(NamedTuple):
-    """The state that a run gave to a changed file, and what changed."""
-
-    state: str
-    change: str
 
 
 class SinceLock:
@@ -254,7 +226,8 @@ class SinceLock:
         self._seen: set[str] = set()
         self._groups: dict[str, _FilesAlike] = {}
         self._checksums: dict[str, dict[tuple[str, int], str]] = {}
-        self.changed: dict[str, ChangedFile] = {}
+        # The state that a run gave to each changed file, and what changed
+        self.changed: dict[str, tuple[str, str]] = {}
 
     def take(self, store: ResultStore) -> None:
         """Add the responses of stores and the checksums of chunks."""
@@ -290,7 +263,7 @@ class SinceLock:
 
     def _change(self, url: str, state: str, said: str) -> None:
         if url not in self.changed:
-            self.changed[url] = ChangedFile(state, f"Since {self._lock.title}: {said}.")
+            self.changed[url] = state, f"Since {self._lock.title}: {said}."
             self._add("changed", url, said)
 
     def _take_checksums(self, results: pa.Table) -> None:
@@ -407,8 +380,3 @@ def _array_change(then: LockedArray | None, now: LockedArray | None) -> tuple[st
     if ends and ends[1] != ends[3]:
         return "dropped", f"ended at {ends[1]}, and ends at {ends[3]}"
     return ("added", listed) if now.listed > then.listed else None
-
-
-def lock_from(given: Lock | str | os.PathLike[str] | None) -> Lock | None:
-    """Return the lock to compare a run with."""
-    return given if given is None or isinstance(given, Lock) else Lock.read(given)

@@ -76,7 +76,7 @@ class Meetings:
 
 
 def _summed_up(ranges: np.ndarray) -> np.ndarray:
-    """Return two ranges that stand for these in later comparisons: the last, and all others."""
+    """Return two ranges that replace these in later comparisons: the last, and all others."""
     target, start, _ = last = ranges[:, -1]
     mine = ranges[:, ranges[0] == target]
     others = mine[2, (mine != last[:, None]).any(axis=0)]
@@ -103,8 +103,7 @@ def _reach(ends: np.ndarray, group: np.ndarray) -> np.ndarray:
     return reach
 
 
-DECODING_COST = 100
-"""As so many references counts a chunk to be decoded."""
+DECODING_COST = 100  # As so many references counts a chunk to be decoded
 # another number here makes results of older versions start again, since they hold other columns
 _FORM = 4
 _PACKING = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", 1))
@@ -203,20 +202,16 @@ def _named(column: pa.ChunkedArray, names: Sequence[str | None]) -> pa.Dictionar
     return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32), mask=missing), texts)
 
 
-_WAITING_PARTS = 2
-"""Parts that are handed out for each thread, so that none waits for the next one."""
+_WAITING_PARTS = 2  # Parts that are handed out for each thread, so that none waits for the next one
 
-Doing = Callable[[Part, Callable[[], bool]], pa.Table]
-"""Does a part: takes it, and what says whether to go on."""
+Doing = Callable[[Part, Callable[[], bool]], pa.Table]  # Does a part, while the callable is true
 
 
 def do_parts(
     doing: Doing, threads: int, parts: Iterator[Part], keep_on: Callable[[], bool]
 ) -> Generator[tuple[Part, pa.Table | Exception]]:
-    """Process parts in threads; yield each as it ends, with its results or why there are none.
-
-    At the end, running threads are stopped and joined.
-    """
+    """Process parts in threads; yield each as it ends, with its results or why there are none."""
+    # At the end, running threads are stopped and joined.
     ended = threading.Event()
     waiting: dict[Future[pa.Table], Part] = {}
     with ThreadPoolExecutor(threads, "parts") as pool:
@@ -230,14 +225,10 @@ def do_parts(
                     raise Stopped
                 done, _ = wait(waiting, timeout=POLL, return_when=FIRST_COMPLETED)
                 for future in done:
-                    yield waiting.pop(future), _outcome(future)
+                    error = future.exception()
+                    if error is not None and not isinstance(error, Exception):
+                        raise error
+                    yield waiting.pop(future), error or future.result()
         finally:
             ended.set()
             pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _outcome(future: Future[pa.Table]) -> pa.Table | Exception:
-    try:
-        return future.result()
-    except Exception as error:
-        return error

@@ -20,15 +20,11 @@ from refexplorer.spec.zarr_metadata import ArrayMeta
 
 SAME, DIFFERS, UNCOMPARED, FAILED = "same", "differs", "not compared", "failed"
 FORBIDDEN = "not allowed"
-HELD = "held"
-"""Of what the set itself holds, which is compared with each file that has it."""
-STATES = (SAME, DIFFERS, UNCOMPARED, FAILED)
-"""The states of the references to a file."""
+HELD = "held"  # For inline values, which are compared with each file that has them
+STATES = (SAME, DIFFERS, UNCOMPARED, FAILED)  # The states of the references to a file
 
-WHOLE = -1
-"""The length of a reference to a whole file."""
-NAMED_KEYS = 10
-"""Keys that a finding of one file names."""
+WHOLE = -1  # The length of a reference to a whole file
+NAMED_KEYS = 10  # Keys that a finding of one file names
 
 
 @dataclass
@@ -78,10 +74,6 @@ class Remade:
     shape: list[int] | None = None
     reason: str | None = None  # Why references cannot be made
 
-    def as_row(self) -> dict[str, Any]:
-        """Return it as a row of `REMADE`."""
-        return vars(self) | {"said": [each._asdict() for each in self.said]}
-
 
 @masks_repr
 @dataclass
@@ -112,7 +104,8 @@ class Record:
     is_filled_alike: bool | None = None
     objects: str | None = None  # `FileObjects`, in the first row of the file
     unchecked: list[str] = field(default_factory=list)  # What of the metadata was not compared
-    axis: list[float] | None = None
+    axis: list[float] | None = None  # The values of a coordinate, and where its references put them
+    axis_start: int | None = None
     # values, largest, false_nan: Values that were compared, the largest difference, and how many
     # are NaN through the set only
     values: int = 0
@@ -120,7 +113,7 @@ class Record:
     largest_at: str | None = None
     false_nan: int = 0
     grant: str | None = None
-    remade: Remade | None = None  # What a repair takes from the file, if that was asked for
+    remade: Remade | None = None  # What a repair uses from the file, if requested
 
 
 _NUMBERS, _TEXTS = pa.list_(pa.int64()), pa.list_(pa.string())
@@ -144,8 +137,7 @@ RESULTS = pa.schema(
         name: pa.dictionary(pa.int32(), kind) if name in _REPEATED else kind
         for name, kind in _columns(Record).items()
     }
-)
-"""What a part gives, with the fields of `Record`."""
+)  # What a part gives, with the fields of `Record`
 
 
 def numbers_bytes(numbers: np.ndarray) -> bytes:
@@ -190,7 +182,8 @@ def table(records: Sequence[Record]) -> pa.Table:
         if name == "findings":
             return [[vars(found) for found in each.findings] for each in records]
         if name == "remade":
-            return [each.remade and each.remade.as_row() for each in records]
+            made = [each.remade for each in records]
+            return [m and vars(m) | {"said": [v._asdict() for v in m.said]} for m in made]
         return [getattr(each, name) for each in records]
 
     arrays = []
@@ -203,18 +196,15 @@ def table(records: Sequence[Record]) -> pa.Table:
 
 # groups that keep their own values; later ones are counted under their cause alone
 KEPT_FINDINGS = 10_000
-KEPT_REASONS = 1_000
-"""Beyond it they are counted together."""
-NAMED_FILES = 20
-"""Files that a finding names."""
+KEPT_REASONS = 1_000  # Beyond it they are counted together
+NAMED_FILES = 20  # Files that a finding names
 _SHOWN_FILES = 5
 _CHARS = 400  # characters of what a file says: it may hold any text
 _SINGULAR = {"have": "has", "are": "is", "cannot": "cannot", "may": "may"}
 _PHRASES = {
     "range-past-end": ("reaches past the end of", "reach past the end of"),
     "overlapping-ranges": ("partly overlaps another one of", "partly overlap others of"),
-}
-"""What ranges do with their files, one of them and several."""
+}  # What ranges do with their files, one of them and several
 _OF_ZARRAY = {
     "dtype", "byte-order", "rank", "shape", "ragged", "chunk-shape", "order", "filters",
     "fill_value", "lacking-object",
@@ -230,7 +220,7 @@ class CauseKey(NamedTuple):
     # ours, theirs: What the set and the file say
     ours: str | None
     theirs: str | None
-    number: int | None  # The file, where each has a finding of its own
+    number: int | None  # The file, if each has a separate finding
 
 
 @dataclass

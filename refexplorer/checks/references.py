@@ -23,15 +23,14 @@ from refexplorer.formats.columns.references import (
 from refexplorer.formats.columns.table import Table
 from refexplorer.formats.parquet.records import BadRecords
 from refexplorer.formats.parquet.store import ParquetStore
-from refexplorer.refset.generated import EVALUATED_KEYS, Generated
+from refexplorer.refset.generated import EVALUATED_KEYS, Generated, is_within
 from refexplorer.refset.manifest_segment import LOST_MANIFEST, ManifestPart, ManifestRecords
 from refexplorer.refset.numbered_segment import Loaded, Records
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import ParquetRecords, RecordPart
-from refexplorer.refset.segments import BLOCK, Segment, block_of
+from refexplorer.refset.segments import BLOCK, block_of
 from refexplorer.refset.targets import further_targets
 from refexplorer.spec.findings import Findings
-from refexplorer.spec.references import prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 KEPT_FILES = 1000  # record files that are named; the rest are counted
@@ -127,12 +126,9 @@ class LostFiles:
     def sentences(self) -> Iterator[str]:
         """Yield the counts as a sentence, if there are any."""
         if self.count:
-            files = counted(self.count, "record file")
-            chunks = counted(self.chunks, "chunk")
-            yield (
-                f"{files} without references, {self.missing:,} missing and {self.unreadable:,} "
-                f"unreadable: {chunks} read as the fill value."
-            )
+            files = f"{counted(self.count, 'record file')} without references"
+            files += f", {self.missing:,} missing and {self.unreadable:,} unreadable"
+            yield f"{files}: {counted(self.chunks, 'chunk')} read as the fill value."
         if self.manifests:
             chunks = counted(self.manifest_chunks, "chunk")
             yield f"{counted(self.manifests, 'manifest')} unreadable: {chunks} cannot be read."
@@ -172,7 +168,7 @@ class AuditedBlock:
     arrays: np.ndarray
     # The number of the chunk in its grid, C order; -1 for none, or one outside, ``(n,)`` int64
     chunks: np.ndarray
-    rejected: int = 0  # Keys besides these whose template or record fails
+    rejected: int = 0  # Further keys whose template or record fails
 
     def __len__(self) -> int:
         return self.table.count
@@ -267,7 +263,7 @@ def _of_records(
     lost.note_missing(store, part.array)
     for number in store.record_numbers(part.array):
         record = RecordPart(store, part.array, number)
-        record.columns  # noqa: B018  reading tells whether it can be used
+        record.columns  # noqa: B018  reading shows whether it can be used
         if record.bad is not None:
             lost.note_unreadable(store, part.array, number, record.bad)
             continue
@@ -302,7 +298,8 @@ def _of_generated(opened: OpenedSet, part: Generated) -> Iterator[AuditedBlock]:
     near = [
         (place, array)
         for place, path in enumerate(opened.arrays.paths)
-        if _may_meet(part, path) and (array := opened.arrays.get(path)) is not None
+        if is_within(path, part.folder) or is_within(part.folder, path)
+        if (array := opened.arrays.get(path)) is not None
     ]
     for start in range(0, part.count, BLOCK):
         stop = min(start + BLOCK, part.count)
@@ -312,11 +309,6 @@ def _of_generated(opened: OpenedSet, part: Generated) -> Iterator[AuditedBlock]:
             rows, indices = chunk_indices(array, table.keys)
             arrays[rows], chunks[rows] = place, numbers_of_chunks(array, indices)
         yield AuditedBlock(table, arrays, chunks, stop - start - table.count)
-
-
-def _may_meet(part: Segment, path: str) -> bool:
-    above, below = prefix(path), prefix(part.folder)
-    return above.startswith(below) or below.startswith(above)
 
 
 def _nowhere(count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -27,7 +27,7 @@ from refexplorer.checks.look.coordinates import AxesLook
 from refexplorer.checks.look.targets import RESULTS as REFERENCES
 from refexplorer.checks.look.targets import ROW_COLUMNS, target_table
 from refexplorer.checks.records import RESULTS, without_advice
-from refexplorer.checks.report_html import document, of_rows, of_targets, summary, write_report
+from refexplorer.checks.report_html import document, summary, write_report
 from refexplorer.checks.results import PARQUET as RANGES_PARQUET
 from refexplorer.checks.results import ResultStore, seen_table
 from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT
@@ -37,8 +37,7 @@ from refexplorer.core.text import ADVICE, KEYS, array_text, counted, escape, fil
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, grouped, in_order
 
-SCHEMA = 1
-"""Of the JSON document; a change that a reader must know of takes the next number."""
+SCHEMA = 1  # Of the JSON document; increased with each incompatible change
 PARQUET: dict[str, Any] = {"compression": "zstd"}
 _CHARS = 200  # characters of a name: a file may hold any text
 _SHOWN = 50  # parts that were given up, of which the text has a sentence
@@ -52,7 +51,7 @@ _FILE_COLUMNS = [
 
 
 _FOLDERS, _DEEP = 4, 3
-"""Folders of which the one that holds them is named, and how deep that is at least."""
+"""From so many folders on their parent is named, if it is at least so deep."""
 
 
 def joint(grants: Sequence[str]) -> Sequence[str]:
@@ -266,12 +265,7 @@ class Report:
             "coverage": self.coverage,
             "summary": list(self.summary),
             "arrays": [
-                {
-                    "path": each.path,
-                    "chunks": each.chunks,
-                    "files": each.files,
-                    "states": {CHUNK_TERMS[state].name: n for state, n in each.states.items()},
-                }
+                asdict(each) | {"states": {CHUNK_TERMS[s].name: n for s, n in each.states.items()}}
                 for each in self.arrays
             ],
             "findings": [found.to_dict() for found in self.findings],
@@ -302,8 +296,7 @@ class Report:
             If it cannot be written.
         """
         targets = None if self.terms.asks(CheckLook.FILES) else self.files()
-        strip = of_rows(self.tables()) if targets is None else of_targets(targets)
-        write_report(path, document(self, self.tables(), targets, strip))
+        write_report(path, document(self, self.tables(), targets))
 
     def __repr__(self) -> str:
         return f"<Report on {self.source!r}: {self.headline.text}>"
@@ -373,7 +366,7 @@ class Report:
         yield from self._failure_sentences()
         yield from counts.unfinished[:_SHOWN]
         if counts.stopped:
-            yield "It was stopped before all files were looked at."
+            yield "It was stopped before all files were checked."
         if counts.grants:
             names = ", ".join(f'"{escape(name, _CHARS)}"' for name in joint(counts.grants))
             verb = "verify" if self.terms.asks(CheckLook.FILES) else "check"

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from refexplorer.checks.ledger import CheckedArray, Counts
-from refexplorer.checks.records import DIFFERS, FAILED, FORBIDDEN, SAME, UNCOMPARED
-from refexplorer.checks.states import CHUNK_TERMS, FILE_RANKS, FileState, Rank
+from refexplorer.checks.records import DIFFERS, FAILED, FORBIDDEN, UNCOMPARED
+from refexplorer.checks.states import CHUNK_TERMS, FileState, Rank
 from refexplorer.core.errors import SecretsWarning, warn
 from refexplorer.core.files import write_blocks
 from refexplorer.core.text import code, counted, has_mask, items, shown, size_text, table
-from refexplorer.refset.targets import dates_of
 from refexplorer.spec.codes import CODES
 from refexplorer.spec.findings import Finding
 
@@ -35,8 +33,7 @@ _PAGE = """<!doctype html>
 :root {{
   color-scheme: light dark;
   --line: #d8dbe0; --quiet: #5b6270; --good: #00664a; --bad: #a63a00;
-  --state-0: #56b4e9; --state-1: #009e73; --state-2: #f0e442; --state-3: #d55e00;
-  --state-4: #cc79a7; --state-5: #e69f00; --state-6: #8a8f99;
+  --state-1: #009e73; --state-3: #d55e00; --state-5: #e69f00; --state-6: #8a8f99;
 }}
 @media (prefers-color-scheme: dark) {{
   :root {{ --line: #3b3f47; --quiet: #a3a9b5; --good: #4fd1a5; --bad: #ff9a62; }}
@@ -66,7 +63,6 @@ summary {{ color: var(--quiet); cursor: pointer; }}
 details ul {{ list-style: none; padding-left: 0; }}
 .bar {{ background: repeating-linear-gradient(45deg, var(--line) 0 1px, transparent 1px 5px);
   display: flex; height: .5rem; margin: .5rem 0 .2rem; outline: 1px solid var(--line); }}
-.timeline {{ display: block; height: 4rem; width: 100%; }}
 </style>
 </head>
 <body>
@@ -74,35 +70,28 @@ details ul {{ list-style: none; padding-left: 0; }}
 </body>
 </html>
 """
-SHOWN = 50
-"""Findings, files and reasons that are listed."""
+SHOWN = 50  # Findings, files and reasons that are listed
 _CHARS = 200  # characters of a name: a file may hold any text
-_COLOURS = ("", "good", "", "bad", "", "alone", "unknown")
-"""The state of each colour of a report's page."""
+_COLOURS = {Rank.GOOD: 1, Rank.BAD: 3, Rank.ALONE: 5, Rank.UNKNOWN: 6}  # `--state-…` of the page
 _ODD = {DIFFERS, FAILED, UNCOMPARED, FORBIDDEN}
 
 
-def document(
-    report: Report, tables: Iterable[pa.Table], targets: pa.Table | None, timeline: str
-) -> str:
-    """Return a page for the data owner: what was checked, what is wrong, and in which files.
-
-    The files are in `tables` if they were read, in `targets` if only their servers were asked.
-    """
+def document(report: Report, tables: Iterable[pa.Table], targets: pa.Table | None) -> str:
+    """Return a page; `tables` list files that were read, `targets` those that were only found."""
     title = f"Report on {shown(report.source, _CHARS)}"
     files = _files(tables) if targets is None else _targets(targets)
     moment = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    body = f"{summary(report, timeline)}{files}<p>Written {moment}.</p>"
+    body = f"{summary(report)}{files}<p>Written {moment}.</p>"
     return _PAGE.format(title=title, body=body)
 
 
-def summary(report: Report, timeline: str = "") -> str:
+def summary(report: Report) -> str:
     """Return headline, coverage, and tables of arrays, findings and what was not compared."""
     mark = {0: '<b class="good">✓', 1: '<b class="bad">✕'}.get(report.status, "<b>?")
     sentences = items(shown(each, 5 * _CHARS) for each in report.summary)
     return (
         f'<div class="refexplorer"><p><b>{shown(report.source, _CHARS)}</b>: '
-        f"{mark} {shown(report.headline.text)}</b></p>{sentences}{timeline}"
+        f"{mark} {shown(report.headline.text)}</b></p>{sentences}"
         f"{_findings(report.findings)}{_arrays(report.arrays)}{_not_compared(report.counts)}</div>"
     )
 
@@ -146,18 +135,23 @@ def _arrays(arrays: Iterable[CheckedArray]) -> str:
         (
             code(array.name, _CHARS),
             number(f"{array.files:,}"),
-            f"{bar(_by_rank(array), _COLOURS)}{shown(array.states_text)}",
+            f"{_bar(array)}{shown(array.states_text)}",
         )
         for array in arrays
     )
     return titled("Arrays", ("Array", number("Files"), "Chunks"), rows)
 
 
-def _by_rank(array: CheckedArray) -> dict[str, int]:
-    found = dict.fromkeys(filter(None, _COLOURS), 0)
+def _bar(array: CheckedArray) -> str:
+    """Return a bar of chunks by rank; its colours are those of the explorer."""
+    counts = dict.fromkeys(_COLOURS, 0)
     for state, count in array.states.items():
-        found[CHUNK_TERMS[state].rank.name.lower()] += count
-    return found
+        counts[CHUNK_TERMS[state].rank] += count
+    parts = (
+        f'<i style="background: var(--state-{_COLOURS[rank]}); flex: {count}"></i>'
+        for rank, count in counts.items()
+    )
+    return f'<span class="bar" aria-hidden="true">{"".join(parts)}</span>'
 
 
 def _not_compared(counts: Counts) -> str:
@@ -251,100 +245,3 @@ def explained_code(name: str) -> str:
 def number(text: str) -> str:
     """Return a cell of a numeric column."""
     return f'<span class="number">{text}</span>'
-
-
-def bar(counts: Mapping[str, int], states: Sequence[str], absent: int = 0) -> str:
-    """Return a bar of counts by state and colour; absent ones stay empty."""
-    parts = "".join(
-        f'<i style="background: var(--state-{states.index(state)}); flex: {count}"></i>'
-        for state, count in counts.items()
-    )
-    return f'<span class="bar" aria-hidden="true">{parts}<i style="flex: {absent}"></i></span>'
-
-
-BINS = 120
-"""Bars of the strip; a bar has the files of some days."""
-_HEIGHT, _WIDTH = 60, 7
-_ROW_RANKS = {
-    SAME: Rank.GOOD, DIFFERS: Rank.BAD, FAILED: Rank.BAD, UNCOMPARED: Rank.UNKNOWN,
-    FORBIDDEN: Rank.UNKNOWN,
-}  # fmt: skip
-_DRAWN = {Rank.BAD: ("3", "bad"), Rank.UNKNOWN: ("6", "not known"), Rank.GOOD: ("1", "good")}
-"""The colour of each rank and its name, from the bottom up: what is bad is seen however rare."""
-
-
-def of_rows(tables: Iterable[pa.Table]) -> str:
-    """Return the strip of files that were read, from rows of files and arrays."""
-    ranks = pa.array([int(rank) for rank in _ROW_RANKS.values()], pa.int8())
-    states, parts = pa.array([*_ROW_RANKS]), []
-    for part in tables:
-        texts = [part[name].cast(pa.string()) for name in ("target", "state")]  # dictionaries
-        rank = pc.take(ranks, pc.index_in(texts[1], states))
-        parts.append(pa.table({"target": texts[0], "rank": rank}))
-    if not parts:
-        return ""
-    rows = pa.concat_tables(parts).drop_null()
-    worst = rows.group_by("target", use_threads=False).aggregate([("rank", "min")])
-    return strip(worst["target"].to_pylist(), worst["rank_min"].to_numpy())
-
-
-def of_targets(targets: pa.Table) -> str:
-    """Return the strip of targets that were requested."""
-    known = {str(state): int(rank) for state, rank in FILE_RANKS.items()}
-    ranks = np.array([known[FileState(each)] for each in targets["state"].to_pylist()], np.int8)
-    for name in ("past_end", "failed"):
-        ranks[targets[name].fill_null(0).to_numpy() > 0] = Rank.BAD
-    return strip(targets["target"].to_pylist(), ranks)
-
-
-def strip(names: Sequence[str | None], ranks: np.ndarray) -> str:
-    """Return bars of the files by date, as SVG; empty if their names have no dates."""
-    dates = dates_of(names)
-    has = ~np.isnat(dates)
-    if not has.any():
-        return ""
-    seconds, ranks = dates[has].astype(np.int64), ranks[has]
-    first, last = int(seconds.min()), int(seconds.max())
-    n_bins = min(BINS, len(np.unique(seconds)))
-    place = np.minimum((seconds - first) * n_bins // max(last - first, 1), n_bins - 1)
-    counts = {rank: np.bincount(place[ranks == rank], minlength=n_bins) for rank in _DRAWN}
-    total = np.sum([*counts.values()], axis=0)
-    bars = []
-    for number in range(n_bins):
-        start = first + (last - first) * number // n_bins
-        stop = first + (last - first) * (number + 1) // n_bins
-        words = ", ".join(
-            f"{counts[r][number]:,} {_DRAWN[r][1]}" for r in _DRAWN if counts[r][number]
-        )
-        title = f"{_day(start)} to {_day(stop)}: {words or 'no files'}"
-        bars.append(f"<g><title>{title}</title>{_bar(number, counts, int(total.max()))}</g>")
-    n_empty = int(np.count_nonzero(total == 0))
-    n_bad = int(counts[Rank.BAD].sum())
-    text = f"{counted(len(seconds), 'file')} from {_day(first)} to {_day(last)}, {n_bad:,} bad"
-    text += f"; {counted(n_empty, 'stretch', 'stretches')} without files" if n_empty else ""
-    size = f'viewBox="0 0 {n_bins * _WIDTH} {_HEIGHT}" preserveAspectRatio="none"'
-    return (
-        f'<p><b>Files by date</b></p><svg class="timeline" role="img" aria-label="{shown(text)}" '
-        f"{size}>{''.join(bars)}</svg><p>{shown(text)}. By the dates in their names.</p>"
-    )
-
-
-def _bar(number: int, counts: dict[Rank, np.ndarray], most: int) -> str:
-    """Return the segments of a bar; every category with at least one file is visible."""
-    at, parts = _HEIGHT, []
-    for rank, (colour, _) in _DRAWN.items():
-        if count := int(counts[rank][number]):
-            height = min(max(round(_HEIGHT * count / most), 3), at)
-            at -= height
-            parts.append(
-                f'<rect x="{number * _WIDTH}" y="{at}" width="{_WIDTH - 1}" height="{height}" '
-                f'fill="var(--state-{colour})"/>'
-            )
-    if not parts:
-        parts.append(f'<rect x="{number * _WIDTH}" y="0" width="{_WIDTH - 1}" '
-                     f'height="{_HEIGHT}" fill="var(--line)" fill-opacity=".4"/>')  # fmt: skip
-    return "".join(parts)
-
-
-def _day(seconds: int) -> str:
-    return str(np.datetime64(seconds, "s").astype("datetime64[D]"))

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import IO, Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -36,25 +36,15 @@ PARQUET: dict[str, Any] = {
     "compression": "zstd",
     "use_dictionary": _REPEATED,
     "column_encoding": {"key": "DELTA_BYTE_ARRAY"} | _COUNTING,
-}
-"""How results are written: what grows from row to row takes next to nothing."""
+}  # How results are written: ascending columns take almost no space
 _PASSING = pa.ipc.IpcWriteOptions(compression="lz4")
 """What goes away with the report is written in a third of the time, four times as large."""
 _FINGERPRINT = b"refexplorer.part"
 _WRITTEN = b"refexplorer.written"
 _SORTING = "_sorting"
-_ADDRESSES = ("target", "message", "grant")
-"""Columns whose texts may name one."""
+_ADDRESSES = ("target", "message", "grant")  # Columns whose texts may name one
 REDONE = {"not allowed", "unreachable", "codec not installed", "failed"}
 """What has one of these states is done again: it may be allowed or answer by now."""
-
-
-class EarlierPart(NamedTuple):
-    """The results of a part from an earlier run."""
-
-    number: int
-    path: Path
-    written: datetime
 
 
 class ResultStore:
@@ -106,10 +96,8 @@ class ResultStore:
     def has(
         self, part: Part, versions: Callable[[Sequence[str]], Mapping[str, TargetVersion | None]]
     ) -> bool:
-        """Return whether a part was finished with the same references and the same targets.
-
-        Outdated results are removed.
-        """
+        """Return whether a part was finished with the same references and the same targets."""
+        # Outdated results are removed.
         if not self.is_kept:
             return False
         path = self._path(part)
@@ -134,14 +122,13 @@ class ResultStore:
             path.unlink(missing_ok=True)
         return has
 
-    def earlier(self, part: Part) -> EarlierPart | None:
-        """Return the results of a part of another share, even if its files have changed."""
+    def earlier(self, part: Part) -> tuple[Path, datetime] | None:
+        """Return the earlier results of a part of another share, and when they were written."""
         path = self._path(part)
         with suppress(OSError, pa.ArrowException, KeyError, ValueError):
             metadata = pq.read_schema(path).metadata or {}
             if metadata.get(_FINGERPRINT) == self._fingerprint(part):
-                written = datetime.fromisoformat(metadata[_WRITTEN].decode())
-                return EarlierPart(part.number, path, written)
+                return path, datetime.fromisoformat(metadata[_WRITTEN].decode())
         return None
 
     def earlier_versions(self) -> dict[str, TargetVersion]:
@@ -165,7 +152,10 @@ class ResultStore:
                 pq.write_table(results.replace_schema_metadata(metadata), file, **self._encoding)
         else:
             try:
-                with path.open("wb") as file, _arrow_writer(file, results) as writer:
+                with (
+                    path.open("wb") as file,
+                    pa.ipc.new_file(file, results.schema, options=_PASSING) as writer,
+                ):
                     writer.write_table(results)
             except OSError as error:
                 raise self._refusal(error) from None
@@ -208,10 +198,6 @@ class ResultStore:
         return path
 
 
-def _arrow_writer(file: IO[bytes], results: pa.Table) -> pa.ipc.RecordBatchFileWriter:
-    return pa.ipc.new_file(file, results.schema, options=_PASSING)
-
-
 def seen_table(results: pa.Table) -> pa.Table:
     """Return results that are safe to display: without secrets in URLs."""
     for name in _ADDRESSES:
@@ -238,12 +224,12 @@ def difference(
     recorded: Sequence[RecordedVersion], facts: Facts, has_other_tags: bool = False
 ) -> tuple[bool | None, str | None]:
     """Return whether a target is unchanged, and what changed."""
-    etag = None if has_other_tags else _plain(facts.etag)
+    etag = None if has_other_tags else facts.etag
     now = seconds_of(facts.modified)
     compared = True
     for version in recorded:
         if version.etag is not None and etag is not None:
-            if _plain(version.etag) != etag:
+            if _plain(version.etag) != _plain(etag):
                 return False, (
                     f"It changed since references to it were written: its ETag was "
                     f"{_shown(version.etag)} and is {_shown(etag)} now."
@@ -293,13 +279,13 @@ def seconds_of(modified: str | None) -> float | None:
     return None
 
 
-def _plain(etag: str | None) -> str | None:
+def _plain(etag: str) -> str:
     """Return an ETag without quotes and without the weak marker."""
-    return None if etag is None else etag.removeprefix("W/").strip('"')
+    return etag.removeprefix("W/").strip('"')
 
 
 def _shown(etag: str) -> str:
-    return escape(_plain(etag) or "", _SHOWN)
+    return escape(_plain(etag), _SHOWN)
 
 
 def _time(seconds: float) -> str:

@@ -88,10 +88,8 @@ def note_unreadable(ledger: Ledger, lost: LostFiles, known: Iterable[Finding]) -
 def set_findings(
     opened: OpenedSet, rejected: Iterable[Finding], base: str, is_full: bool
 ) -> Iterator[Finding]:
-    """Yield faults of the set itself, and arrays without any reference.
-
-    No file determines whether a reader opens the set, or which of two metadata copies it reads.
-    """
+    """Yield faults of the set itself, and arrays without any reference."""
+    # No file determines whether a reader opens the set, or which of two metadata copies it reads.
     found = Findings()
     lint_groups(opened, KeyFindings(base, found))
     lint_metadata(opened, KeyFindings(base, found))
@@ -120,7 +118,7 @@ def set_findings(
 
 
 def _key_of(found: Finding, base: str) -> str:
-    """Return the key that a finding is about; for a missing key, from the pointer."""
+    """Return the key that a finding is about, or would be about if it were there."""
     return found.key or "/".join(parts_of(found.pointer.removeprefix(base)))
 
 

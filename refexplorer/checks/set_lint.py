@@ -151,7 +151,7 @@ def _name(codec: object) -> object:
 
 DECODED_CHUNKS = 2_000
 DECODED_BYTES = 2**26
-"""Inline chunks that are looked at and what they decode to, so that it takes less than a second."""
+"""Limits on the inline chunks that are decoded, so this takes less than a second."""
 
 
 @dataclass
@@ -224,7 +224,7 @@ def _decode(
     array = seen.array.chunk_array(index)
     size = array.encoded_size
     if reference.size == 0 or (size is not None and reference.size != size):
-        return  # told without decoding, by the rules of lengths
+        return  # the rules of lengths report it without decoding
     try:
         data: Any = reference.data
         for step in steps(array, limits):

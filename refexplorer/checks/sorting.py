@@ -28,11 +28,9 @@ from refexplorer.formats.columns.references import (
 from refexplorer.refset.segments import code_targets
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
-SAMPLE = 10
-"""Chunks of each array that are decoded if nothing else is said."""
+SAMPLE = 10  # Chunks of each array that are decoded by default
 
-Decode = int | Literal["all", "none", "sample"]
-"""How many chunks of each array are decoded."""
+Decode = int | Literal["all", "none", "sample"]  # How many chunks of each array are decoded
 
 _NONE = np.uint64(2**64 - 1)
 
@@ -88,16 +86,15 @@ class PlanSizes:
 
     # How much a part has to do: each reference counts one, what is asked or decoded more
     part_cost: int = 100_000
-    asking_cost: int = 100  # What a target takes beside its references, in references
+    asking_cost: int = 100  # The cost of a target in addition to its references, in references
     sorted_rows: int = 1_000_000  # References that are sorted together
     kept_bytes: int = 2**27  # Bytes of sorted references that stay in memory; others are written
-    # References that are read back at once; of each sorted million one batch may be held
+    # References that are read back at once; one batch of each sorted million may be in memory
     batch_rows: int = 2048
     interval_batches: int = 200  # Batches that are read together
 
 
-END = np.full((3, 1), LARGEST)
-"""What comes after all ranges."""
+END = np.full((3, 1), LARGEST)  # What comes after all ranges
 
 
 class Interval(NamedTuple):
@@ -137,11 +134,9 @@ class Batches:
 
 
 def ranges_of(rows: pa.Table) -> np.ndarray:
-    """Return the target, start and end of references, shape ``(3, n)`` int64.
-
-    References without bytes that others could share, such as whole files, start and end at -1, so
-    that they sort before the byte ranges of their target.
-    """
+    """Return the target, start and end of references, shape ``(3, n)`` int64."""
+    # References without bytes that others could share, such as whole files, start and end at -1, so
+    # that they sort before the byte ranges of their target.
     numbers, starts, lengths = (rows[name].to_numpy() for name in ("number", "offset", "length"))
     ranges = np.stack([numbers, starts, LARGEST - starts])
     np.minimum(lengths, ranges[2], out=ranges[2])
@@ -210,8 +205,7 @@ def _following(
     return np.stack([last, found[:, np.lexsort(found[::-1])[0]]], axis=1)
 
 
-SHARE_BITS = 40
-"""The number of a target has so many bits; that of its share is above them."""
+SHARE_BITS = 40  # The number of a target has so many bits; that of its share is above them
 
 SORTED = pa.schema(
     {

@@ -125,8 +125,7 @@ DIFFERENT = frozenset(
         LedgerState.WRONG_RANGE,
         LedgerState.UNDECODABLE,
     }
-)
-"""Bad states that only a comparison with the files gives."""
+)  # Bad states that only a comparison with the files gives
 
 UNREADABLE = frozenset(
     {
@@ -135,8 +134,7 @@ UNREADABLE = frozenset(
         LedgerState.DAMAGED_FILE,
         LedgerState.UNREACHABLE,
     }
-)
-"""Bad states of chunks whose bytes do not come, or do not decode."""
+)  # Bad states of chunks whose bytes do not come, or do not decode
 
 
 class KeyState(StrEnum):

@@ -49,7 +49,7 @@ _ODD = np.array(
     ]
 )
 _SINCE = "It changed since the earlier run."
-_MEANWHILE = "It changed while it was looked at."
+_MEANWHILE = "It changed during this run."
 
 
 class TargetsLook:
@@ -67,7 +67,7 @@ class TargetsLook:
         self._earlier: dict[str, TargetVersion] = {}
 
     def see(self, block: AuditedBlock) -> None:
-        """Do nothing: what follows from the references alone is recorded for all checks."""
+        """Do nothing: the engine itself records what follows from the references alone."""
 
     def begin(self, opened: OpenedSet, store: ResultStore) -> Doing:
         """Return the function that requests the targets of a part and decodes its chunks."""
@@ -136,7 +136,7 @@ class TargetGatherer:
                     self._ledger.mark_untouched(path, LedgerState.FILES_UNREAD)
                 if run.is_complete and run.terms.share is not None:
                     left = self._ledger.counts(path).get(LedgerState.REFERENCED, 0)
-                    self._ledger.leave_out(path, left - self._unsized[path])
+                    self._ledger.unchosen[path] += left - self._unsized[path]
         if run.is_complete and run.terms.share is None:
             self._ledger.followed = self._followed
         return list(self._groups.findings(self.n_files.__getitem__))
@@ -162,7 +162,10 @@ class TargetGatherer:
             said = _MEANWHILE if is_other else self._difference(url, version, mine)
             if said is not None:
                 self._last = number, FileState.CHANGED, self._last[2]
-                self._note_changed(number, url, said, mine)
+                self.changed[masked_url(url or "")] = said
+                for path, count in mine.items():
+                    change = FileDifference("changed", None, None, said.rstrip("."), count, [])
+                    self._groups.note(path, number, url, change)
             new = {path for path in mine if path is not None} - self._last_arrays
             self._last_arrays |= new
             self.n_files.update(new)
@@ -187,14 +190,6 @@ class TargetGatherer:
             if [None if size is None else min(size, LARGEST), *rest] != list(version):
                 return _SINCE
         return None
-
-    def _note_changed(
-        self, number: int, url: str | None, said: str, arrays: dict[str | None, int]
-    ) -> None:
-        self.changed[masked_url(url or "")] = said
-        for path, count in arrays.items():
-            found = FileDifference("changed", None, None, said.rstrip("."), count, [])
-            self._groups.note(path, number, url, found)
 
     def _end_file(self) -> None:
         """Enter a target into the ledger after all of its rows."""

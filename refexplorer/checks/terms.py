@@ -36,8 +36,7 @@ PRESETS: dict[str, frozenset[CheckLook]] = {
     "audit": frozenset({CheckLook.SET, CheckLook.TARGETS, CheckLook.DECODE}),
     "verify": frozenset({CheckLook.SET, CheckLook.TARGETS, CheckLook.FILES}),
     "verify --values": frozenset(CheckLook),
-}
-"""The looks of each verb."""
+}  # The looks of each verb
 
 
 @dataclass(frozen=True)
@@ -63,10 +62,8 @@ class Share:
         return f"{self.number}/{self.of}{more}"
 
     def number_of(self, url: str | None) -> int:
-        """Return the share that a file belongs to: the same for the same URL on any machine.
-
-        References without a named file are in every share: 0.
-        """
+        """Return the share that a file belongs to: the same for the same URL on any machine."""
+        # References without a named file are in every share: 0.
         if url is None:
             return 0
         digest = blake2b(url.encode("utf-8", "surrogatepass"), digest_size=8).digest()
@@ -93,13 +90,7 @@ class Waiver(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Waiver:
-        """Parse ``"axis-gap"`` or ``"axis-gap:time"``.
-
-        Raises
-        ------
-        RefexplorerError
-            If there is no such code.
-        """
+        """Parse ``"axis-gap"`` or ``"axis-gap:time"``."""
         code, colon, array = text.partition(":")
         if code not in CODES:
             near = suggest(code, CODES, len(CODES))
@@ -190,7 +181,7 @@ class ReadTerms:
     """What may be read, and how; and what is known of the set without reading it."""
 
     location: str | None  # The folder that relative targets are resolved against
-    allow: Collection[str]  # What may be read besides it
+    allow: Collection[str]  # Other locations that may be read
     limits: Limits  # What reading and decoding may cost
     storage_options: Mapping[str, Any] = field(repr=False)  # For fsspec; never shown or written
     base: str = ""  # What pointers of keys start with

@@ -89,7 +89,9 @@ def count_by_arithmetic(segment: Generated, array: ArrayMeta) -> int | None:
     if len(numbers) < len(groups) or places is None:
         return None
     dimensions = {each.name: each for each in segment.item.varying.dimensions}
-    if _may_pad(segment.item.key.text) and any(_is_short(each, dimensions) for each in numbers):
+    # `%02d` zero-pads a number that has fewer digits than others, and no chunk key is padded
+    may_pad = "%0" in (text := segment.item.key.text) or "\\" in text  # escapes hide it
+    if may_pad and any(_bounds(n, dimensions)[0] < 10 ** (n.width - 1) for n in numbers):
         return None
     sizes = [array.grid[place] for place in places]
     pairs = list(zip(numbers, sizes, strict=True))
@@ -132,17 +134,6 @@ def _places_in(
     return places if all(index[place] < array.grid[place] for place in fixed) else None
 
 
-def _may_pad(template: str) -> bool:
-    """Return whether a template may zero-pad a number, as `%02d` does; escapes hide it."""
-    return "%0" in template or "\\" in template
-
-
-def _is_short(number: Number, dimensions: Mapping[str, Dimension]) -> bool:
-    """Return whether a number may have fewer digits than others: no chunk key is padded."""
-    low, _ = _bounds(number, dimensions)
-    return low < int(10 ** (number.width - 1))
-
-
 def _is_inside(number: Number, size: int, dimensions: Mapping[str, Dimension]) -> bool:
     """Return whether a number of a key is between 0 and a size, whatever the dimensions."""
     low, high = _bounds(number, dimensions)
@@ -175,16 +166,6 @@ def _count_between(dimension: Dimension, low: int, high: int) -> int:
     return max(0, last - first)
 
 
-def has_plain_names(array: ArrayMeta) -> bool:
-    """Return whether all chunks are directly in the folder of the array."""
-    return "/" not in array.prefix + array.separator
-
-
-def _count_inside(keys: pa.LargeStringArray, array: ArrayMeta) -> int:
-    """Count the chunks inside the grid among arbitrary keys."""
-    return int(array.inside(chunk_indices(array, keys)[1]).sum())
-
-
 def _count_in_folders(
     keys: pa.LargeStringArray, rows: Sequence[np.ndarray], array: ArrayMeta
 ) -> list[int]:
@@ -198,8 +179,7 @@ def _count_in_folders(
 
 
 LISTED_CHUNKS = 10_000  # chunks that are counted one by one; of more the count is unknown
-FEW_KEYS = 1_000
-"""Of arrays with no more keys each, those of the same grid are counted together."""
+FEW_KEYS = 1_000  # Of arrays with no more keys each, those of the same grid are counted together
 
 
 class ArrayIndex:
@@ -258,11 +238,9 @@ class ArrayIndex:
         return rows if len(positions) == len(rows) else rows[positions], indices
 
     def present(self, array: ArrayMeta) -> int | None:
-        """Count the chunks inside the grid that have a reference; record files are read.
-
-        None if that would require generating too many keys. References of large gen items are
-        counted whether or not their templates fail.
-        """
+        """Count the chunks inside the grid that have a reference; record files are read."""
+        # None if that would require generating too many keys. References of large gen items are
+        # counted whether or not their templates fail.
         if array.path not in self._present:
             below, above = self._segments(array)
             found = [_present_in(segment, array) for segment in below]
@@ -307,7 +285,8 @@ class ArrayIndex:
             if folder is None or not array.path or array.path in self._counted or not array.grid:
                 continue
             rows = self._tree.rows_in(folder)
-            is_flat = has_plain_names(array) and self._tree.is_exact(folder)
+            # all chunks are directly in the folder of the array
+            is_flat = "/" not in array.prefix + array.separator and self._tree.is_exact(folder)
             if len(rows) <= FEW_KEYS and is_flat:
                 names = array.prefix, array.separator, array.grid
                 alike.setdefault(names, []).append((array, rows))
@@ -328,7 +307,8 @@ def _present_in(segment: Segment, array: ArrayMeta) -> int | None:
         return segment.present
     assert isinstance(segment, Generated)
     if segment.count <= EVALUATED_KEYS:
-        return sum(_count_inside(table.keys, array) for table in generated_tables(segment))
+        blocks = (chunk_indices(array, table.keys)[1] for table in generated_tables(segment))
+        return sum(int(array.inside(indices).sum()) for indices in blocks)
     return count_by_arithmetic(segment, array)
 
 

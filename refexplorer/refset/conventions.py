@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.formats.columns.table import Table
 from refexplorer.refset.opened_set import OpenedSet
-from refexplorer.spec.references import prefix
+from refexplorer.spec.references import folders_above, prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta, parse_metadata
 
 CODE = re.compile(r"[A-Za-z][\w.-]*:\w+", re.ASCII)
@@ -56,16 +56,19 @@ def has_conventions(table: Table) -> bool:
     return any('"spatial:' in text or '"proj:' in text or '"layout"' in text for text in texts)
 
 
+def attributes_at(table: Table, key: str) -> Attributes | None:
+    """Return the attributes in a metadata key; None if it has none."""
+    text = table.text(key)
+    found: Any = None if text is None else parse_metadata(text)
+    if isinstance(found, Mapping) and key.endswith("zarr.json"):
+        found = found.get("attributes")
+    return found if isinstance(found, Mapping) else None
+
+
 def group_attributes(table: Table, path: str) -> Attributes:
     """Return the attributes of a group; empty if it has none."""
-    for name in (".zattrs", "zarr.json"):
-        text = table.text(prefix(path) + name)
-        found: Any = None if text is None else parse_metadata(text)
-        if isinstance(found, Mapping) and name == "zarr.json":
-            found = found.get("attributes")
-        if isinstance(found, Mapping):
-            return found
-    return {}
+    found = (attributes_at(table, prefix(path) + name) for name in (".zattrs", "zarr.json"))
+    return next((each for each in found if each is not None), {})
 
 
 def layout_of(attributes: Attributes) -> list[Attributes]:
@@ -83,10 +86,12 @@ def layout_of(attributes: Attributes) -> list[Attributes]:
 def conventions_of(opened: OpenedSet, array: ArrayMeta) -> Attributes:
     """Return the attributes for an array: its own, else those of its level or its group."""
     found: dict[str, Any] = {}
-    for path in _groups_above(array.path):
+    parent = array.path.rpartition("/")[0]
+    for path in reversed([*folders_above(array.path)][not array.path :]):
         attributes = group_attributes(opened.table, path)
         layout = layout_of(attributes)
-        level = next((each for each in layout if _is_of(each, path, array.path)), None)
+        assets = ((prefix(path) + each["asset"], each) for each in layout)
+        level = next((each for name, each in assets if name in (array.path, parent)), None)
         own = _named(attributes)
         if level is not None:
             own.pop("spatial:shape", None)
@@ -100,7 +105,7 @@ def conventions_of(opened: OpenedSet, array: ArrayMeta) -> Attributes:
                     value * by for value, by in zip(transform, factors, strict=True)
                 ]
             own |= _named(level)
-        if level is not None or path == array.path.rpartition("/")[0]:
+        if level is not None or path == parent:
             found |= own
     return found | _named(array.attributes)
 
@@ -131,10 +136,8 @@ def crs_of(attributes: Attributes) -> Attributes:
 
 
 def level_scale(level: Attributes) -> list[float]:
-    """Return the ratio of cell sizes to those of the parent level; empty if unknown.
-
-    Translated cells are not supported.
-    """
+    """Return the ratio of cell sizes to those of the parent level; empty if unknown."""
+    # Translated cells are not supported.
     transform = level.get("transform")
     if not isinstance(transform, Mapping):
         return []
@@ -199,16 +202,6 @@ def _groups(table: Table) -> Iterator[str]:
         folder, _, name = key.rpartition("/")
         if name == ".zgroup" or (name == "zarr.json" and '"layout"' in (table.text(key) or "")):
             yield folder
-
-
-def _groups_above(path: str) -> list[str]:
-    parts = path.split("/")[:-1]
-    return ["/".join(parts[:end]) for end in range(len(parts) + 1)] if path else []
-
-
-def _is_of(level: Attributes, group: str, path: str) -> bool:
-    asset: str = prefix(group) + level["asset"]
-    return path == asset or path.rpartition("/")[0] == asset
 
 
 def _named(attributes: Attributes) -> dict[str, Any]:

@@ -85,17 +85,16 @@ def field_changes(key: str, before: object, after: object, at: str = "") -> Iter
         for name in dict.fromkeys([*before, *after]):
             inner = before.get(name, _ABSENT), after.get(name, _ABSENT)
             yield from field_changes(key, *inner, at + pointer(name))
-    elif _are_alike(before, after):
-        for position, (first, second) in enumerate(zip(before, after, strict=True)):  # type: ignore[call-overload]
+    elif (
+        isinstance(before, list)
+        and isinstance(after, list)
+        and len(before) == len(after)
+        and all(isinstance(part, dict) for part in [*before, *after])  # such as codecs
+    ):
+        for position, (first, second) in enumerate(zip(before, after, strict=True)):
             yield from field_changes(key, first, second, at + pointer(position))
     else:
         yield FieldChange(key, at, _text(before), _text(after))
-
-
-def _are_alike(before: object, after: object) -> bool:
-    """Return whether two lists have the same number of objects, such as codecs."""
-    lists = isinstance(before, list) and isinstance(after, list) and len(before) == len(after)
-    return lists and all(isinstance(part, dict) for part in [*before, *after])  # type: ignore[misc]
 
 
 def _text(value: object) -> str | None:
@@ -140,14 +139,12 @@ def _without_equal_files(segments: Apart) -> Apart:
     found = Apart([], list(segments.after), list(segments.shared))
     for one in segments.before:
         other = others.get(one.array.path) if isinstance(one, ParquetRecords) else None
-        equal = set[int]()
-        if isinstance(one, ParquetRecords) and other is not None:
-            equal = one.equal_files(other)
-        if not equal:
+        if not isinstance(one, ParquetRecords) or other is None:
             found.before.append(one)
             continue
-        assert isinstance(one, ParquetRecords)
-        assert other is not None
+        if not (equal := one.equal_files(other)):
+            found.before.append(one)
+            continue
         mine, their = one.parts, other.parts
         found.shared.append(one.among([each for each in mine if each.number in equal]))
         found.before.append(one.among([each for each in mine if each.number not in equal]))
@@ -217,8 +214,7 @@ def _joined(before: Table, after: Table) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 GRID_CHUNKS = 100_000_000  # as in `chunk_grid.DENSE_CHUNKS`: one byte for each
-ABSENT = -1
-"""In a grid of changes: neither set has the chunk."""
+ABSENT = -1  # In a grid of changes: neither set has the chunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,22 +281,15 @@ class Differences:
         for number in numbers.tolist():
             before, after = rows[:, number].tolist()
             key = matched.before.key_at(before) if before >= 0 else matched.after.key_at(after)
-            yield KeyChange(
-                key,
-                CHANGES[changes[number]],
-                _reference(matched.before, before),
-                _reference(matched.after, after),
-            )
+            both = _reference(matched.before, before), _reference(matched.after, after)
+            yield KeyChange(key, CHANGES[changes[number]], *both)
 
     @cached_property
     def tree(self) -> ChangeTree:
         """The differing keys by folder; their rows there are their numbers here."""
         rows, changes = self._rows
-        is_new = rows[0] < 0
-        sides = (
-            self.matched.before.select(rows[0][~is_new]),
-            self.matched.after.select(rows[1][is_new]),
-        )
+        is_new, matched = rows[0] < 0, self.matched
+        sides = matched.before.select(rows[0][~is_new]), matched.after.select(rows[1][is_new])
         keys = pa.chunked_array([side.keys for side in sides]).combine_chunks()
         columns = joined_columns([side.columns for side in sides])
         return ChangeTree(Table(keys, columns), changes)
@@ -356,9 +345,8 @@ class Differences:
         """Return the change of each chunk of an array, int8 in the shape of its grid."""
         if array.chunk_count > GRID_CHUNKS:
             raise LimitError(
-                f"{array.path_text(True)} has {array.chunk_count:,} chunks, and a grid of "
-                "changes is "
-                f"made of at most {GRID_CHUNKS:,}."
+                f"{array.path_text(True)} has {array.chunk_count:,} chunks; a grid of changes can "
+                f"have at most {GRID_CHUNKS:,}."
             )
         grid = np.full(array.grid, ABSENT, np.int8)
         matched = self.matched
@@ -406,12 +394,9 @@ def _mark(
     grid[index] = changes if isinstance(changes, int) else changes[positions[inside]]
 
 
-SHOWN = 200
-"""Removed keys that are named, each with its number in the later set."""
-RUN = 10
-"""Of keys that stood one behind the other, so many are named."""
-SCANNED = 2_000
-"""Keys of one segment that are looked up one by one."""
+SHOWN = 200  # Removed keys that are named, each with its number in the later set
+RUN = 10  # Named keys of each run of consecutive ones
+SCANNED = 2_000  # Keys of one segment that are looked up one by one
 _INTERSECTED = 100_000  # values of a dimension that are compared one by one: see `_shared`
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -26,10 +25,7 @@ from refexplorer.formats.columns.table import Table
 from refexplorer.spec.findings import Finding, Findings, Reason, pointer
 from refexplorer.spec.gen.dimensions import as_column
 from refexplorer.spec.gen.item import BadField, GenItem, Run, failing, runs
-from refexplorer.spec.references import (
-    Reference,
-    prefix,
-)
+from refexplorer.spec.references import Reference, prefix
 
 
 @dataclass(frozen=True)
@@ -179,8 +175,7 @@ EVALUATED_KEYS = 200_000
 
 COMPARED_KEYS = 100_000
 """Of two gen items with more keys each, equal keys are not looked for one by one."""
-_MATCHED_AT_ONCE = 200
-"""Keys that are matched with a pattern in the time that one is looked up."""
+_MATCHED_AT_ONCE = 200  # Keys that are matched with a pattern in the time that one is looked up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,7 +185,9 @@ class OverrideLimits:
     # So many keys of a folder are looked up one by one rather than written out
     few_looks: int = 1_000
     listed_keys: int = 2**21  # More keys of the gen items in one folder are not written out
-    looks: int = 200_000  # Keys of a document that are looked up one by one; it takes some seconds
+    looks: int = (
+        200_000  # Keys of a document that are looked up one by one; this takes some seconds
+    )
 
 
 def apply_overrides(
@@ -248,7 +245,9 @@ class _Overriding:
         self._overridden: dict[int, np.ndarray] = {}
         self._remade: dict[int, tuple[str, int]] = {}
         self._looks = limits.looks
-        self._groups = _by_folder(segments)
+        self._groups: dict[str, list[int]] = {}
+        for position, segment in enumerate(segments):
+            self._groups.setdefault(segment.folder, []).append(position)
         listed = (
             _listed(positions, segments, table.count, limits) for positions in self._groups.values()
         )
@@ -349,13 +348,9 @@ class _Overriding:
     def _note_remade(self, made: Generated, key: str, count: int) -> None:
         keys = f"key (`{key}`)" if count == 1 else f"keys, such as `{key}`"
         used = "reference is" if count == 1 else "references are"
-        self._findings.add(
-            "gen-duplicate-key",
-            pointer("gen", made.item.number),
-            f"{made.origin} overrides {count:,} existing {keys}; the generated {used} used.",
-            key=key,
-            count=count,
-        )
+        message = f"{made.origin} overrides {count:,} existing {keys}; the generated {used} used."
+        at = pointer("gen", made.item.number)
+        self._findings.add("gen-duplicate-key", at, message, key=key, count=count)
 
     def _note_unchecked(self, made: Generated) -> None:
         self._findings.add(
@@ -371,13 +366,6 @@ def _counted(owners: np.ndarray) -> Iterator[tuple[int, int, int]]:
     """Yield each owner, its first row, and its number of rows."""
     found = np.unique(owners, return_index=True, return_counts=True)
     yield from zip(*(each.tolist() for each in found), strict=True)
-
-
-def _by_folder(segments: Sequence[Generated]) -> dict[str, list[int]]:
-    groups: dict[str, list[int]] = defaultdict(list)
-    for position, segment in enumerate(segments):
-        groups[segment.folder].append(position)
-    return groups
 
 
 def _listed(

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from refexplorer.core.text import counted
@@ -39,8 +38,7 @@ from refexplorer.spec.lint import (
 )
 from refexplorer.spec.references import LONGEST_SEGMENT, Range, Url
 
-ColumnLook = Callable[[Segment, Columns], None]
-"""Looks at the references of a segment."""
+ColumnLook = Callable[[Segment, Columns], None]  # Looks at the references of a segment
 _ENDS_NEEDED = 3  # such ranges in one target; fewer may be chance
 _ALL_BUT_LAST, _REST = slice(None, -1), slice(1, None)
 
@@ -200,15 +198,11 @@ def _note_overlap(
     before, after = rows
     starts, lengths = columns.offsets[rows].tolist(), columns.lengths[rows].tolist()
     shared = min(map(sum, zip(starts, lengths, strict=True))) - starts[1]
-    key = part.key_at(after)
-    notes.add(
-        "overlapping-ranges",
-        key,
-        f"The byte range of `{key}` shares {shared:,} bytes of "
-        f"{columns.urls[columns.targets[after]]} with that of `{part.key_at(before)}`.",
-        "Check whether an offset or a length is wrong.",
-        count=count,
-    )
+    key, url = part.key_at(after), columns.urls[columns.targets[after]]
+    message = f"The byte range of `{key}` shares {shared:,} bytes of {url} with that of "
+    message += f"`{part.key_at(before)}`."
+    hint = "Check whether an offset or a length is wrong."
+    notes.add("overlapping-ranges", key, message, hint, count=count)
 
 
 def _note_repeats(
@@ -216,51 +210,35 @@ def _note_repeats(
 ) -> None:
     before, key = map(part.key_at, rows)
     refer = "refers" if count == 1 else "refer"
-    notes.add(
-        "repeated-range",
-        key,
+    message = (
         f"{counted(count, 'chunk')} of `{array}` {refer} to the byte range of another chunk: "
-        f"`{key}` has that of `{before}`.",
-        "This is correct only where their values are equal, as in empty regions; otherwise an "
-        "offset was repeated.",
-        count=count,
+        f"`{key}` has that of `{before}`."
     )
+    hint = "This is correct only where their values are equal, as in empty regions; otherwise an "
+    notes.add("repeated-range", key, message, f"{hint}offset was repeated.", count=count)
 
 
 def _note_ends(part: Segment, url: str | None, row: int, count: int, notes: KeyFindings) -> None:
-    key = part.key_at(row)
-    notes.add(
-        "length-is-end",
-        key,
-        f"The lengths of {count:,} ranges of {url} equal the offset of the next range: they "
-        "look like end offsets.",
-        "The third element of a reference is the length in bytes, not the end.",
-        count=count,
-    )
+    message = f"The lengths of {count:,} ranges of {url} equal the offset of the next range: they "
+    message += "look like end offsets."
+    hint = "The third element of a reference is the length in bytes, not the end."
+    notes.add("length-is-end", part.key_at(row), message, hint, count=count)
 
 
-_NEIGHBOURS = 3
-"""Other chunks of the array that must agree on how their URLs are spelt."""
-_COMPARED = 1_000
-"""Spellings that are compared; more than these are names without a pattern."""
+_NEIGHBOURS = 3  # Other chunks of the array that must agree on how their URLs are spelt
+_COMPARED = 1_000  # Spellings that are compared; more than these are names without a pattern
 
 
-class _Odd(NamedTuple):
-    """A URL that differs by one letter: its target, and the targets of the usual spelling."""
-
-    target: int
-    usual: np.ndarray
-
-
-def _unusual_urls(columns: Columns) -> Iterator[_Odd]:
-    """Yield the URLs whose spelling, without numbers, is one letter from that of many others."""
+def _unusual_urls(columns: Columns) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield targets whose spelling is one letter from that of many others, with these others."""
     counts = np.bincount(columns.targets[columns.targets >= 0], minlength=len(columns.urls))
     used = np.flatnonzero(counts)
     if len(used) < 2:
         return
     urls = text_column([url or "" for url in columns.urls.at(used)])
     spelt = pc.replace_substring_regex(urls, "[0-9]+", "#").dictionary_encode()
-    spellings, codes = _texts(spelt.dictionary), numbers_of(spelt.indices)
+    spellings: list[str] = spelt.dictionary.to_pylist()
+    codes = numbers_of(spelt.indices)
     if not 1 < len(spellings) <= _COMPARED:
         return
     of_spelling = np.bincount(codes)
@@ -268,12 +246,8 @@ def _unusual_urls(columns: Columns) -> Iterator[_Odd]:
     for rare in np.flatnonzero(of_spelling == 1).tolist():
         for common in np.flatnonzero(references >= _NEIGHBOURS * references[rare]).tolist():
             if _is_one_letter(spellings[rare], spellings[common]):
-                yield _Odd(int(used[codes == rare][0]), used[codes == common])
+                yield int(used[codes == rare][0]), used[codes == common]
                 break
-
-
-def _texts(column: pa.Array) -> list[str]:
-    return column.to_pylist()
 
 
 def _is_one_letter(one: str, other: str) -> bool:
@@ -289,29 +263,25 @@ def _is_one_letter(one: str, other: str) -> bool:
 
 
 def _note(
-    opened: OpenedSet, part: Segment, columns: Columns, odd: _Odd, notes: KeyFindings
-) -> None:
-    rows = np.flatnonzero(columns.targets == odd.target)
+    opened: OpenedSet, part: Segment, columns: Columns, notes: KeyFindings, target: int,
+    others: np.ndarray,
+) -> None:  # fmt: skip
+    rows = np.flatnonzero(columns.targets == target)
     key = part.key_at(int(rows[0]))
     found = opened.arrays.of_key(key)
     if found is None:
         return
     array = found[0]
-    others = np.flatnonzero(np.isin(columns.targets, odd.usual))
+    others = np.flatnonzero(np.isin(columns.targets, others))
     own = [
         row for row in _nearest(others, int(rows[0])) if part.key_at(row).startswith(array.folder)
     ]
     if len(own) < _NEIGHBOURS:
         return
-    url, usual = columns.urls[odd.target], columns.urls[columns.targets[own[0]]]
-    notes.add(
-        "odd-url",
-        key,
-        f"`{key}` refers to {url}, which differs by one letter from {usual} of its neighbour "
-        f"`{part.key_at(own[0])}`.",
-        "Check the spelling of the URL.",
-        count=len(rows),
-    )
+    url, usual = columns.urls[target], columns.urls[columns.targets[own[0]]]
+    message = f"`{key}` refers to {url}, which differs by one letter from {usual} of its neighbour "
+    message += f"`{part.key_at(own[0])}`."
+    notes.add("odd-url", key, message, "Check the spelling of the URL.", count=len(rows))
 
 
 def _nearest(rows: np.ndarray, row: int) -> list[int]:
@@ -347,7 +317,7 @@ def _lint_column(
     part: Segment, columns: Columns, version: int | None, notes: KeyFindings
 ) -> list[str | None]:
     """Report odd distinct URLs, at their first key; return how the URLs start."""
-    used = np.flatnonzero(np.bincount(columns.targets + 1)[1:])  # -1 stands for no URL
+    used = np.flatnonzero(np.bincount(columns.targets + 1)[1:])  # -1 is no URL
     odd = np.intersect1d(used, columns.urls.matching(ODD_URL), assume_unique=True)
     rows = np.flatnonzero(np.isin(columns.targets, odd))
     _, first, counts = np.unique(columns.targets[rows], return_index=True, return_counts=True)
@@ -367,8 +337,8 @@ def lint(
     starts: list[str | None] = []
     for part, columns in opened.columns():
         starts += _lint_column(part, columns, version, urls)
-        for unusual in _unusual_urls(columns):
-            _note(opened, part, columns, unusual, odd)
+        for target, others in _unusual_urls(columns):
+            _note(opened, part, columns, odd, target, others)
         lint_chunks(opened, part, columns, chunks)
         _lint_ranges(opened, part, columns, ranges)
         for look in looks:
@@ -376,7 +346,9 @@ def lint(
         del part, columns  # before those of the next array are read
     opened.note_strays()
     _lint_generated_urls(opened, version, starts, urls)
-    _lint_keys(opened, version, notes)
+    for row in _unusual_keys(opened):
+        key = opened.table.key_at(row)
+        notes.add_all(key, lint_key(key, version))
     _lint_folders(opened, notes)
     lint_metadata(opened, notes)
     notes.findings.extend(urls.findings)
@@ -405,19 +377,9 @@ def _unusual_keys(opened: OpenedSet) -> list[int]:
     return distinct(np.concatenate([odd, long])).tolist()
 
 
-def _lint_keys(opened: OpenedSet, version: int | None, notes: KeyFindings) -> None:
-    table = opened.table
-    for row in _unusual_keys(opened):
-        key = table.key_at(row)
-        notes.add_all(key, lint_key(key, version))
-
-
 def _lint_folders(opened: OpenedSet, notes: KeyFindings) -> None:
     paths = [folder.path for folder in opened.tree.folders[1:]]
     rows = opened.table.index.find_many(text_column(paths))
     for path in (paths[position] for position in np.flatnonzero(rows >= 0).tolist()):
-        notes.add(
-            "key-is-also-directory",
-            path,
-            f"`{path}` is both a key and the parent folder of other keys.",
-        )
+        message = f"`{path}` is both a key and the parent folder of other keys."
+        notes.add("key-is-also-directory", path, message)

@@ -71,16 +71,14 @@ def _lint_files(records: ParquetRecords, notes: KeyFindings) -> None:
     for first, last, is_lost in records.missing_files():
         names = [f"`{store.record_file(array, number)}`" for number in dict.fromkeys((first, last))]
         files = f"file {names[0]} is" if len(names) == 1 else f"files {' to '.join(names)} are"
-        end = min((last + 1) * store.record_size, array.chunk_count) - 1
+        start, end = first * store.record_size, (last + 1) * store.record_size
+        end = min(end, array.chunk_count) - 1
+        message = f"The record {files} missing: chunks {start:,} to {end:,} of `{array.path}` read "
+        message += "as the fill value."
         why = " Those before and after refer to each chunk, so it was probably lost." * is_lost
-        notes.findings.add(
-            "parquet-lost-file" if is_lost else "parquet-missing-file",
-            store.record_file(array, first),
-            f"The record {files} missing: chunks {first * store.record_size:,} to {end:,} of "
-            f"`{array.path}` read as the fill value.{why}",
-            array=array.path,
-            count=last - first + 1,
-        )
+        code, file = ("parquet-missing-file", "parquet-lost-file")[is_lost], names[0].strip("`")
+        count = last - first + 1
+        notes.findings.add(code, file, message + why, array=array.path, count=count)
 
 
 def lint_lost_places(opened: OpenedSet, notes: KeyFindings) -> None:
@@ -116,14 +114,16 @@ def _lint_array(array: ArrayMeta, missing: int | None, notes: KeyFindings) -> No
     if not missing:
         return
     key = array.metadata_key
-    reads = _reads_as(array)
+    reads = f"Zarr reads the fill value {array.fill_value!r}"
+    if array.fill_value is None:
+        reads = "as the fill value is null, Zarr reads zeros"
     if missing == array.chunk_count and (prod(array.shape) > 1 or _is_text(array)):
         them = "it" if prod(array.shape) == 1 else "any of them"
         message = (
             f"{array.path_text(True)} has {counted(prod(array.shape), 'value')} and no "
             f"reference to {them}; {reads}."
         )
-        hint = "If its files have values, make the references to them again."
+        hint = "If its files have values, create the references to them again."
         notes.add("array-without-references", key, message, hint)
         return
     notes.add(
@@ -132,13 +132,6 @@ def _lint_array(array: ArrayMeta, missing: int | None, notes: KeyFindings) -> No
         f"{missing:,} of {counted(array.chunk_count, 'chunk')} of {array.path_text()} "
         f"{'has' if missing == 1 else 'have'} no reference; {reads}.",
     )
-
-
-def _reads_as(array: ArrayMeta) -> str:
-    """Return the value of a chunk without a reference."""
-    if array.fill_value is None:
-        return "as the fill value is null, Zarr reads zeros"
-    return f"Zarr reads the fill value {array.fill_value!r}"
 
 
 def _joined(opened: OpenedSet) -> dict[tuple[str, str, int], list[_Along]]:
@@ -221,10 +214,8 @@ def _is_coordinate(array: ArrayMeta, name: str) -> bool:
 
 
 def _has_files(chunks: ChunkReferences, along: np.ndarray) -> bool:
-    """Return whether references along an axis point to different files, with several offsets each.
-
-    In a Zarr store, where each chunk is a separate file, a missing file was never written.
-    """
+    """Return whether references along an axis are to different files, at several offsets each."""
+    # In a Zarr store, where each chunk is a separate file, a missing file was never written.
     found: ChunkColumns = chunks.chunks
     if not len(found):
         return False
@@ -290,7 +281,7 @@ def _note_place(
     along = coordinate if lacks and coordinate is not None else data[0]
     message += f" All values there, such as those of `{along.key_at(start)}`, read as fill values; "
     message += "a whole file may be missing."
-    hint = "Add the references to the file again, or make the set without that place."
+    hint = "Add the references to the file again, or create the set without this position."
     at, key = notes.base + pointer(along.array.metadata_key), along.key_at(start)
     notes.findings.add("no-references-at", at, message, hint, key=key, is_error=lacks)
 
@@ -312,40 +303,34 @@ def lint_groups(opened: OpenedSet, notes: KeyFindings) -> None:
             below.setdefault(folder, []).append(path)
     listed = _consolidated(table)
     for folder, paths in below.items():
-        is_group = any(table.find(prefix(folder) + name) is not None for name in _NAMES)
+        is_group = any(table.find(prefix(folder) + name) is not None for name, _ in _GROUPS)
         if is_group or opened.arrays.get(folder) is not None:
             continue
         if folder and f"{folder}/.zgroup" in listed:
             continue
         array = opened.arrays.get(paths[0])
         is_v3 = array is not None and array.zarr_format == 3
-        name, text = (
-            ("zarr.json", '{"zarr_format": 3, "node_type": "group"}')
-            if is_v3
-            else (".zgroup", '{"zarr_format": 2}')
-        )
+        name, text = _GROUPS[is_v3]
         key = prefix(folder) + name
         arrays = f"`{paths[0]}`"
         if len(paths) > 1:
             arrays += f" and {counted(len(paths) - 1, 'more array')}"
         if folder:
-            code = "no-group"
-            message = (
-                f"`{folder}` is not a group, since `{key}` is missing: xarray does not "
-                f"find {arrays}."
-            )
+            message = f"`{folder}` is not a group, since `{key}` is missing: xarray does not "
+            message += f"find {arrays}."
         else:
-            code = "no-root"
-            message = (
-                f"The set has no root group, since `{key}` is missing: xarray and Zarr cannot open "
-                f"it, nor {arrays} in it."
-            )
+            message = f"The set has no root group, since `{key}` is missing: xarray and Zarr "
+            message += f"cannot open it, nor {arrays} in it."
         hint = f"Add `{key}` with the value `{text}`."
-        # no key: the tree has no row of what is lacking
+        # no key: the tree has no row for a missing one
+        code = "no-group" if folder else "no-root"
         notes.findings.add(code, notes.base + pointer(key), message, hint)
 
 
-_NAMES = (".zgroup", "zarr.json")
+_GROUPS = (
+    (".zgroup", '{"zarr_format": 2}'),
+    ("zarr.json", '{"zarr_format": 3, "node_type": "group"}'),
+)
 
 
 def _consolidated(table: Table) -> frozenset[str]:

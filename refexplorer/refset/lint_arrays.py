@@ -48,13 +48,7 @@ from refexplorer.spec.lint_metadata import (
 from refexplorer.spec.references import Range, Url, folders_above, prefix
 from refexplorer.spec.zarr_metadata import METADATA_NAMES, ArrayMeta, parse_metadata
 
-
-class _Outside(NamedTuple):
-    """How many keys are outside the grid of an array, and one of them."""
-
-    array: ArrayMeta
-    keys: int
-    key: str
+_Outside = tuple[int, str]  # How many keys are outside the grid of an array, and one of them
 
 
 def lint_generated(opened: OpenedSet, findings: Findings) -> None:
@@ -62,8 +56,9 @@ def lint_generated(opened: OpenedSet, findings: Findings) -> None:
     for segment in opened.segments:
         if isinstance(segment, Generated):
             arrays = _arrays_of(opened, segment)
-            for found in _outside(segment, arrays):
-                _note(segment, found, findings)
+            for array in arrays:
+                if array.shape and (found := _outside(segment, array, len(arrays) == 1)):
+                    _note(segment, array, *found, findings)
             _lint_length(segment, arrays, findings)
             _lint_keys(opened, segment, findings)
 
@@ -76,19 +71,17 @@ def _arrays_of(opened: OpenedSet, segment: Generated) -> list[ArrayMeta]:
     return list({each.path: each for each in [*below, *(end[0] for end in ends if end)]}.values())
 
 
-def _outside(segment: Generated, arrays: list[ArrayMeta]) -> Iterator[_Outside]:
-    for array in arrays:
-        if not array.shape:
-            continue
-        inside = count_by_arithmetic(segment, array) if len(arrays) == 1 else None
-        if inside == segment.count:
-            continue
-        if segment.count <= EVALUATED_KEYS:
-            found = _evaluated(segment, array)
-        else:
-            found = None if inside is None else _last(segment, array, segment.count - inside)
-        if found is not None:
-            yield found
+def _outside(segment: Generated, array: ArrayMeta, is_alone: bool) -> _Outside | None:
+    """Return what is outside; of very many keys the last one is the likeliest to be."""
+    inside = count_by_arithmetic(segment, array) if is_alone else None
+    if inside == segment.count:
+        return None
+    if segment.count <= EVALUATED_KEYS:
+        return _evaluated(segment, array)
+    key = segment.key_at(segment.count - 1)
+    index = array.chunk_index(key)
+    is_outside = inside is not None and index is not None and not array.contains(index)
+    return (segment.count - (inside or 0), key) if is_outside else None
 
 
 def _lint_length(segment: Generated, arrays: list[ArrayMeta], findings: Findings) -> None:
@@ -115,7 +108,10 @@ def _lint_length(segment: Generated, arrays: list[ArrayMeta], findings: Findings
 def _lint_keys(opened: OpenedSet, segment: Generated, findings: Findings) -> None:
     """Check generated keys like written ones; of similar ones, the first and the last."""
     counts: dict[LintFinding, list[Any]] = {}
-    are_alike = _are_in_one_folder(segment) or segment.count > EVALUATED_KEYS
+    # all keys have the same folder, and numbers after the last slash
+    is_flat = segment.item.inverter is not None
+    is_flat = is_flat and segment.key_at(0).rpartition("/")[0] == segment.folder
+    are_alike = is_flat or segment.count > EVALUATED_KEYS
     ends = [segment.key_at(row) for row in sorted({0, segment.count - 1})]
     for keys in [text_column(ends)] if are_alike else generated_keys(segment):
         odd = flags_of(pc.match_substring_regex(keys, ODD_KEY))
@@ -140,14 +136,7 @@ def _lint_keys(opened: OpenedSet, segment: Generated, findings: Findings) -> Non
         findings.add(code, at, message, hint, key=key, count=count, is_error=is_error)
 
 
-_FEW = 1_000
-"""Folders of generated keys that are looked at one by one."""
-
-
-def _are_in_one_folder(segment: Generated) -> bool:
-    """Return whether all keys have the same folder, and numbers after the last slash."""
-    is_plain = segment.item.inverter is not None
-    return is_plain and segment.key_at(0).rpartition("/")[0] == segment.folder
+_FEW = 1_000  # Folders of generated keys that are looked at one by one
 
 
 def _misplaced(opened: OpenedSet, folder: str, key: str) -> LintFinding | None:
@@ -177,28 +166,18 @@ def _evaluated(segment: Generated, array: ArrayMeta) -> _Outside | None:
         if len(outside) and not count:
             key = table.key_at(int(outside[0]))
         count += len(outside)
-    return _Outside(array, count, key) if count else None
+    return (count, key) if count else None
 
 
-def _last(segment: Generated, array: ArrayMeta, keys: int) -> _Outside | None:
-    """Report the last key of many, which is the likeliest to be outside; None if it is not."""
-    key = segment.key_at(segment.count - 1)
-    index = array.chunk_index(key)
-    return None if index is None or array.contains(index) else _Outside(array, keys, key)
-
-
-def _note(segment: Generated, found: _Outside, findings: Findings) -> None:
-    grid = " x ".join(f"{size:,}" for size in found.array.grid)
-    findings.add(
-        "chunk-outside-grid",
-        pointer("gen", segment.item.number),
-        f"{segment.origin} generates {found.keys:,} of its {segment.count:,} keys outside the "
-        f"{grid} chunk grid of {found.array.path_text()}, such as `{found.key}`; no reader "
-        "requests them.",
-        "Check the dimensions: `stop` itself is not among the values.",
-        key=found.key,
-        count=found.keys,
+def _note(segment: Generated, array: ArrayMeta, count: int, key: str, findings: Findings) -> None:
+    grid = " x ".join(f"{size:,}" for size in array.grid)
+    message = (
+        f"{segment.origin} generates {count:,} of its {segment.count:,} keys outside the {grid} "
+        f"chunk grid of {array.path_text()}, such as `{key}`; no reader requests them."
     )
+    hint = "Check the dimensions: `stop` itself is not among the values."
+    at = pointer("gen", segment.item.number)
+    findings.add("chunk-outside-grid", at, message, hint, key=key, count=count)
 
 
 _CHUNK_LIKE = r"(?:^|/)(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*))*$"
@@ -217,11 +196,8 @@ def _lint_chunks(opened: OpenedSet, array: ArrayMeta, notes: KeyFindings) -> Non
     rows, indices = opened.arrays.chunk_rows(array)
     outside = ~array.inside(indices)
     folder = opened.tree.folder(array.path)
-    others = (
-        []
-        if folder is None
-        else np.setdiff1d(opened.tree.rows_in(folder), rows, assume_unique=True).tolist()
-    )
+    direct = rows[:0] if folder is None else opened.tree.rows_in(folder)
+    others = np.setdiff1d(direct, rows, assume_unique=True).tolist()
     for row in [*rows[outside].tolist(), *others]:
         key = opened.table.key_at(row)
         index = array.chunk_index(key)
@@ -292,7 +268,7 @@ class StoredChunks(NamedTuple):
     """The references of one array that are not generated."""
 
     array: ArrayMeta  # Whose chunks they are
-    part: Segment  # The segment that holds them
+    part: Segment  # The segment that contains them
     columns: Columns  # All references of that segment
     # Which of them, shape ``(n,)``, in no order: all that are below the array and no metadata, so
     # that some keys may be no chunk
@@ -329,10 +305,8 @@ def _stored_chunks(opened: OpenedSet, part: Segment, columns: Columns) -> Iterat
             yield StoredChunks(array, table, columns, rows)
 
 
-_FEWEST = 6
-"""Chunks from which on their order in the file is plain."""
-_SORTED_URLS = 100_000
-"""Targets of a set up to which their names are put in order."""
+_FEWEST = 6  # Chunks from which on their order in the file is plain
+_SORTED_URLS = 100_000  # Targets of a set up to which their names are put in order
 _EXCHANGES = 2
 """Positions where the order breaks if two chunks were exchanged: one if they are neighbours."""
 
@@ -422,19 +396,17 @@ def _lint_order(
         rows = rows[np.argsort(numbers, kind="stable")]
     found = _exchanged(ranks[columns.targets[rows]], columns, rows)
     if found is None and len(np.unique(columns.targets[rows])) > 1:
-        # the names of files may say nothing of order, so each file is looked at by itself
+        # file names may have no order, so each file is checked separately
         rows = rows[np.argsort(columns.targets[rows], kind="stable")]
         found = _exchanged(columns.targets[rows], columns, rows)
     if found is None:
         return
     one, other = (chunks.part.key_at(int(rows[place])) for place in found)
-    notes.add(
-        "swapped-ranges",
-        one,
+    message = (
         f"`{one}` and `{other}` seem to have each other's references: {len(rows) - 2:,} other "
-        f"chunks of `{chunks.array.path}` follow each other in their files, these two do not.",
-        "Exchange the two references, if the values agree.",
+        f"chunks of `{chunks.array.path}` follow each other in their files, these two do not."
     )
+    notes.add("swapped-ranges", one, message, "Exchange the two references, if the values agree.")
 
 
 def _exchanged(files: np.ndarray, columns: Columns, rows: np.ndarray) -> tuple[int, int] | None:
@@ -443,8 +415,9 @@ def _exchanged(files: np.ndarray, columns: Columns, rows: np.ndarray) -> tuple[i
     if len(rows) < _FEWEST or not 1 <= len(falls) <= _EXCHANGES:
         return None
     first, second = int(falls[0]), int(falls[-1]) + 1
-    if files[first] != files[second] and not _are_alike(files):
-        return None  # one chunk with a file of its own: a lost file rather than an exchange
+    counts = np.unique(files, return_counts=True)[1]
+    if files[first] != files[second] and counts.min() < counts.max():
+        return None  # one chunk in a separate file: a lost file rather than an exchange
     near = {place + step for place in (first, second) for step in (-1, 0, 1)}
     places = [place for place in sorted(near) if 0 <= place < len(rows)]
     taken = {place: place for place in places} | {first: second, second: first}
@@ -454,12 +427,6 @@ def _exchanged(files: np.ndarray, columns: Columns, rows: np.ndarray) -> tuple[i
         if place + 1 in taken
     )
     return (first, second) if in_order else None
-
-
-def _are_alike(files: np.ndarray) -> bool:
-    """Return whether each file contains the same number of chunks."""
-    counts = np.unique(files, return_counts=True)[1]
-    return bool(counts.min() == counts.max())
 
 
 def _is_before(files: np.ndarray, columns: Columns, rows: np.ndarray, one: int, other: int) -> bool:
@@ -531,15 +498,12 @@ def _lint_links(table: Table, notes: KeyFindings) -> None:
 
 
 def _lint_attributes(opened: OpenedSet, array: ArrayMeta, notes: KeyFindings) -> None:
-    table = opened.table
-    attributes = attributes_of(table, array)
-    key = array.folder + ".zattrs"
-    if array.zarr_format == 3 or table.find(key) is None:
+    attributes, key = attributes_of(opened.table, array), array.folder + ".zattrs"
+    if array.zarr_format == 3 or opened.table.find(key) is None:
         key = array.metadata_key
-    remarks = list(lint_attributes(array, attributes))
-    ignored = lint_ignored_fill_value(array, attributes)
-    remarks += [] if ignored is None else [ignored]
-    notes.add_all(key, remarks)
+    notes.add_all(key, lint_attributes(array, attributes))
+    if (ignored := lint_ignored_fill_value(array, attributes)) is not None:
+        notes.add_all(key, [ignored])
     folders = [prefix(folder) for folder in folders_above(array.path)]
     lacking = [
         f"`{escape(name, 100)}` ({attribute})"
@@ -568,16 +532,13 @@ def _lint_dimensions(opened: OpenedSet, notes: KeyFindings) -> None:
         path, group = array.path, array.path.rpartition("/")[0]
         for name, length in zip(array.dimensions or (), array.shape, strict=False):
             before, other = lengths.setdefault((group, name), (length, path))
-            if before == length:
-                continue
-            key = array.metadata_key
-            notes.add(
-                "dimension-sizes-differ",
-                key,
-                f"The dimension {name!r} has a length of {length:,} in `{path}`, but of "
-                f"{before:,} in `{other}`; xarray opens no group with both.",
-                "Give one of them another name, or open without it (`drop_variables`).",
-            )
+            if before != length:
+                message = (
+                    f"The dimension {name!r} has a length of {length:,} in `{path}`, but of "
+                    f"{before:,} in `{other}`; xarray opens no group with both."
+                )
+                hint = "Give one of them another name, or open without it (`drop_variables`)."
+                notes.add("dimension-sizes-differ", array.metadata_key, message, hint)
 
 
 def _lint_copies(table: Table, key: str, notes: KeyFindings) -> None:
@@ -601,14 +562,10 @@ def _lint_copies(table: Table, key: str, notes: KeyFindings) -> None:
     else:
         message = f"differs from `{first}`"
     more = f", as {len(odd) - 1:,} others differ" if len(odd) > 1 else ""
-    notes.add(
-        "metadata-copies-differ",
-        key,
-        f"`{key}` {message}{more}: readers of consolidated metadata see another set.",
-        "Consolidate the metadata again, or open with `consolidated=False`.",
-        array=first.rpartition("/")[0],
-        count=len(odd),
-    )
+    message = f"`{key}` {message}{more}: readers of consolidated metadata see another set."
+    hint = "Consolidate the metadata again, or open with `consolidated=False`."
+    array = first.rpartition("/")[0]
+    notes.add("metadata-copies-differ", key, message, hint, array=array, count=len(odd))
 
 
 def _copies(document: Mapping[str, object], name: str, folder: str) -> Iterator[tuple[str, str]]:

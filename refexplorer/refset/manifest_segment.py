@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from math import prod
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -41,8 +42,7 @@ from refexplorer.spec.findings import Findings, Reason
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 LOST_MANIFEST = "icechunk-lost-manifest"
-_BOX = 10_000_000
-"""Chunks of the box of a lost manifest that are named one by one."""
+_BOX = 10_000_000  # Chunks of the box of a lost manifest that are named one by one
 _LOST_HINT = "Copy the manifest from a backup, or reset the branch to an older snapshot."
 
 
@@ -81,11 +81,11 @@ def with_manifests(opened: OpenedSet, store: ManifestStore) -> OpenedSet:
 
 
 class ManifestPart(SegmentPart):
-    """A manifest, or several whose chunks alternate in the order of the grid.
+    """A manifest, or several whose chunks alternate in the order of the grid."""
 
-    A lost manifest, or one that contradicts the snapshot, is reported once. Its chunks stay counted
-    and are `FAILED`, and so are other chunks that it may have had: none reads as the fill value.
-    """
+    # A lost manifest, or one that contradicts the snapshot, is reported once. Its chunks stay
+    # counted and are `FAILED`, and so are other chunks that it may have had: none reads as the fill
+    # value.
 
     def __init__(
         self, store: ManifestStore, owner: ManifestArray, files: tuple[ManifestFile, ...]
@@ -293,7 +293,7 @@ class ManifestRecords(Records):
 
     @property
     def meaning(self) -> object:
-        """Everything besides a manifest that determines its references."""
+        """Everything except a manifest that determines its references."""
         array = self.array
         style = array.prefix, array.separator, len(array.grid)
         return self.store.place, self.owner.node, array.path, style
@@ -306,8 +306,9 @@ class ManifestRecords(Records):
     @cached_property
     def parts(self) -> tuple[ManifestPart, ...]:  # type: ignore[override]
         """Its manifests, in the order of their chunks."""
-        groups = (tuple(file for file, _ in group) for _, group in groupby(self._runs(), _run))
-        return tuple(ManifestPart(self.store, self.owner, files) for files in groups)
+        groups = groupby(self._runs(), itemgetter(1))
+        of_runs = (tuple(file for file, _ in group) for _, group in groups)
+        return tuple(ManifestPart(self.store, self.owner, files) for files in of_runs)
 
     def _runs(self) -> Iterator[tuple[ManifestFile, int]]:
         """Yield the manifests in order, with the number of the run of overlapping ones."""
@@ -317,7 +318,3 @@ class ManifestRecords(Records):
             run += start >= end or run < 0
             end = max(end, stop)
             yield file, run
-
-
-def _run(numbered: tuple[ManifestFile, int]) -> int:
-    return numbered[1]

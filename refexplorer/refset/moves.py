@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -22,11 +23,10 @@ CHANGES = (
     "same", "removed", "added", "moved", "shifted", "resized", "inlined", "embedded", "content",
     "metadata", "rejected",
 )  # fmt: skip
-"""The changes of a key. A byte range that *moved* is in another target, one that is *shifted*
-begins elsewhere, one that is *resized* is of another length; of several, the first counts.
-*inlined* is text on one side and as many bytes of a target on the other, *embedded* if they were
-read and are equal; *content* is other bytes; of *metadata* a field changed. A key that is
-*rejected* is in both, and an error keeps it out of one of them."""
+"""The changes of a key. A *moved* byte range is in another target, a *shifted* one has another
+offset, a *resized* one another length; the first that applies is used. An *inlined* key is text on
+one side and as many bytes of a target on the other, *embedded* if they were read and are equal;
+*content* has other bytes; of *metadata* a field changed; *rejected* has an error on one side."""
 SAME, REMOVED, ADDED, MOVED, SHIFTED, RESIZED, INLINED, EMBEDDED, CONTENT, METADATA, REJECTED = (
     range(11)
 )
@@ -82,7 +82,7 @@ def _text_change(sides: tuple[Columns, Columns], row: int, key: str) -> int:
 
 
 MOST_ARRAYS = 100
-"""Arrays of each side that are held against each other; of more, the first in the tree."""
+"""Arrays of each side that are compared with each other; if there are more, the first ones."""
 
 
 class ArrayMove(NamedTuple):
@@ -93,67 +93,48 @@ class ArrayMove(NamedTuple):
     keys: int
 
 
-@dataclass(frozen=True)
-class _ArrayRows:
-    """The rows of one array in a table."""
-
-    path: str
-    table: Table
-
-    def __len__(self) -> int:
-        return self.table.count
-
-
 def find_array_moves(
     before: Table, after: Table, arrays: tuple[Iterable[str], Iterable[str]]
 ) -> tuple[ArrayMove, ...]:
     """Return the arrays whose references all exist below another path."""
-    by_size: dict[int, list[_ArrayRows]] = defaultdict(list)
-    for part in _parts(after, arrays[1]):
-        by_size[len(part)].append(part)
+    by_size: dict[int, dict[str, Table]] = defaultdict(dict)
+    for path, table in _parts(after, arrays[1]):
+        by_size[table.count][path] = table
     found = []
-    for part in _parts(before, arrays[0]):
-        other = next((other for other in by_size[len(part)] if _are_equal(part, other)), None)
-        if other is not None:
-            by_size[len(part)].remove(other)
-            found.append(ArrayMove(part.path, other.path, len(part)))
+    for path, table in _parts(before, arrays[0]):
+        same_size = by_size[table.count]
+        new = next((n for n, t in same_size.items() if _are_equal(path, table, n, t)), None)
+        if new is not None:
+            del same_size[new]
+            found.append(ArrayMove(path, new, table.count))
     return tuple(found)
 
 
-def _parts(table: Table, arrays: Iterable[str]) -> Iterator[_ArrayRows]:
+def _parts(table: Table, arrays: Iterable[str]) -> Iterator[tuple[str, Table]]:
+    """Yield the paths of arrays with their rows of a table."""
     if not table.count:
         return
     tree = Tree(table, ())
     folders = (folder for path in arrays if (folder := tree.folder(path)) is not None)
-    for folder, _ in zip(folders, range(MOST_ARRAYS), strict=False):
-        yield _ArrayRows(folder.path, table.select(np.sort(tree.rows_below(folder))))
+    for folder in islice(folders, MOST_ARRAYS):
+        yield folder.path, table.select(np.sort(tree.rows_below(folder)))
 
 
-def _are_equal(one: _ArrayRows, two: _ArrayRows) -> bool:
+def _are_equal(old: str, one: Table, new: str, two: Table) -> bool:
     """Return whether two arrays have the same references, with any metadata fields."""
-    if one.path == two.path or not _first_is_equal(one, two):
+    metadata = set(one.metadata.values())
+    row = next((row for row in range(one.count) if row not in metadata), None)
+    if old == new or row is None:
         return False
-    names = [pc.utf8_slice_codeunits(part.table.keys, _skipped(part)) for part in (one, two)]
-    positions = pc.index_in(names[0], names[1])
+    first = prefix(new) + one.key_at(row)[len(prefix(old)) :]
+    if two.get(first) != one.reference_at(row):  # cheaper than comparing all of them
+        return False
+    names = (pc.utf8_slice_codeunits(t.keys, len(prefix(p))) for p, t in ((old, one), (new, two)))
+    positions = pc.index_in(*names)
     if positions.null_count:
         return False
-    pairs = np.stack([np.arange(len(one)), numbers_of(positions).astype(np.int64)])
-    changes = compare(one.table, two.table, pairs).changes
-    return bool(np.isin(changes, (SAME, METADATA)).all())
-
-
-def _first_is_equal(one: _ArrayRows, two: _ArrayRows) -> bool:
-    """Return whether two arrays have the same first chunk, if they have one."""
-    metadata = set(one.table.metadata.values())
-    row = next((row for row in range(len(one)) if row not in metadata), None)
-    if row is None:
-        return False
-    name = one.table.key_at(row)[_skipped(one) :]
-    return two.table.get(prefix(two.path) + name) == one.table.reference_at(row)
-
-
-def _skipped(part: _ArrayRows) -> int:
-    return len(prefix(part.path))
+    pairs = np.stack([np.arange(one.count), numbers_of(positions).astype(np.int64)])
+    return bool(np.isin(compare(one, two, pairs).changes, (SAME, METADATA)).all())
 
 
 class ChangeTree:
@@ -205,8 +186,7 @@ class ChangeTree:
         return found
 
 
-MOST_PAIRS = 100_000
-"""Pairs of URLs that rules are made from, the most frequent first."""
+MOST_PAIRS = 100_000  # Pairs of URLs that rules are made from, the most frequent first
 
 
 @masks_repr

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 Given = TypeVar("Given")
 Made = TypeVar("Made")
-_AHEAD = 2
-"""Results for each thread that are made before they are asked for."""
+_AHEAD = 2  # Results for each thread that are made before they are needed
 
 
 def made_ahead(work: Callable[[Given], Made], given: Iterable[Given]) -> Iterator[Made]:
@@ -64,8 +63,7 @@ def _started(pool: ThreadPoolExecutor, work: Callable[[Given], Made], given: Giv
         return done
 
 
-FAILED = 255
-"""In place of a kind: a row that was counted and cannot be used; no key is found there."""
+FAILED = 255  # In place of a kind: a row that was counted and cannot be used; no key is found there
 
 
 def failed_rows(count: int) -> Columns:
@@ -116,14 +114,13 @@ class Tally(NamedTuple):
         return cls(kinds[: len(KINDS)], columns.total(), int(kinds[FAILED]))
 
 
-TargetTally = tuple[Tally, UrlColumn]
-"""What references come to, and their targets."""
+TargetTally = tuple[Tally, UrlColumn]  # What references come to, and their targets
 
 
 class SegmentPart(ABC):
     """Some chunks of an array whose references are read together."""
 
-    name: str  # The file that holds them
+    name: str  # The file that contains them
     start: int  # Number of the first chunk that it has room for
     room: int  # How many chunks it has room for
     _tally: Tally | None = None
@@ -160,10 +157,8 @@ class SegmentPart(ABC):
 
     @abstractmethod
     def counted(self) -> TargetTally | None:
-        """Count references without keeping any; None if all must be read, as by `tallied`.
-
-        Nothing is reported, so any thread may call it.
-        """
+        """Count references without keeping any; None if all must be read, as by `tallied`."""
+        # Nothing is reported, so any thread may call it.
 
     def tallied(self, counts: TargetTally | None) -> TargetTally:
         """Return the totals of its references, and their targets; all are read if not counted."""
@@ -209,14 +204,6 @@ class SegmentPart(ABC):
     def rejected_rows(self) -> np.ndarray:
         """Return the rows with unusable references, ascending; all for a bad file."""
         return np.empty(0, np.int64)
-
-
-def _counted(part: SegmentPart) -> TargetTally | None:
-    return part.counted()
-
-
-def _tallied(part: SegmentPart, counts: TargetTally | None) -> TargetTally:
-    return part.tallied(counts)
 
 
 class Loaded(NamedTuple):
@@ -284,7 +271,8 @@ class Records(PickledByFields):
         if len(self.parts) == 1:
             yield self.parts[0].tallied(self.parts[0].counted())
             return
-        yield from map(_tallied, self.parts, made_ahead(_counted, self.parts))
+        counts = made_ahead(lambda part: part.counted(), self.parts)
+        yield from (part.tallied(each) for part, each in zip(self.parts, counts, strict=True))
 
     @property
     def present(self) -> int:
@@ -335,7 +323,7 @@ class Records(PickledByFields):
         numbers, columns, count = list[np.ndarray](), list[Columns](), 0
         for part in self.parts:
             is_fresh = not part.is_read
-            # the references first: reading them tells which rows hold some
+            # the references first: reading them shows which rows have some
             found = part.columns
             good = part.usable(np.arange(part.count))
             numbers.append(part.start + part.held.rows_at(good))

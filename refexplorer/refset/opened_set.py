@@ -9,7 +9,7 @@ import math
 import pickle
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -294,8 +294,7 @@ def _first(opened: OpenedSet, segment: Segment) -> int:
     return before
 
 
-_SAMPLED = 64
-"""Keys of a segment that are looked up; all of a table are compared by their hashes."""
+_SAMPLED = 64  # Keys of a segment that are looked up; all of a table are compared by their hashes
 _trusted: WeakSet[OpenedSet] = WeakSet()
 
 
@@ -312,9 +311,12 @@ def check_lookup(opened: OpenedSet) -> None:
         raise _broken(f"the index of its {opened.table.count:,} explicit keys")
     for part in opened.parts:
         for key in _sample(part):
-            found = _key_found_by_look_up(part, key)
-            if found is not None and found != key:
-                raise _broken(f"{key!r}, a key of {part.origin}")
+            with suppress(
+                LimitError
+            ):  # which is raised for everyone, so nothing passes for missing
+                row = part.find(key)
+                if row is None or part.key_at(row) != key:
+                    raise _broken(f"{key!r}, a key of {part.origin}")
 
 
 def _broken(what: str) -> InternalError:
@@ -334,23 +336,13 @@ def _sample(part: Segment) -> Iterator[str]:
             yield part.key_at(row)
 
 
-def _key_found_by_look_up(part: Segment, key: str) -> str | None:
-    """Return the key that look-up finds, ``""`` if none; None if look-up is impossible."""
-    try:
-        row = part.find(key)
-    except LimitError:  # told to whoever asks, so nothing passes for missing
-        return None
-    return "" if row is None else part.key_at(row)
-
-
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """The columns of a set, its findings, its templates and what its columns have lost.
+    """The columns of a set, its findings, its templates and what its columns have lost."""
 
-    Dask sends a set with each task of some schedulers. The pickle therefore contains the contents
-    as bytes with a name, and a process that knows the name does not read the bytes: it already has
-    the tree and the index of the set.
-    """
+    # Dask sends a set with each task of some schedulers. The pickle therefore contains the contents
+    # as bytes with a name, and a process that knows the name does not read the bytes: it already
+    # has the tree and the index of the set.
 
     opened: OpenedSet
     findings: Findings
@@ -459,48 +451,22 @@ class SetLike(Protocol):
 
     @property
     def _internals(self) -> Internals: ...
-
     @property
-    def source(self) -> Source:
-        """The source of the set."""
-
+    def source(self) -> Source: ...
     @property
-    def limits(self) -> Limits:
-        """The limits for reading it."""
-
+    def limits(self) -> Limits: ...
     @property
-    def diagnostics(self) -> tuple[Finding, ...]:
-        """The diagnostics."""
-
-    def __getitem__(self, key: str, /) -> Reference:
-        """Return the reference of a key; KeyError if there is none."""
-
-    def get(self, key: str, /) -> Reference | None:
-        """Return the reference of a key; None if there is none, or if a template fails for it."""
-
-    def rejection(self, key: str) -> Finding | None:
-        """Return the error for which a key of the source was rejected, or None."""
-
-    def __iter__(self) -> Iterator[str]:
-        """Yield the keys."""
-
-    def __contains__(self, key: object, /) -> bool:
-        """Whether a key exists."""
-
-    def children(self, path: str = "", start: int = 0, stop: int | None = None) -> Page:
-        """Return a page of one level of the tree; KeyError if there is no such path."""
-
-    def summary(self, path: str = "") -> Summary:
-        """Count what is below a path."""
-
-    def arrays(self) -> tuple[str, ...]:
-        """Return the paths of all arrays."""
-
-    def array_of(self, key: str) -> tuple[str, tuple[int, ...]] | None:
-        """Return the array and the chunk index of a key."""
-
-    def array(self, path: str) -> ArrayMeta:
-        """Return the metadata of an array; KeyError if there is no such array."""
+    def diagnostics(self) -> tuple[Finding, ...]: ...
+    def __getitem__(self, key: str, /) -> Reference: ...
+    def get(self, key: str, /) -> Reference | None: ...
+    def rejection(self, key: str) -> Finding | None: ...
+    def __iter__(self) -> Iterator[str]: ...
+    def __contains__(self, key: object, /) -> bool: ...
+    def children(self, path: str = "", start: int = 0, stop: int | None = None) -> Page: ...
+    def summary(self, path: str = "") -> Summary: ...
+    def arrays(self) -> tuple[str, ...]: ...
+    def array_of(self, key: str) -> tuple[str, tuple[int, ...]] | None: ...
+    def array(self, path: str) -> ArrayMeta: ...
 
 
 internals: Callable[[SetLike], Internals] = attrgetter("_internals")

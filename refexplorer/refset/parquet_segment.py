@@ -101,10 +101,8 @@ def _note(findings: Findings, code: str, file: str, odd: np.ndarray, what: str) 
 def _read_raw(
     values: pa.LargeBinaryArray, codes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Return the kinds, sizes in bytes and texts of inline data, by indices into `values`.
-
-    Rows with equal data share one text.
-    """
+    """Return the kinds, sizes in bytes and texts of inline data, by indices into `values`."""
+    # Rows with equal data share one text.
     used, positions = np.unique(codes, return_inverse=True)
     found = [read_inline(value) for value in values.take(number_column(used)).to_pylist()]
     kinds = np.array([INLINE if isinstance(one, Inline) else BASE64 for one in found], np.uint8)
@@ -117,11 +115,10 @@ _T = TypeVar("_T")
 
 
 class RecordPart(SegmentPart):
-    """One record file: its footer, which rows hold a reference, then the references.
+    """One record file: its footer, which rows hold a reference, then the references."""
 
-    An unreadable file is reported once. References counted until then stay counted and are
-    `FAILED`, so that the numbers of keys never change.
-    """
+    # An unreadable file is reported once. References counted until then stay counted and are
+    # `FAILED`, so that the numbers of keys never change.
 
     def __init__(self, store: ParquetStore, array: ArrayMeta, number: int) -> None:
         self.number = number
@@ -129,7 +126,10 @@ class RecordPart(SegmentPart):
         self.start = number * store.record_size
         self._rows = array.chunk_count - self.start
         self.room = store.record_size
-        self._overridden = self._rows_in_metadata(store, array)
+        # Rows for chunks stored in ``.zmetadata``, ascending
+        numbers = store.metadata_chunks(array)
+        low, high = (bisect_left(numbers, self.start + n) for n in (0, store.record_size))
+        self._overridden = np.array(numbers[low:high], np.int64) - self.start
         self._array = array
         self._file = store.open_records(self.name)
         self._findings = store.findings
@@ -177,13 +177,6 @@ class RecordPart(SegmentPart):
         except BadRecords as bad:
             return self._note(bad, FilledRows(self._known_count or 0))
 
-    def _rows_in_metadata(self, store: ParquetStore, array: ArrayMeta) -> np.ndarray:
-        """Return the rows for chunks stored in ``.zmetadata``, ascending."""
-        numbers = store.metadata_chunks(array)
-        low = bisect_left(numbers, self.start)
-        high = bisect_left(numbers, self.start + store.record_size)
-        return np.array(numbers[low:high], np.int64) - self.start
-
     def _without_overridden(self, flags: np.ndarray) -> np.ndarray:
         """Drop the rows that no reader uses, and report them."""
         overridden = self._overridden[self._overridden < len(flags)]
@@ -191,13 +184,10 @@ class RecordPart(SegmentPart):
         if not len(twice):
             return flags
         key = self._array.key_at(self.start + int(twice[0]))
-        self._findings.add(
-            "duplicate-key",
-            self.name,
-            f"Row {twice[0]:,} of `{self.name}` is overridden: `{ZMETADATA}` also has `{key}`.",
-            key=key,
-            count=len(twice),
+        message = (
+            f"Row {twice[0]:,} of `{self.name}` is overridden: `{ZMETADATA}` also has `{key}`."
         )
+        self._findings.add("duplicate-key", self.name, message, key=key, count=len(twice))
         shown = flags.copy()
         shown[twice] = False
         return shown
@@ -207,13 +197,12 @@ class RecordPart(SegmentPart):
         rows = np.flatnonzero(flags).astype(np.int32)
         inside = int(np.searchsorted(rows, min(self._rows, len(flags))))
         if inside < len(rows):
-            self._findings.add(
-                "parquet-rows-outside-grid",
-                self.name,
+            message = (
                 f"{len(rows) - inside:,} rows beyond the {self._array.chunk_count:,} chunks of "
-                f"`{self._array.path}` have references, which are ignored.",
-                "Check the shape in the metadata of the array.",
+                f"`{self._array.path}` have references, which are ignored."
             )
+            hint = "Check the shape in the metadata of the array."
+            self._findings.add("parquet-rows-outside-grid", self.name, message, hint)
         if self._known_count not in (None, inside):
             raise self._bad(
                 f"it has {inside:,} references, but {self._known_count:,} by its statistics"
@@ -348,10 +337,8 @@ class ParquetRecords(Records):
         return found
 
     def equal_files(self, other: ParquetRecords) -> set[int]:
-        """Return the numbers of record files that both have with the same references.
-
-        Two are read at a time, and none is kept.
-        """
+        """Return the numbers of record files that both have with the same references."""
+        # Two are read at a time, and none is kept.
         if self.store.record_size != other.store.record_size or self._style != other._style:
             return set()
         theirs = {part.number: part for part in other.parts}
@@ -364,11 +351,9 @@ class ParquetRecords(Records):
         return self.array.path, self.array.prefix, self.array.separator, self.array.grid
 
     def missing_files(self) -> Iterator[tuple[int, int, bool]]:
-        """Yield the first and the last of consecutive missing record files.
-
-        And whether they were probably lost: the files before and after have references to each
-        chunk, and kerchunk omits only files without any reference.
-        """
+        """Yield the first and the last of consecutive missing record files."""
+        # And whether they were probably lost: the files before and after have references to each
+        # chunk, and kerchunk omits only files without any reference.
         end = self.store.record_count(self.array)
         before: RecordPart | None = None
         for part in self.parts:

@@ -28,8 +28,7 @@ GLOB_MARKS = re.compile(r"(\[!?\]?[^\]]+\]|[*?])")
 
 MODES = ("glob", "regex", "substring")
 _GLOB_MARKS = {"*": ".*", "?": "."}
-_IN_CHUNKS = "0123456789./c"
-"""All that the name of a chunk has."""
+_IN_CHUNKS = "0123456789./c"  # All that the name of a chunk has
 _LITERAL = re.compile(r"\^([A-Za-z0-9_/-]*)(?![A-Za-z0-9_/*?+{-])")
 
 
@@ -45,7 +44,9 @@ class Matcher:
             )
         pattern = text if mode == "regex" else re.escape(text)
         if mode == "glob":
-            pattern = _regex_of_glob(text)
+            # for RE2, unlike `fnmatch.translate`
+            parts = GLOB_MARKS.split(text)
+            pattern = f"^{''.join(_GLOB_MARKS.get(part) or _glob_part(part) for part in parts)}$"
         self._pattern = "(?s)" + pattern if mode == "glob" else pattern
         self.start = _start(text, mode)
         self._literal = text if mode == "substring" else None
@@ -90,7 +91,7 @@ def _start(text: str, mode: str) -> str:
 
 
 def _why_not(text: str, message: str) -> str:
-    # RE2 does not say which of its limits was met; Python tells a typing error from the rest
+    # RE2 does not say which of its limits was met; Python distinguishes a typing error
     try:
         re.compile(text)
     except re.error as error:
@@ -102,12 +103,6 @@ def _why_not(text: str, message: str) -> str:
     )
 
 
-def _regex_of_glob(text: str) -> str:
-    """Translate a glob to a regular expression for RE2, unlike `fnmatch.translate`."""
-    parts = GLOB_MARKS.split(text)
-    return "^" + "".join(_GLOB_MARKS.get(part) or _glob_part(part) for part in parts) + "$"
-
-
 def _glob_part(part: str) -> str:
     if len(part) > 2 and part[0] == "[" and part[-1] == "]":
         inside = part[1:-1].replace("\\", "\\\\")
@@ -116,8 +111,7 @@ def _glob_part(part: str) -> str:
 
 
 _BLOCK = 2**17  # keys that are tested at a time
-SEARCHED_KEYS = 1_000_000
-"""Generated keys of one segment that a search goes through."""
+SEARCHED_KEYS = 1_000_000  # Generated keys of one segment that a search goes through
 _AT_ONCE = 10_000  # keys that are made at a time
 _GENERATED = 16  # stored keys that are tested while one is generated
 
@@ -145,7 +139,8 @@ def _steps(
     unfinished = []
     for part in opened.parts:
         if isinstance(part, Generated):
-            if not matcher.may_be_in(part.folder) or not _may_be_of(part, codes):
+            kind = KINDS.index(Kind.URL if part.item.offset is None else Kind.RANGE)
+            if not matcher.may_be_in(part.folder) or (codes and kind not in codes):
                 continue
             for table in generated_tables(part, 0, SEARCHED_KEYS):
                 found = np.flatnonzero(matcher.matches(table.keys))
@@ -215,8 +210,3 @@ def _search(
                 keys = part.keys_at(rows[at : at + _AT_ONCE])
                 yield SearchStep(keys.to_pylist(), work)
                 work = 0
-
-
-def _may_be_of(part: Generated, codes: list[int]) -> bool:
-    made = Kind.URL if part.item.offset is None else Kind.RANGE
-    return not codes or KINDS.index(made) in codes

@@ -48,12 +48,7 @@ from refexplorer.spec.references import (
 from refexplorer.spec.templates.columns import TooMuchText, flat
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
-_WRITTEN_KEYS = 200_000
-"""Of gen items with more keys the chunks are not counted."""
-
-
-def _no_keys() -> pa.LargeStringArray:
-    return text_column([])
+_WRITTEN_KEYS = 200_000  # Of gen items with more keys the chunks are not counted
 
 
 @dataclass(frozen=True)
@@ -62,7 +57,7 @@ class Rejected(PickledByFields):
 
     base: str = ""  # What the pointer of an explicit key starts with
     # Column of texts, n rows, none twice
-    keys: pa.LargeStringArray = field(default_factory=_no_keys)
+    keys: pa.LargeStringArray = field(default_factory=lambda: text_column([]))
     # What is wrong with each, an index into `reasons`; shape ``(n,)``
     codes: np.ndarray = field(default_factory=lambda: np.empty(0, np.int32))
     reasons: tuple[Reason, ...] = ()  # What is wrong
@@ -88,8 +83,7 @@ class Rejected(PickledByFields):
 
     def is_uncounted(self, path: str) -> bool:
         """Return whether a rejected gen item has too many keys, maybe below a path, to list."""
-        large = (item for item in self.items if item.varying.count > _WRITTEN_KEYS)
-        return any(_may_make(item, path) for item in large)
+        return any(i.varying.count > _WRITTEN_KEYS and _may_make(i, path) for i in self.items)
 
     @cached_property
     def _folders(self) -> frozenset[str]:
@@ -208,18 +202,13 @@ def _refuse_long(entries: Entries, document: Document, errors: _Errors) -> None:
 def _ranges(entries: Entries, document: Document, urls: UrlReader, errors: _Errors) -> Columns:
     """Return the columns with byte ranges and whole files in their rows, the others empty."""
     texts, codes = entries.urls, np.arange(len(entries.urls) + 1, dtype=np.int32)
-    if document.version and _is_any_rendered(texts):
-        texts, codes[:-1] = _rendered(entries, document, urls, errors)
+    letters = ((block, letter) for block in spans_of(texts).blocks() for letter in b"{\r\n")
+    if document.version and any(np.any(block == letter) for block, letter in letters):
+        texts, codes[:-1] = _rendered(entries, document, urls, errors)  # jinja2 changes \r, too
     codes[-1] = _REJECTED
     kinds = np.where(entries.lengths == WHOLE, np.uint8(URL), np.uint8(RANGE))
     targets, lengths = codes[entries.codes], np.maximum(entries.lengths, 0)
     return Columns(kinds, targets, UrlColumn(texts), entries.offsets, lengths, [])
-
-
-def _is_any_rendered(texts: pa.LargeStringArray) -> bool:
-    """Return whether rendering may change any of many texts; jinja2 changes line ends, too."""
-    blocks = spans_of(texts).blocks()
-    return any(np.any(block == letter) for block in blocks for letter in b"{\r\n")
 
 
 def _rendered(
@@ -233,7 +222,8 @@ def _rendered(
             codes[position] = found.setdefault(urls.read(text), len(found))
         except BadReference as bad:
             errors.urls[position] = Reason.of(bad)
-            _note_bad_url(bad, position, entries, document)
+            for row in np.flatnonzero(entries.codes == position).tolist():
+                EntryNotes(document, entries.keys[row].as_py()).refuse(bad)
     return text_column(list(found)), codes
 
 
@@ -247,12 +237,6 @@ def _note_arguments(entries: Entries, document: Document) -> None:
     ranges = ((row, [entries.urls[code].as_py()]) for row, code in by_row if code >= 0)
     for row, value in heapq.merge(ranges, entries.values.items(), key=itemgetter(0)):
         notes.add(entries.keys[row].as_py(), value)
-
-
-def _note_bad_url(bad: BadReference, position: int, entries: Entries, document: Document) -> None:
-    """Report a URL that cannot be rendered, at its first keys."""
-    for row in np.flatnonzero(entries.codes == position).tolist():
-        EntryNotes(document, entries.keys[row].as_py()).refuse(bad)
 
 
 def _values(
@@ -291,42 +275,23 @@ class Segment(Protocol):
     """Numbered references, found by arithmetic or in columns."""
 
     @property
-    def origin(self) -> str:
-        """The origin of the keys: ``refs``, ``gen[0]`` or ``parquet``."""
-
+    def origin(self) -> str: ...  # Of the keys: ``refs``, ``gen[0]`` or ``parquet``
     @property
-    def folder(self) -> str:
-        """The folder of all keys; ``""`` is the root."""
-
+    def folder(self) -> str: ...  # Of all keys; ``""`` is the root
     @property
-    def count(self) -> int:
-        """The number of keys."""
-
+    def count(self) -> int: ...
     @property
-    def bound(self) -> int:
-        """An upper bound of `count`, known without reading anything."""
-
+    def bound(self) -> int: ...  # An upper bound of `count`, known without reading anything
     @property
-    def size(self) -> int | None:
-        """Bytes of all references; None if unknown without reading."""
-
-    def key_at(self, row: int) -> str:
-        """Return a key by its number."""
-
-    def reference_at(self, row: int) -> Reference | None:
-        """Return a reference by its number; None if it fails."""
-
-    def find(self, key: str) -> int | None:
-        """Return the number of a key, or None."""
-
-    def holds(self, key: str) -> bool:
-        """Return whether a key exists; cheaper than finding its number."""
-
-    def get(self, key: str) -> Reference | None:
-        """Return the reference of a key; None if there is none, or if it fails."""
-
-    def iterate(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[str, Reference]]:
-        """Yield keys and references in order."""
+    def size(self) -> int | None: ...  # Bytes of all references; None if unknown without reading
+    def key_at(self, row: int) -> str: ...
+    def reference_at(self, row: int) -> Reference | None: ...  # None if it fails
+    def find(self, key: str) -> int | None: ...
+    def holds(self, key: str) -> bool: ...  # Cheaper than finding its number
+    def get(self, key: str) -> Reference | None: ...  # None if there is none, or if it fails
+    def iterate(
+        self, start: int = 0, stop: int | None = None
+    ) -> Iterator[tuple[str, Reference]]: ...
 
 
 def warn_of_failing(part: Segment, count: int) -> None:
@@ -349,8 +314,7 @@ def code_targets(columns: Columns, codes: dict[str | None, int]) -> np.ndarray:
     return table[columns.targets]
 
 
-BLOCK = 100_000
-"""References that are worked on together."""
+BLOCK = 100_000  # References that are worked on together
 
 
 def tables(parts: Iterable[Segment]) -> Iterator[Table]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -108,7 +110,9 @@ def _json_value_at(source: Source, at: str) -> object:
     if source.is_large and source.content is not None:
         with source.content() as stream:
             found = find_in_stream(stream, at)
-        return None if found is None else _first_value(found.text)
+        with suppress(ValueError):  # it is truncated
+            return None if found is None else json.JSONDecoder().raw_decode(found.text)[0]
+        return None
     if source.text is not None:
         span = locate(source.text, source.base + at)
         return None if span is None else json.loads(source.text[span.start : span.end])
@@ -116,14 +120,6 @@ def _json_value_at(source: Source, at: str) -> object:
     for name in parts_of(at):
         value = value.get(name) if isinstance(value, dict) else None
     return value
-
-
-def _first_value(text: str) -> object:
-    """Return the JSON value at the start of a text; None if truncated."""
-    try:
-        return json.JSONDecoder().raw_decode(text)[0]
-    except ValueError:
-        return None
 
 
 # generated keys that are evaluated for a count; larger items are counted by shape
@@ -258,11 +254,9 @@ class _Totals:
 
 
 def outline(opened: OpenedSet, path: str) -> Summary:
-    """Return what is known about the keys below a path without reading references.
-
-    The key count is an upper bound. If record files or manifests need not be read to count keys,
-    it and the number of chunks without a reference are exact.
-    """
+    """Return what is known about the keys below a path without reading references."""
+    # The key count is an upper bound. If record files or manifests need not be read to count keys,
+    # it and the number of chunks without a reference are exact.
     folder = _folder(opened, path)
     segments = opened.tree.segments_below(folder)
     keys = len(opened.tree.rows_below(folder)) + sum(segment.bound for segment in segments)
@@ -309,29 +303,22 @@ def summarize(opened: OpenedSet, path: str, progress: Progress | None = None) ->
         if progress is not None:
             progress(read, parts)
     for segment in segments:
-        if isinstance(segment, Generated):
-            _tally_generated(segment, tally)
+        if isinstance(segment, Generated) and segment.count > COUNTED_KEYS:
+            _tally_by_shape(segment, tally)
+        elif isinstance(segment, Generated):
+            for run in segment.runs():
+                tally.add(columns_of(run), None)
     arrays = opened.arrays.below(folder)
     opened.arrays.count(arrays)
     counts = summed([chunk_counts(opened, array) for array in arrays])
-    return Summary(
-        path,
-        sum(tally.kinds.values()),
-        len(arrays),
-        _groups(opened, folder),
-        tally.kinds,
-        tally.bytes,
-        len(tally.urls) + tally.more_urls,
-        counts.absent,
-        counts.rejected,
-    )
+    keys, n_targets = sum(tally.kinds.values()), len(tally.urls) + tally.more_urls
+    of_tree = keys, len(arrays), _groups(opened, folder), tally.kinds
+    return Summary(path, *of_tree, tally.bytes, n_targets, counts.absent, counts.rejected)
 
 
 def file_numbers(opened: OpenedSet, progress: Progress | None = None) -> dict[str | None, int]:
-    """Return a number for each target, in the order in which the parts of a set name them.
-
-    No byte range is read. Of gen items that make too many keys only the first ones are evaluated.
-    """
+    """Return a number for each target, in the order in which the parts of a set name them."""
+    # No byte range is read. Of gen items that make too many keys only the first ones are evaluated.
     numbers: dict[str | None, int] = {}
     left = EVALUATED_KEYS
     parts = sum(len(part.parts) for part in opened.parts if isinstance(part, Records))
@@ -353,23 +340,11 @@ def file_numbers(opened: OpenedSet, progress: Progress | None = None) -> dict[st
     return numbers
 
 
-def _tally_generated(segment: Generated, tally: _Totals) -> None:
-    if segment.count > COUNTED_KEYS:
-        _tally_by_shape(segment, tally)
-        return
-    for run in segment.runs():
-        tally.add(columns_of(run), None)
-
-
 def _tally_by_shape(segment: Generated, tally: _Totals) -> None:
     """Count a gen item with very many keys from its templates only."""
     item = segment.item
     tally.kinds[Kind.URL if item.offset is None else Kind.RANGE] += segment.count
-    used = [dimension for dimension in item.dimensions if dimension.name in item.url.names]
-    distinct = 1
-    for dimension in used:
-        distinct *= dimension.size
-    tally.more_urls += distinct
+    tally.more_urls += prod(each.size for each in item.dimensions if each.name in item.url.names)
     size = segment.size
     if item.offset is not None:
         tally.bytes = None if size is None or tally.bytes is None else tally.bytes + size

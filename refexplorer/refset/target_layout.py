@@ -52,13 +52,6 @@ def merge(starts: np.ndarray, ends: np.ndarray) -> Intervals:
     return Intervals(starts[first], reach[last])
 
 
-def uncovered(intervals: Intervals, end: int) -> Intervals:
-    """Return the gaps between the intervals, from 0 to `end`."""
-    starts = np.insert(intervals.ends, 0, 0)
-    ends = np.append(intervals.starts, np.array([end], intervals.starts.dtype))
-    return Intervals(starts[ends > starts], ends[ends > starts])
-
-
 @masks_repr
 @dataclass(frozen=True, slots=True)
 class TargetSummary:
@@ -184,7 +177,10 @@ class TargetLayout:
     @cached_property
     def gaps(self) -> Intervals:
         """The intervals before `end` without any range."""
-        return uncovered(self.covered, self.end)
+        covered = self.covered
+        starts = np.insert(covered.ends, 0, 0)
+        ends = np.append(covered.starts, np.array([self.end], covered.starts.dtype))
+        return Intervals(starts[ends > starts], ends[ends > starts])
 
     @cached_property
     def shared(self) -> Intervals:

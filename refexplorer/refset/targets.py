@@ -26,10 +26,8 @@ from refexplorer.spec.gen.item import GenItem
 from refexplorer.spec.references import Range, Url, folders_above
 from refexplorer.spec.templates.columns import TooMuchText, flat
 
-LOOKED_AT = 1_000
-"""Names that a way of writing dates is chosen by."""
-_SHARE = 0.9
-"""Of these, how many must be written in that way."""
+LOOKED_AT = 1_000  # Names that a way of writing dates is chosen by
+_SHARE = 0.9  # Of these, how many must be written in that way
 _YEAR = r"((?:18|19|20|21)\d\d)"
 _MONTH = r"(0[1-9]|1[0-2])"
 _DAY = r"(0[1-9]|[12]\d|3[01])"
@@ -51,11 +49,9 @@ NONE = np.datetime64("NaT", "s")
 
 
 def dates_of(urls: Sequence[str | None]) -> np.ndarray:
-    """Return the date in each name, datetime64[s]; NaT if there is none.
-
-    All names are parsed with one pattern: the most precise one that matches nine of ten. If all
-    have the same date, or there is only one name, dates mean nothing, and none are returned.
-    """
+    """Return the date in each name, datetime64[s]; NaT if there is none."""
+    # All names are parsed with one pattern: the most precise one that matches nine of ten. If all
+    # have the same date, or there is only one name, dates mean nothing, and none are returned.
     found = np.full(len(urls), NONE)
     pattern = _pattern([url for url in urls[:LOOKED_AT] if url is not None])
     if pattern is None:
@@ -174,15 +170,13 @@ def _urls_of_further_targets(item: GenItem, grid: DimensionProduct, count: int) 
         scopes = item.scopes(block.values(grid))
         try:
             urls = flat(scopes.texts(item.url), block.shape)
-        except TooMuchText:  # such URLs lead nowhere
+        except TooMuchText:  # such URLs cannot exist
             continue
         yield from urls[np.flatnonzero(scopes.good(block.shape))].tolist()
 
 
-_ROWS = 1_000_000
-"""Explicit references that are looked at together."""
-_PENDING = 1_000_000
-"""Intervals that wait until they are merged."""
+_ROWS = 1_000_000  # Explicit references that are looked at together
+_PENDING = 1_000_000  # Intervals that wait until they are merged
 
 
 class _Covered:
@@ -293,7 +287,7 @@ class _Sums:
 class DateSpan(NamedTuple):
     """The range of dates in the names of an array's targets."""
 
-    # first, last: NaT where no name holds one
+    # first, last: NaT if no name has one
     first: np.datetime64
     last: np.datetime64
     # dated, targets: How many names hold one, and how many targets there are
@@ -458,14 +452,9 @@ class TargetIndex:
     def summary(self, code: int) -> TargetSummary:
         """Return the table row of a target, given by its index."""
         found = self.columns
-        return TargetSummary(
-            self._urls[code],
-            int(found.ranges[code]),
-            int(found.whole[code]),
-            int(found.bytes[code]),
-            int(found.end[code]),
-            self.arrays_of(code),
-        )
+        columns = found.ranges, found.whole, found.bytes, found.end
+        ranges, whole, size, end = (int(column[code]) for column in columns)
+        return TargetSummary(self._urls[code], ranges, whole, size, end, self.arrays_of(code))
 
     def codes_of(self, array: str) -> np.ndarray:
         """Return the indices of the targets of an array, ascending."""
@@ -556,12 +545,6 @@ class TargetIndex:
         self, piece: _ReadTogether, rows: np.ndarray, columns: Columns, arrays: np.ndarray
     ) -> Rows:
         used = np.flatnonzero((columns.kinds == RANGE) | (columns.kinds == URL))
-        return Rows(
-            code_targets(columns, self._codes)[used],
-            columns.kinds[used],
-            columns.offsets[used],
-            columns.lengths[used],
-            arrays[used].astype(np.int64),
-            np.full(len(used), piece.number, np.int64),
-            rows[used],
-        )
+        codes, parts = code_targets(columns, self._codes), np.full(len(rows), piece.number)
+        found = Rows(codes, columns.kinds, columns.offsets, columns.lengths, arrays, parts, rows)
+        return found.at(used)._replace(arrays=arrays[used].astype(np.int64))

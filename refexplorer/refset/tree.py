@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -94,8 +93,7 @@ class Folder:
     folders: dict[str, Folder]
     segments: list[Segment]
     number: int = -1
-    end: int = -1
-    """One more than the number of the last folder below."""
+    end: int = -1  # One more than the number of the last folder below
 
     @property
     def name(self) -> str:
@@ -116,8 +114,9 @@ class Tree:
         for segment in segments:
             self._make(segment.folder).segments.append(segment)
         self.folders = self._number()
-        positions = np.array([folder.number for folder in made], _narrow(len(self.folders)))
-        numbers = positions[codes]
+        # two bytes sort much faster than four
+        narrow = np.uint16 if len(self.folders) <= 2**16 else np.uint32
+        numbers = np.array([folder.number for folder in made], narrow)[codes]
         self._levels: dict[str, Level] = {}
         self._order, self._starts = _grouped(numbers, firsts, len(table.keys), len(self.folders))
 
@@ -217,19 +216,13 @@ class Tree:
 
     def size_below(self, folder: Folder) -> int | None:
         """Return the bytes of all references below a folder; None if not all are known."""
-        if self._has_whole(folder):
+        whole, before = self._whole_before, self._bytes_before
+        if whole is not None and whole[folder.end] > whole[folder.number]:
             return None
         sizes = [segment.size for segment in self.segments_below(folder)]
         known = [size for size in sizes if size is not None]
-        return self.bytes_below(folder) + sum(known) if len(known) == len(sizes) else None
-
-    def _has_whole(self, folder: Folder) -> bool:
-        before = self._whole_before
-        return before is not None and bool(before[folder.end] > before[folder.number])
-
-    def bytes_below(self, folder: Folder) -> int:
-        """Return the bytes of the table's references below a folder."""
-        return int(self._bytes_before[folder.end] - self._bytes_before[folder.number])
+        in_table = int(before[folder.end] - before[folder.number])
+        return in_table + sum(known) if len(known) == len(sizes) else None
 
     def type_of(self, folder: Folder) -> NodeType:
         """Return whether a folder is an array, a group, or neither."""
@@ -308,11 +301,6 @@ def _grouped(
     return order, np.append(0, np.cumsum(np.bincount(groups_of, minlength=groups)))
 
 
-def _narrow(count: int) -> type[np.unsignedinteger[Any]]:
-    """Return a data type for numbers below a count; two bytes sort much faster than four."""
-    return np.uint16 if count <= 2**16 else np.uint32
-
-
 class Level:
     """The children of one folder: metadata, folders, other keys, then generated ones."""
 
@@ -359,19 +347,17 @@ class Level:
     def _nodes(self, run: int, low: int, high: int) -> list[Node]:
         if run == 1:
             return [self._folder_node(folder) for folder in self._folders[low:high]]
+        table, start = self._tree.table, len(prefix(self._folder.path))
         if run > 2:
             segment = self._folder.segments[run - 3]
-            return [self._segment_node(segment, position) for position in range(low, high)]
+            made = ((segment.key_at(row), segment.reference_at(row)) for row in range(low, high))
+            return [leaf(key, key[start:], reference, segment.origin) for key, reference in made]
         rows = (self._metadata if run == 0 else self._keys)[low:high]
-        table, start = self._tree.table, len(prefix(self._folder.path))
         keys, references = table.keys_at(rows).to_pylist(), table.columns.references_at(rows)
         return [
             leaf(key, key[start:], reference, table.origin)
             for key, reference in zip(keys, references, strict=True)
         ]
-
-    def _name(self, key: str) -> str:
-        return key[len(prefix(self._folder.path)) :]
 
     def _folder_node(self, folder: Folder) -> Node:
         row = self._tree.table.find(folder.path)
@@ -381,10 +367,6 @@ class Level:
         )
         assert node is not None
         return node
-
-    def _segment_node(self, segment: Segment, position: int) -> Node:
-        key = segment.key_at(position)
-        return leaf(key, self._name(key), segment.reference_at(position), segment.origin)
 
     def position(self, path: str) -> int | None:
         """Return the position of a child, from 0; None if it is not in this level."""

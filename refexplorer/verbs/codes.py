@@ -48,17 +48,18 @@ class CodeExplanation:
         parts = {
             "": f"{self.severity} {self.code}: {self.meaning}",
             "What readers do": "\n".join(self.readers),
-            "How it comes about": self.cause,
+            "Cause": self.cause,
             "What to do": self.mend,
             "The smallest example": self.example,
         }
         if self.rule is not None:
             rule_text = f'{self.rule.sentence} (reference specification, "{self.rule.section}")'
             parts["The rule"] = f"{rule_text}\n{self.rule.link}"
-        blocks = (
-            "\n".join(filter(None, (title, indent(_wrapped_text(text), "  " if title else ""))))
-            for title, text in parts.items()
-        )
+        blocks = []
+        for title, text in parts.items():
+            if not text.startswith(("{", "[")):  # as the example does
+                text = "\n".join(fill(line, _WIDTH) for line in text.splitlines())
+            blocks.append("\n".join(filter(None, (title, indent(text, "  " if title else "")))))
         return "\n\n".join(blocks)
 
     def fields(self) -> dict[str, object]:
@@ -81,16 +82,10 @@ def explain_code(code: str) -> CodeExplanation:
         hint = suggest(code, CODES) or "DIAGNOSTICS.md lists them."
         raise RefexplorerError(f"There is no diagnostic code {code!r}. {hint}")
     entry = CODES[code]
-    return CodeExplanation(
-        code,
-        entry.severity,
-        entry.meaning,
-        (entry.readers,) if entry.readers else tuple(_reader_texts(entry.example)),
-        entry.cause,
-        f"{entry.mend} {entry.command}".rstrip(),
-        entry.example,
-        RULES[entry.rule] if entry.rule else None,
-    )
+    readers = (entry.readers,) if entry.readers else tuple(_reader_texts(entry.example))
+    mend, rule = f"{entry.mend} {entry.command}".rstrip(), RULES[entry.rule] if entry.rule else None
+    facts = entry.severity, entry.meaning, readers, entry.cause, mend, entry.example, rule
+    return CodeExplanation(code, *facts)
 
 
 def _reader_texts(example: str) -> list[str]:
@@ -105,9 +100,3 @@ def _reader_texts(example: str) -> list[str]:
             text = f"{verdict.outcome}. {verdict.reasons[0].sentence}"
         names_by_text.setdefault(text, []).append(verdict.reader)
     return [f"{', '.join(names)}: {text}" for text, names in names_by_text.items()]
-
-
-def _wrapped_text(text: str) -> str:
-    is_example = text.startswith(("{", "["))
-    lines = text.splitlines()
-    return text if is_example else "\n".join(fill(line, _WIDTH) for line in lines)

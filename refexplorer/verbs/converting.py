@@ -51,8 +51,7 @@ from refexplorer.verbs.migrating import is_older, set_as_v3
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 
-_MOST_BYTES = 2**26
-"""Of one coordinate in a set, which every reader loads to open it."""
+_MOST_BYTES = 2**26  # Of one coordinate in a set, which every reader loads to open it
 _AT_ONCE = 64  # requests of Zarr at a time, in place of its ten
 
 
@@ -78,7 +77,7 @@ def values_of(
     for path in paths:
         array = refs.array(path)
         if not can_hold(array):
-            message = f"{path} stays as it is: values of data type {array.dtype} vary in size."
+            message = f"{path} is not changed: values of data type {array.dtype} vary in size."
             warn(message)
             continue
         size = math.prod(array.shape) * (array.itemsize or 0)
@@ -93,12 +92,10 @@ def values_of(
 def check_values(
     refs: ReferenceSet, reshaping: Reshaping, divided: Collection[str], inline: Mapping[str, bytes]
 ) -> None:
-    """Read arrays in their new chunks with Zarr, and compare the values.
-
-    Inlined arrays are compared with the values read from targets. Divided chunks refer to the same
-    bytes as before; that these have the same meaning is tested with stand-ins for the first and
-    the last chunk, so that no target is read.
-    """
+    """Read arrays in their new chunks with Zarr, and compare the values."""
+    # Inlined arrays are compared with the values read from targets. Divided chunks refer to the
+    # same bytes as before; that these have the same meaning is tested with stand-ins for the first
+    # and the last chunk, so that no target is read.
     table = internals(refs).opened.table
     metadata = table.select(np.array(list(table.metadata.values()), np.int64))
     after = _opened(reshaping.apply(metadata), refs)
@@ -163,11 +160,6 @@ def _differs(path: str) -> HarmError:
 
 
 FORMS = ("V0", "V1", "parquet", "Icechunk")
-
-_PARQUET = (".parq", ".parquet")
-
-_ICECHUNK = ".icechunk"
-
 Watch = Callable[[Iterable[Table], int, str], Iterable[Table]]
 """Passes blocks on and shows how many of them there were, of how many, in which step."""
 
@@ -233,9 +225,8 @@ class Conversion:
 def form_of(output: Path, form: str | None) -> str:
     """Return the format for an output."""
     if form is None:
-        if output.suffix == _ICECHUNK:
-            return "Icechunk"
-        return "parquet" if output.suffix in _PARQUET else "V0"
+        by_ending = {".icechunk": "Icechunk", ".parq": "parquet", ".parquet": "parquet"}
+        return by_ending.get(output.suffix, "V0")
     known_form = {form_name.lower(): form_name for form_name in FORMS}.get(form.lower())
     if known_form is None:
         raise RefexplorerError(
@@ -274,15 +265,14 @@ def url_changes(
     if how.absolute and refs.source.location is not None:
         yield partial(resolve, location=refs.source.location)
     if form_of(target, how.form) == "Icechunk":  # which has no relative locations
-        yield partial(_absolute, location=refs.source.location)
+
+        def with_protocol(url: str) -> str:
+            resolved = resolve(url, refs.source.location)
+            return resolved if "://" in resolved else f"file://{resolved}"
+
+        yield with_protocol
     if how.relative:
         yield partial(relative_to, folder=folder_beside(target))
-
-
-def _absolute(url: str, location: str | None) -> str:
-    """Return a URL with a protocol, also for a local file."""
-    resolved = resolve(url, location)
-    return resolved if "://" in resolved else f"file://{resolved}"
 
 
 def folder_beside(target: Path) -> str:
@@ -300,7 +290,7 @@ def relative_to(url: str, folder: str) -> str:
 
 TableChange = Callable[[Table], Table]
 WrittenCheck = Callable[[object], object]
-"""Looks at what was written, as `open_references` takes it; raises what is wrong."""
+"""Checks the written set, given as to `open_references`; raises an error if it is wrong."""
 
 
 def convert(source: object, output: str | os.PathLike[str], how: Conversion | None = None) -> int:
@@ -349,17 +339,12 @@ def convert_checked(
         refs = set_as_v3(refs)
     with ExitStack() as opened:
         converter = _Converter(refs, target, url, how, check, opened)
-        _check_arrays(before, converter.arrays)
+        for path, array in before.items():  # chunks are compared later
+            new = converter.arrays.get(path)
+            if new is None or new.shape != array.shape:
+                what = "be lost" if new is None else f"have shape {new.shape}, not {array.shape}"
+                raise HarmError(f"{path or 'The root array'} would {what}; nothing was written.")
         return converter.run()
-
-
-def _check_arrays(before: Mapping[str, ArrayMeta], after: Mapping[str, ArrayMeta]) -> None:
-    """Reject a conversion that loses an array, or part of one; chunks are compared later."""
-    for path, array in before.items():
-        new = after.get(path)
-        if new is None or new.shape != array.shape:
-            what = "be lost" if new is None else f"have the shape {new.shape}, not {array.shape}"
-            raise HarmError(f"{path or 'The root array'} would {what}; nothing was written.")
 
 
 class _Converter:
@@ -417,36 +402,29 @@ class _Converter:
         if self._form != "Icechunk":
             for prefix, url in self._refs.source.endpoints.items():
                 message = (
-                    f"{self._form} cannot say that {prefix} is at {url}: its readers need "
-                    f"`endpoint_url`, or they ask the bucket of AWS."
+                    f"{self._form} cannot store that {prefix} is at {url}: readers need "
+                    f"`endpoint_url`, or they request it from AWS."
                 )
                 warn(message, LeftOutWarning)
         if self._form == "parquet":
-            write_parquet(
-                self._changed_blocks("Writing"),
-                self.arrays,
-                target,
-                how.record_size or best_record_size(self._columns),
-                check=self._make_check(
-                    lambda written: check_store(self._same_blocks(), self.arrays, written, limits)
-                ),
-                overwrite=how.overwrite,
+            size = how.record_size or best_record_size(self._columns)
+            check = self._make_check(
+                lambda written: check_store(self._same_blocks(), self.arrays, written, limits)
             )
+            made = self._changed_blocks("Writing"), self.arrays
+            write_parquet(*made, target, size, check=check, overwrite=how.overwrite)
         elif self._form == "Icechunk":
+            both = self._changed_blocks("Writing"), self._same_blocks()
             self._keys = write_icechunk(
-                self._changed_blocks("Writing"),
-                self._same_blocks(),
-                self.arrays,
-                self._url or target,
-                how.message,
-                limits,
-                check=self._make_check(None),
-                overwrite=how.overwrite,
-                options=self._options(),
+                *both, self.arrays, self._url or target, how.message, limits,
+                check=self._make_check(None), overwrite=how.overwrite, options=self._options(),
                 endpoints=self._refs.source.endpoints,
-            )
+            )  # fmt: skip
         elif self._form == "V1":
-            table = self._full_table()
+            if self._columns.segments or self._inlining or self._outline or self._reshaping:
+                table = concatenated(list(self._changed_blocks("Reading")))
+            else:  # a document's table is not copied
+                table = retargeted(self._columns.table, self._urls)
             with self._report_blocks(table.count, "Looking for progressions") as report:
                 inferred = infer_table(table, least=1, progress=report)
             watch = self._watch_blocks(table.count, "Checking")
@@ -497,16 +475,6 @@ class _Converter:
         changes = [] if self._inlining is None else [self._inlining.apply]
         put = None if self._outline is None else self._outline.write
         return self._blocks(step, changes, put)
-
-    @property
-    def _changes_rows(self) -> bool:
-        return bool(self._inlining or self._outline or self._reshaping)
-
-    def _full_table(self) -> Table:
-        """Return the same as one table; a document's table is not copied."""
-        if len(self._columns.parts) == 1 and not self._changes_rows:
-            return retargeted(self._columns.table, self._urls)
-        return concatenated(list(self._changed_blocks("Reading")))
 
     def _same_blocks(self) -> Iterator[Table]:
         """Yield the same blocks again; data that were read are not read again."""

@@ -30,19 +30,7 @@ from refexplorer.verbs.migrating import in_one_format
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 
-MARKS = {
-    "same": "=",
-    "removed": "-",
-    "added": "+",
-    "moved": "M",
-    "shifted": "S",
-    "resized": "L",
-    "inlined": "I",
-    "embedded": "i",
-    "content": "C",
-    "metadata": "F",
-    "rejected": "X",
-}
+MARKS = dict(zip(CHANGES, "=-+MSLIiCFX", strict=True))
 """A letter for each change, so that none is shown by colour alone."""
 SHOWN = 20  # changes in the text; `changes` has all
 _CHARS = 100  # characters of a cell: a file may hold any text
@@ -267,7 +255,7 @@ def share(result: Difference) -> float:
 def sentences(result: Difference) -> Iterator[str]:
     """Yield sentences that explain the changes."""
     for old, new, keys in result.arrays_moved:
-        yield f"What was the array {old!r} is now {new!r}, in {counted(keys, 'key')}."
+        yield f"The array {old!r} is now named {new!r} ({counted(keys, 'key')})."
     for rename in result.renames:
         yield f"{rename.old!r} became {rename.new!r} in {counted(rename.keys, 'key')}."
     for shift in result.shifts:
@@ -298,10 +286,8 @@ def side_texts(row: KeyChange) -> tuple[str, str]:
     """Return both references of a key as short texts."""
     if row.change != CHANGES[REJECTED]:
         return reference_text(row.before), reference_text(row.after)
-    before, after = (
-        "rejected" if each is None else reference_text(each) for each in (row.before, row.after)
-    )
-    return before, after
+    sides = (row.before, row.after)
+    return tuple("rejected" if each is None else reference_text(each) for each in sides)  # type: ignore[return-value]
 
 
 def _rows(result: Difference) -> Iterator[Sequence[str]]:

@@ -27,12 +27,9 @@ if TYPE_CHECKING:
     from PIL import Image
 
 NAME_SHOWN = 120  # characters of a name: a file may hold any text
-_WAITED = 3
-"""Seconds that a set may be counted for before it is shown."""
-_SOON = 2_000_000
-"""Stored references of a set whose diagnostics are looked for before it is shown."""
-TEXT_CHILDREN, TEXT_LEVELS = 20, 3
-"""Of a tree as text."""
+_WAITED = 3  # Seconds that a set may be counted for before it is shown
+_SOON = 2_000_000  # Stored references of a set whose diagnostics are looked for before it is shown
+TEXT_CHILDREN, TEXT_LEVELS = 20, 3  # Of a tree as text
 
 
 def known_diagnostics(refs: SetLike) -> tuple[Finding, ...] | None:
@@ -97,14 +94,11 @@ def _line(node: Node) -> str:
     return "  ".join(parts)
 
 
-WIDTH = 480
-"""Of a picture, px."""
-CELLS = 240
-"""Most rows and columns of a picture of values; noise of so many takes 60 kB as PNG."""
+WIDTH = 480  # Of a picture, px
+CELLS = 240  # Most rows and columns of a picture of values; noise of so many takes 60 kB as PNG
 _HEIGHT = 200  # pixels of a line drawing; its width is `WIDTH`
 PAPER, _FRAME, _LINE = (232, 232, 232), (138, 145, 156), (0, 114, 178)
-_INFINITE = (255, 47, 208), (0, 184, 255)
-"""Of inf and -inf, as in the live pictures."""
+_INFINITE = (255, 47, 208), (0, 184, 255)  # Of inf and -inf, as in the live pictures
 _VIRIDIS = np.array(
     [
         (68, 1, 84), (71, 45, 123), (59, 82, 139), (44, 114, 142), (33, 145, 140),
@@ -169,7 +163,7 @@ def _share(values: np.ndarray, low: float, high: float) -> np.ndarray:
 
 
 _NAMES: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
-"""No other kernel has these, so that none takes the button of another for its own."""
+"""Unique to this kernel, so a button of another kernel is not mistaken for one of this."""
 
 
 def name_of(references: object) -> str | None:
@@ -200,22 +194,18 @@ def references_html(
     """Return facts, health, notes, a picture, the tree; in a kernel a button to explore it."""
     summary = internals(refs).counts(within=_WAITED)
     name = name_of(refs)
+    facts = kinds_text(summary), health_text(diagnostics), left_out_text(refs.source)
     # Shown by the extension of JupyterLab, which alone can do what it says.
     button = f' <button type="button" hidden data-refexplorer-set="{name}">Explore</button>'
     parts = [
-        f"<p><b>{_escape_html(refs.source.name)}</b> ({refs.source.form}): "
-        f"{_escape_html(facts_text(summary), None)}{'' if name is None else button}<br>"
-        f"{kinds_text(summary)}; {health_text(diagnostics)}{_left_out(refs)}</p>",
+        f"<p><b>{shown(refs.source.name, NAME_SHOWN)}</b> ({refs.source.form}): "
+        f"{shown(facts_text(summary), None)}{'' if name is None else button}<br>"
+        f"{'; '.join(filter(None, facts))}</p>",
         notes_html(diagnostics),
         picture,
         tree_html(refs),
     ]
     return f'<div class="refexplorer">{"".join(parts)}</div>'
-
-
-def _left_out(refs: SetLike) -> str:
-    text = left_out_text(refs.source)
-    return f"; {text}" if text else ""
 
 
 def health_text(diagnostics: tuple[Finding, ...] | None) -> str:
@@ -236,11 +226,11 @@ def notes_html(diagnostics: tuple[Finding, ...] | None) -> str:
     items: list[str] = []
     for group in grouped(diagnostics):
         listed = group.diagnostics[:NOTES_SHOWN] if group.is_long else group.diagnostics
-        lines = [f"<li>{_escape_html(str(each), 400)}</li>" for each in listed]
+        lines = [f"<li>{shown(str(each), 400)}</li>" for each in listed]
         if group.is_long:
             first, remaining = lines, len(group.diagnostics) - NOTES_SHOWN
             more = f"<li>… {remaining:,} more</li>" if remaining > 0 else ""
-            title = f"<summary>{_escape_html(group.title, 400)}</summary>"
+            title = f"<summary>{shown(group.title, 400)}</summary>"
             lines = [f"<li><details>{title}<ul>{''.join(first)}{more}</ul></details></li>"]
         items += lines
     title = counted(len(diagnostics), "note")
@@ -257,10 +247,10 @@ def tree_html(refs: SetLike, path: str = "", levels: int = LEVELS_SHOWN) -> str:
 
 
 def _node(refs: SetLike, node: Node, levels: int) -> str:
-    name = f"<code>{_escape_html(node.name)}</code>"
+    name = f"<code>{shown(node.name, NAME_SHOWN)}</code>"
     if not node.children:
         size = "" if node.size is None else f", {size_text(node.size)}"
-        target = f", <code>{_escape_html(node.target)}</code>" if node.target else ""
+        target = f", <code>{shown(node.target, NAME_SHOWN)}</code>" if node.target else ""
         return f"{name} {node.kind or 'no reference'}{size}{target}"
     size = "size not known" if node.size is None else size_text(node.size)
     title = f"{name} {node.type}, {counted(node.children, 'child', 'children')}, {size}"
@@ -268,7 +258,3 @@ def _node(refs: SetLike, node: Node, levels: int) -> str:
         return title
     below = tree_html(refs, node.path, levels - 1)
     return f"<details><summary>{title}</summary>{below}</details>"
-
-
-def _escape_html(text: str, limit: int | None = NAME_SHOWN) -> str:
-    return shown(text, limit)

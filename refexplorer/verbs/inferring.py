@@ -124,7 +124,7 @@ def infer(references: object, *, progress: Progress | None = None) -> Inference:
     is_one = refs.source.part is None
     source_size = sum(map(len, _source_blocks(refs.source))) if is_one else 0
     before = source_size or plain.size
-    as_given = shortest.size > before and (not source_size or _is_complete(refs))
+    as_given = shortest.size > before and (not source_size or not given_templates(refs))
     after = before if as_given else shortest.size
     facts = (refs.source.name, before, after, table.count)
     if as_given:
@@ -133,13 +133,6 @@ def infer(references: object, *, progress: Progress | None = None) -> Inference:
     generated = table.count - len(shortest.kept)
     sections = (shortest.templates, shortest.gen)
     return Inference(*facts, generated, *sections, table, shortest.kept, shortest.blocks)
-
-
-def _is_complete(refs: ReferenceSet) -> bool:
-    """Return whether the given document alone defines the set, without opening templates."""
-    written = json.loads(b"".join(_source_blocks(refs.source))).get("templates")
-    texts = {name: template.text for name, template in refs.templates.items()}
-    return refs.source.form == "V0" or texts == (written or {})
 
 
 def given_templates(refs: ReferenceSet) -> dict[str, str]:

@@ -52,7 +52,7 @@ def join_metadata(
 
 
 def moved_key(first: ArrayMeta, index: Sequence[int], axis: int | None, start: int) -> str:
-    """Return the key of a chunk in the concatenated array, given the start of its own array."""
+    """Return the key of a chunk in the concatenated array, given the first chunk of its array."""
     if axis is not None:
         return first.chunk_key([*index[:axis], index[axis] + start, *index[axis + 1 :]])
     parts = [str(number) for number in (start, *index)]
@@ -91,14 +91,9 @@ def join_values(
     parts = [_read(refs, group, names) for refs in sets]
     exists = any(dimension in part.dims for part in parts)
     combined = xr.combine_nested(
-        parts,
-        concat_dim=dimension,
-        data_vars="minimal" if exists else "all",
-        coords="minimal",
-        compat="override",
-        join="exact",
-        combine_attrs="drop_conflicts",
-    )
+        parts, concat_dim=dimension, data_vars="minimal" if exists else "all", coords="minimal",
+        compat="override", join="exact", combine_attrs="drop_conflicts",
+    )  # fmt: skip
     others = [name for name in combined.variables if name not in wanted]
     if wanted:
         yield from _keys_of_dataset(combined.drop_vars(others), group, version)
@@ -143,15 +138,7 @@ def _keys_of_dataset(dataset: Any, group: str, version: int) -> Iterator[tuple[s
 _FORM = "joined"
 _ATTRIBUTES, _NODE = ".zattrs", "zarr.json"
 _ENCODING = ("dtype", "data_type", "compressor", "filters", "codecs", "fill_value", "order")
-_MEANING = (
-    "scale_factor",
-    "add_offset",
-    "_FillValue",
-    "missing_value",
-    "_Unsigned",
-    "units",
-    "calendar",
-)
+_MEANING = ("scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned", *_TIME)
 """Attributes that say what stored values mean."""
 _SHOWN = 10  # names that a message lists
 
@@ -221,13 +208,6 @@ class _JoinedPart:
         """Return whether an array is the coordinate of the dimension with its name."""
         return self.dimensions(path) == (path.rpartition("/")[2],)
 
-    def is_written_in(self, path: str) -> bool:
-        """Return whether all values of an array are inline in the set."""
-        chunks = self.chunks[path]
-        return len(chunks) == self.arrays[path].chunk_count > 0 and not any(
-            isinstance(value, list) for value in chunks.values()
-        )
-
     def attributes(self, path: str) -> dict[str, Any]:
         """Return the attributes of an array or a group."""
         document = _parsed(self.metadata.get(prefix(path) + _NODE, "{}"))
@@ -255,7 +235,10 @@ class _Joining:
             for path in filter(self._is_joined, self._first.arrays):
                 if self._first.is_coordinate(path):
                     continue  # values of coordinates are joined, with their units
-                for what, one, other in _differences(self._first, part, path):
+                both = (joined_terms(each.arrays[path]) for each in (self._first, part))
+                for (what, one), (_, other) in zip(*both, strict=True):
+                    if _is_same(one, other):
+                        continue
                     raise SourceError(
                         f"{what} of {escape(path)} is {_value_text(one)} in {self._first.name} and "
                         f"{_value_text(other)} in {part.name}: the values of one of them would "
@@ -301,7 +284,7 @@ class _Joining:
             try:
                 parts.append(_JoinedPart(set_as_v3(refs)))
             except RefexplorerError as error:
-                why = f"their chunks have different lengths, which takes Zarr v3, and {error}"
+                why = f"their chunks have different lengths, which needs Zarr v3, and {error}"
                 raise self.unjoined(why.rstrip(".")) from None
         return _Joining(parts, self._dimension)
 
@@ -327,8 +310,11 @@ class _Joining:
         """Return whether array values are read: for coordinates, or if keys do not suffice."""
         if self._first.is_coordinate(path) or not self._is_joined(path):
             return self._first.is_coordinate(path)
-        if not all(part.is_written_in(path) for part in self._parts):
-            return False
+        for part in self._parts:
+            chunks = part.chunks[path]
+            is_whole = len(chunks) == part.arrays[path].chunk_count > 0
+            if not is_whole or any(isinstance(value, list) for value in chunks.values()):
+                return False  # not all of its values are inline
         try:
             return not _is_regular(self._grid(path)[0])
         except SourceError:
@@ -375,13 +361,13 @@ class _Joining:
         axis, arrays = self._axis(path), [part.arrays[path] for part in self._parts]
         first = arrays[0]
         for part, array in zip(self._parts, arrays, strict=True):
-            one, other = (_without(chunk_lengths(each), axis) for each in (first, array))
+            one, other = (without(chunk_lengths(each), axis) for each in (first, array))
             if one != other:
                 raise self._refused(path, "has chunks of", first.chunks, array.chunks, part)
             if part.dimensions(path) != self._first.dimensions(path):
                 one, other = self._first.dimensions(path), part.dimensions(path)
                 raise self._refused(path, "has the dimensions", one, other, part)
-            if _without(array.shape, axis) != _without(first.shape, axis):
+            if without(array.shape, axis) != without(first.shape, axis):
                 raise self._refused(path, "has the shape", first.shape, array.shape, part)
         if axis is None:
             return (ChunkAxis(len(arrays), (1,)), *first.axes), list(range(len(arrays)))
@@ -451,13 +437,6 @@ def _check_names(parts: Sequence[_JoinedPart]) -> None:
             )
 
 
-def _differences(
-    first: _JoinedPart, part: _JoinedPart, path: str
-) -> Sequence[tuple[str, Any, Any]]:
-    pairs = zip(*(joined_terms(each.arrays[path]) for each in (first, part)), strict=True)
-    return [(what, one, other) for (what, one), (_, other) in pairs if not _is_same(one, other)]
-
-
 def joined_terms(array: ArrayMeta) -> Iterator[tuple[str, Any]]:
     """Yield the storage and meaning of values that must agree in all combined files."""
     for names, values in ((_ENCODING, array.metadata), (_MEANING, array.attributes)):
@@ -487,7 +466,8 @@ def chunk_lengths(array: ArrayMeta) -> tuple[object, ...]:
     return tuple((axis.lengths, axis.firsts) for axis in array.axes)
 
 
-def _without(shape: tuple[Any, ...], axis: int | None) -> tuple[Any, ...]:
+def without(shape: tuple[Any, ...], axis: int | None) -> tuple[Any, ...]:
+    """Return lengths without that of one dimension."""
     return shape if axis is None else (*shape[:axis], *shape[axis + 1 :])
 
 

@@ -1,4 +1,4 @@
-"""Which login the targets need: each location is asked for one file, first anonymously."""
+"""Which login the targets need: one file of each location is requested, first anonymously."""
 
 from __future__ import annotations
 
@@ -21,10 +21,8 @@ from refexplorer.io.access import (
 from refexplorer.io.fetch.background import wait_for
 from refexplorer.io.fetch.targets import Targets
 
-PLACES = 20
-"""Places that are asked; sets with more are rare, and each costs some requests."""
-_TARGETS = 100_000
-"""Targets whose locations are looked up."""
+PLACES = 20  # Places that are asked; sets with more are rare, and each costs some requests
+_TARGETS = 100_000  # Targets whose locations are looked up
 _ICECHUNK = "icechunk.containers_credentials({{{folder!r}: icechunk.CREDENTIALS()}})"
 _CODE = {
     ("s3", True): (
@@ -52,8 +50,7 @@ _CODE = {
         "obstore.store.HTTPStore.from_url({grant!r})",
         "icechunk.VirtualChunkContainer({folder!r}, icechunk.http_store())",
     ),
-}
-"""What fsspec, obstore and Icechunk need, by protocol, and whether it needs no credentials."""
+}  # What fsspec, obstore and Icechunk need, by protocol, and whether it needs no credentials
 _PAYING = {"fsspec": ", requester_pays=True)", "obstore": ", request_payer=True)"}
 
 

@@ -30,9 +30,8 @@ _DIMENSIONS = "_ARRAY_DIMENSIONS"
 _OF_ARRAYS = {"delta", "fixedscaleoffset", "bitround", "quantize", "astype"}
 _OF_BYTES = {"shuffle", "zlib", "bz2", "lz4", "lzma", "blosc", "fletcher32", "crc32", "adler32"}
 _OWN_NAMES = {"gzip": ("level",), "zstd": ("level", "checksum")}
-"""Codecs that v3 knows by a name of its own, with what it asks of them."""
-_TRIED = 6
-"""Most elements along a dimension of the chunk that is tried."""
+"""Codecs that have their own name in v3, with their settings."""
+_TRIED = 6  # Most elements along a dimension of the chunk that is tried
 
 
 def is_older(refs: ReferenceSet) -> bool:
@@ -102,8 +101,11 @@ def _document(array: ArrayMeta) -> dict[str, Any]:
     attributes = dict(array.attributes)
     attributes.pop(_DIMENSIONS, None)
     fill = array.metadata.get("fill_value")
-    if fill is not None:  # xarray takes it for missing values in v2, and in v3 only this attribute
-        attributes["_FillValue"] = _for_xarray(array, fill, dtype)
+    if fill is not None:  # in v2 xarray reads it as missing, in v3 only this attribute
+        value = _fill(array, fill, dtype)
+        if dtype.kind in "fc":
+            value = [*map(_encoded, value)] if dtype.kind == "c" else _encoded(value)
+        attributes["_FillValue"] = value
     document: dict[str, Any] = {
         "zarr_format": 3,
         "node_type": "array",
@@ -139,15 +141,8 @@ def _fill(array: ArrayMeta, fill: object, dtype: np.dtype[Any]) -> Any:
     raise _refused(array, f"the fill value {escape(json.dumps(fill), 50)}")
 
 
-def _for_xarray(array: ArrayMeta, fill: object, dtype: np.dtype[Any]) -> Any:
-    """Return the fill value as xarray writes it into an attribute."""
-    value = _fill(array, fill, dtype)
-    if dtype.kind == "c":
-        return [_encoded(part) for part in value]
-    return _encoded(value) if dtype.kind == "f" else value
-
-
 def _encoded(number: str | float) -> str:
+    """Return a fill value as xarray writes it into an attribute."""
     value = float(number.replace("Infinity", "inf")) if isinstance(number, str) else float(number)
     return base64.standard_b64encode(struct.pack("<d", value)).decode()
 
@@ -196,7 +191,7 @@ def _try(array: ArrayMeta, document: dict[str, Any], tried: set[str]) -> None:
     except Exception as error:  # codecs raise what they like
         raise _refused(array, f"codecs that fail in v3 ({escape(str(error), 100)})") from None
     if not same:
-        raise _refused(array, "codecs that read other values in v3")
+        raise _refused(array, "codecs that give other values in v3")
     tried.add(kind)
 
 
@@ -231,8 +226,7 @@ def _reads_alike(array: ArrayMeta, document: dict[str, Any], shape: list[int]) -
 
 def _refused(array: ArrayMeta, what: str) -> RefexplorerError:
     return RefexplorerError(
-        f"{array.path_text(True)} is an array of Zarr v2 with {what}, and Icechunk holds Zarr "
-        "v3 alone; "
-        "VirtualiZarr may be able to translate it (`virtualizarr.open_virtual_dataset`, then "
-        "`vz.to_icechunk`)."
+        f"{array.path_text(True)} is an array of Zarr v2 with {what}, and Icechunk stores only "
+        "Zarr v3; VirtualiZarr may be able to translate it (`virtualizarr.open_virtual_dataset`, "
+        "then `vz.to_icechunk`)."
     )

@@ -170,7 +170,12 @@ def open_references(
         If it exceeds the limits or the memory.
     """
     if isinstance(source, ReferenceSet):
-        return _opened_again(source, storage_options, templates, limits)
+        if templates is not None or limits is not None:
+            name = "limits" if templates is None else "templates"
+            raise SourceError(f"The set is open already: pass {name} where it is opened.")
+        if storage_options is None:
+            return source
+        return source.allowing(storage_options=storage_options)
     limits = limits or DEFAULT_LIMITS
     try:
         if concat_dim is None and (read := own_document(source, limits)) is not None:
@@ -234,18 +239,6 @@ def _open_any(
         return _grouped(open_each(source), limits)
     except MemoryError:
         raise LimitError(memory_message()) from None
-
-
-def _opened_again(
-    refs: ReferenceSet,
-    storage_options: Mapping[str, Any] | None,
-    templates: Mapping[str, str] | None,
-    limits: Limits | None,
-) -> ReferenceSet:
-    if templates is not None or limits is not None:
-        name = "limits" if templates is None else "templates"
-        raise SourceError(f"The set is open already: pass {name} where it is opened.")
-    return refs if storage_options is None else refs.allowing(storage_options=storage_options)
 
 
 def _grouped(sets: Sequence[ReferenceSet], limits: Limits) -> ReferenceSet:

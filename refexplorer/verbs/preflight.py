@@ -10,7 +10,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
@@ -24,15 +24,14 @@ from refexplorer.refset.opened_set import internals
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding
 from refexplorer.spec.zarr_metadata import ArrayMeta
-from refexplorer.verbs.joining import chunk_lengths, joined_terms
+from refexplorer.verbs.joining import chunk_lengths, joined_terms, without
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 
 SCHEMA = 1
 _NAMED = 3  # files that a line names
 _CHARS = 100
-_VALUES = 2**22
-"""Values of the concatenated coordinate that are compared with each other."""
+_VALUES = 2**22  # Values of the concatenated coordinate that are compared with each other
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +120,7 @@ class Preflight:
         if 1 < len(self.eras) == known:
             return f"no two of {counted(known, 'file')} can be combined"
         if len(self.eras) > 1:
-            return f"{count} can be combined{along} in {len(self.eras):,} parts, not as one set"
+            return f"{count} can be combined{along} in {len(self.eras):,} groups only"
         if self.unread:
             lost = f"{counted(len(self.unread), 'file')} could not be read completely"
             rest = f"; {counted(known, 'file')} can be combined{along}" if known > 1 else ""
@@ -132,19 +131,10 @@ class Preflight:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON values."""
-        names = ("variable", "what", "usual", "other", "files")
-        document = {
-            "schema": SCHEMA,
-            "headline": self.headline,
-            "status": self.status,
-            "dimension": self.dimension,
-            "files": self.files,
-            "barriers": [{name: getattr(b, name) for name in names} for b in self.barriers],
-            "eras": [{"files": e.files, "first": e.first, "last": e.last} for e in self.eras],
-            "findings": [each.to_dict() for each in self.findings],
-            "unread": dict(self.unread),
-        }
-        found: dict[str, Any] = masked(document, KEYS)
+        facts = asdict(replace(self, findings=()))
+        facts["findings"] = [each.to_dict() for each in self.findings]
+        head = {"schema": SCHEMA, "headline": self.headline, "status": self.status}
+        found: dict[str, Any] = masked(head | facts, KEYS)
         return found
 
     def __str__(self) -> str:
@@ -153,7 +143,7 @@ class Preflight:
         if len(self.eras) > 1:
             for number, era in enumerate(self.eras, 1):
                 ends = "" if era.first is None else f", {era.first} to {era.last}"
-                lines.append(f"  Part {number:,}: {_files_text(era.files)}{ends}")
+                lines.append(f"  Group {number:,}: {_files_text(era.files)}{ends}")
         lines += [f"  {found.severity} {found.code}: {found.message}" for found in self.findings]
         alike: dict[str, list[str]] = {}
         for name, why in self.unread.items():
@@ -179,7 +169,7 @@ class Preflight:
                  for e in self.eras]  # fmt: skip
         head = ("Variable", "What", "Most files", "These files", "Files")
         tables = table(head, rows) if rows else ""
-        tables += table(("Files of a part", "First", "Last"), parts) if len(parts) > 1 else ""
+        tables += table(("Files of a group", "First", "Last"), parts) if len(parts) > 1 else ""
         return f'<div class="refexplorer"><p><b>{shown(self.headline)}</b></p>{tables}</div>'
 
 
@@ -214,7 +204,8 @@ def preflight(
         If no file matches the pattern.
     """
     sources = [os.fspath(each) for each in sources_of(source)[0]]
-    names = _short_names(sources)
+    names = [each.rstrip("/").rpartition("/")[2] for each in sources]
+    names = names if len({*names}) == len(names) else sources
     files: list[_JoinTerms] = []
     unread: dict[str, str] = {}
     for number, (path, name) in enumerate(zip(sources, names, strict=True)):
@@ -279,8 +270,8 @@ class _JoinTerms:
                     yield (path, "values"), _digest(self.axes[path])
             elif is_joined:
                 at = names.index(dimension) if dimension in names else None
-                yield (path, "shape"), _text(_without(meta.shape, at))
-                yield (path, "chunks"), _text(_without(chunk_lengths(meta), at))
+                yield (path, "shape"), _text(without(meta.shape, at))
+                yield (path, "chunks"), _text(without(chunk_lengths(meta), at))
                 yield from (((path, what), _text(value)) for what, value in joined_terms(meta))
 
     def ends_inside_a_chunk(self, dimension: str | None) -> bool:
@@ -352,9 +343,7 @@ def _order(group: Sequence[_JoinTerms], dimension: str | None) -> Callable[[_Joi
     axes = {id(each): each.axis(dimension) for each in group}
     if any(axis is None or not len(axis.kept) for axis in axes.values()):
         return lambda file: 0
-    first = axes[id(group[0])]
-    assert first is not None
-    starts = {at: float(a.kept[0]) + a.offset_to(first) for at, a in axes.items() if a is not None}
+    starts = {at: float(a.kept[0]) + a.since for at, a in axes.items() if a is not None}
     return lambda file: starts[id(file)]
 
 
@@ -384,10 +373,6 @@ def _digest(axis: AxisValues) -> str:
     return f"{len(axis.values):,} from {ends[0]} to {ends[1]} ({digest})"
 
 
-def _without(values: Sequence[Any], at: int | None) -> list[Any]:
-    return [value for place, value in enumerate(values) if place != at]
-
-
 def _text(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # -999 and -999.0 are the same when files are joined
@@ -398,9 +383,3 @@ def _files_text(names: Sequence[str]) -> str:
     if len(names) <= _NAMED:
         return ", ".join(escape(name, _CHARS) for name in names)
     return f"{len(names):,} files, {escape(names[0], _CHARS)} to {escape(names[-1], _CHARS)}"
-
-
-def _short_names(sources: Sequence[str]) -> list[str]:
-    """Return the last components of paths and URLs, or whole ones if these are ambiguous."""
-    short = [each.rstrip("/").rpartition("/")[2] for each in sources]
-    return short if len({*short}) == len(short) else list(sources)

@@ -29,7 +29,7 @@ from refexplorer.spec.findings import Finding, Locator, placed
 from refexplorer.spec.references import Kind, Reference, V0Value
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.verbs.display import known_diagnostics, references_html, summary_text, tree_text
-from refexplorer.verbs.set_checks import LastResults, SetChecks
+from refexplorer.verbs.set_checks import SetChecks
 
 if TYPE_CHECKING:
     import xarray
@@ -51,8 +51,7 @@ if TYPE_CHECKING:
     from refexplorer.verbs.inferring import Inference
     from refexplorer.verbs.repair.repairing import Repair
 
-_COMPARED, _SIMILAR = 1000, 3
-"""Arrays that a name is compared with, and names that a message lists."""
+_COMPARED, _SIMILAR = 1000, 3  # Arrays that a name is compared with, and names that a message lists
 
 
 class SetEntries(Mapping[str, Reference]):
@@ -69,8 +68,14 @@ class SetEntries(Mapping[str, Reference]):
             raise KeyError(key)
         entry = self._opened.lookup(key)
         if entry is None:
-            error = self._opened.missing(key)
-            raise MissingError(key, _instead(key)) if self._is_array(key) else error
+            if self._opened.arrays.get(key) is None:
+                raise self._opened.missing(key)
+            raise MissingError(
+                key,
+                f"{key!r} is an array, and references are those of its chunks: "
+                f"refs.read({key!r}) reads values, refs.array({key!r}) is its metadata, "
+                f"refs.chunk_grid({key!r}) has the references.",
+            )
         return entry[1]
 
     def __contains__(self, key: object) -> bool:
@@ -205,9 +210,6 @@ class SetEntries(Mapping[str, Reference]):
                 sentence = f"{self.source.name} has nothing at {path!r}{self._near(path)}."
                 raise MissingError(path, sentence) from None
 
-    def _is_array(self, path: str) -> bool:
-        return self._opened.arrays.get(path) is not None
-
     def _near(self, path: str) -> str:
         """Return what is at a path in place of an array, or similar names."""
         if path in self:
@@ -270,8 +272,7 @@ class SetEntries(Mapping[str, Reference]):
     __hash__ = object.__hash__
 
 
-PAGE_KEYS = 10_000
-"""Rows of the tree that a saved page has."""
+PAGE_KEYS = 10_000  # Rows of the tree that a saved page has
 
 
 class ReferenceSet(SetChecks, SetEntries):
@@ -316,7 +317,7 @@ class ReferenceSet(SetChecks, SetEntries):
         self.templates = dict(contents.templates)
         self.storage_options = dict(storage_options or {})
         self.allowed = tuple(allowed)
-        self._results = LastResults()
+        self._results = {}
         self._internals = Internals(contents)
         self._opened = contents.opened
 
@@ -682,15 +683,6 @@ class ReferenceSet(SetChecks, SetEntries):
 def _rebuild(source: Source, *arguments: Any) -> ReferenceSet:
     """Rebuild a set received from another process."""
     return ReferenceSet(source.without_local_file(), *arguments)
-
-
-def _instead(path: str) -> str:
-    """Return what to use in place of an array path as a key."""
-    return (
-        f"{path!r} is an array, and references are those of its chunks: "
-        f"refs.read({path!r}) reads values, refs.array({path!r}) is its metadata, "
-        f"refs.chunk_grid({path!r}) has the references."
-    )
 
 
 def _kinds(kind: Kind | str | Iterable[Kind | str] | None) -> tuple[Kind, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,25 +34,25 @@ class SetChecks(SetEntries):
 
     allowed: tuple[str, ...]
     storage_options: dict[str, Any]
-    _results: LastResults
+    _results: dict[str, Report | None]  # Shared with the sets made by `ReferenceSet.allowing`
 
     @property
     def audited(self) -> Report | None:
         """The last audit of the set."""
-        return self._results.audited
+        return self._results.get("audited")
 
     @audited.setter
     def audited(self, audit: Report | None) -> None:
-        self._results.audited = audit
+        self._results["audited"] = audit
 
     @property
     def verified(self) -> Report | None:
         """The last comparison of the set with its files."""
-        return self._results.verified
+        return self._results.get("verified")
 
     @verified.setter
     def verified(self, report: Report | None) -> None:
-        self._results.verified = report
+        self._results["verified"] = report
 
     def check(
         self, *, read_coordinates: bool = False, expect: str | os.PathLike[str] | None = None
@@ -315,8 +315,8 @@ class SetChecks(SetEntries):
         written = Path(path).with_suffix("")
         if Path(path).suffix == ".lock" and written.suffix:
             raise SourceError(
-                f"{os.fspath(path)!r} is what refexplorer itself uses while it writes "
-                f"{str(written)!r}; name the lock {written.with_suffix('.lock').name!r}."
+                f"{os.fspath(path)!r} is the temporary name of refexplorer while it "
+                f"writes {str(written)!r}; name the lock {written.with_suffix('.lock').name!r}."
             )
         if not overwrite and only is None:
             check_free(Path(path))
@@ -403,10 +403,11 @@ class SetChecks(SetEntries):
         *manner: Any,
     ) -> Report:
         from refexplorer.checks.engine import Manner, run
-        from refexplorer.checks.locks import lock_from
+        from refexplorer.checks.locks import Lock
 
         opened, found, reading = self._opened, self._internals.findings, self._reading
-        how = replace(Manner(*manner), against=lock_from(against))
+        lock = against if against is None or isinstance(against, Lock) else Lock.read(against)
+        how = replace(Manner(*manner), against=lock)
         return run(self.source.name, opened, found, reading, terms, look, how)
 
     def estimate(self, path: str, selection: Sequence[int | slice] = ()) -> Estimate:
@@ -456,11 +457,3 @@ class SetChecks(SetEntries):
 
         accesses = tuple(access.items() if isinstance(access, Mapping) else access)
         return advise(self.source, self._opened, accesses, place)
-
-
-@dataclass(slots=True)
-class LastResults:
-    """Results shared by a set and those made from it with `ReferenceSet.allowing`."""
-
-    audited: Report | None = None
-    verified: Report | None = None

@@ -148,7 +148,7 @@ def test_stopping_keeps_what_was_found(server: RangeServer, tmp_path: Path) -> N
     assert 90 <= asked < 250
     assert found.headline.text.startswith(f"not known: {250 - asked} files were not looked at")
     assert found.status == 2
-    assert "It was stopped before all files were looked at." in str(found)
+    assert "It was stopped before all files were checked." in str(found)
     assert refs.allowing(server.url).check_targets(results=kept, resume=True).status == 0
 
 

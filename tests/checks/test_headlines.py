@@ -104,7 +104,7 @@ CASES = {
         objects=[("sst", O.IN_SET), ("odd", O.UNREAD)],
     ),
     "no files": Case(
-        "all values are its own: it refers to no file", chunks={S.OWN: 4}, files={}, objects=[]
+        "all values are inline: it refers to no file", chunks={S.OWN: 4}, files={}, objects=[]
     ),
     "warnings alone": Case(
         "the same as its files", findings=[fault("axis-gap", Severity.WARNING)]
@@ -181,7 +181,7 @@ def test_headlines(name: str) -> None:
         lambda ledger: setattr(ledger.objects, "declared", 2),
         lambda ledger: setattr(ledger.files, "total", 3),
         lambda ledger: setattr(ledger, "followed", 5),
-        lambda ledger: ledger.leave_out("sst", 1),
+        lambda ledger: ledger.unchosen.update(sst=1),
     ],
 )
 def test_what_does_not_add_up_is_never_good(spoil: Any) -> None:

@@ -189,6 +189,21 @@ def _forced(files: list[Path]) -> dict[str, Any]:
     return joined_by_hand([translated(path)["refs"] for path in files])
 
 
+def test_times_in_order_stay_so_where_other_arrays_are_exchanged(
+    files: list[Path],
+) -> None:
+    """Two arrays have the chunks of another file; the coordinate has its own."""
+
+    def change(mine: Changed) -> None:
+        for key in [key for key in mine.refs if key.startswith(("foo/0", "foo/1"))]:
+            row, rest = key.removeprefix("foo/").split(".", 1)
+            swap(key, f"foo/{int(row) + 4}.{rest}")(mine)
+        swap("bar/0.0.0", "bar/2.0.0")(mine)
+
+    found = codes(verified(changed(_forced(files), change), files[0].parent))
+    assert found == {("misplaced", "time")}
+
+
 def test_values_are_compared(tmp_path: Path) -> None:
     files = write_files(tmp_path, {1: {"scale_factor": 0.2}})
     found = verified(_forced(files), tmp_path, values="all")

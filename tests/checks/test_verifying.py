@@ -69,7 +69,7 @@ def test_it_is_stopped_and_resumed(
     stopped = verified_in_parts(document, files[0].parent, results=kept, workers=1, watch=watch)
     assert not stopped.good
     assert stopped.headline.kind in (rx.types.Claim.UNKNOWN, rx.types.Claim.DIFFERS)
-    assert "It was stopped before all files were looked at." in stopped.summary
+    assert "It was stopped before all files were checked." in stopped.summary
     whole = verified_in_parts(document, files[0].parent, results=kept, resume=True)
     assert said(whole) == said(verified(document, files[0].parent))
 
@@ -215,7 +215,7 @@ def test_a_set_that_refers_to_no_file_is_good() -> None:
     refs["x/0"] = "base64:AQAAAAIAAAA="
     found = rx.open_references(refs).verify()
     assert (found.good, found.has_errors, found.findings) == (True, False, ())
-    assert found.headline.text == "all values are its own: it refers to no file"
+    assert found.headline.text == "all values are inline: it refers to no file"
     refs["x/0"] = [None, 0, 8]
     assert not rx.open_references(refs).verify().good
 

@@ -136,7 +136,7 @@ def test_what_no_file_says_of_chunks_that_the_set_holds_is_not_decided(tmp_path:
     files = write_files(tmp_path)
     document = scaled(files, {1, 2}, scale_factor=0.2)
     found = rx.repair(document, allow=[str(tmp_path)])
-    assert "chunks that the set holds would read differently" in found.refused["foo"]
+    assert "inline chunks would read differently" in found.refused["foo"]
     assert (found.status, found.can_be_written) == (1, False)
     assert [each.code for each in found.left] == ["scale_factor"]
     assert found.references.to_v0() == rx.open_references(document).to_v0()

@@ -24,16 +24,14 @@ from refexplorer.io.decode.sizes import place_count
 from refexplorer.io.reading.selection import places_along
 from refexplorer.refset.chunk_grid import ChunkColumns, ChunkReferences, chunk_counts
 from refexplorer.refset.generated import Generated
-from refexplorer.refset.numbered_segment import Records, SegmentPart
+from refexplorer.refset.numbered_segment import Records
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.chunk_axes import ChunkAxis
 from refexplorer.spec.references import prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
-Access = Sequence["int | slice"] | str
-"""An index or slice for each dimension, or these as text."""
-_COUNTED = 2**53
-"""Values along a dimension, and of a chunk, that are counted in 64 bits."""
+Access = Sequence["int | slice"] | str  # An index or slice for each dimension, or these as text
+_COUNTED = 2**53  # Values along a dimension, and of a chunk, that are counted in 64 bits
 _NUMBER = r"\s*-?\d{1,18}\s*"  # so many digits fit into 63 bits
 _INDEX = re.compile(rf"{_NUMBER}|(?:{_NUMBER}|\s*)(?::(?:{_NUMBER}|\s*)){{1,2}}", re.ASCII)
 
@@ -71,7 +69,7 @@ class PartOfArray:
             if extent == self.array.shape[axis]:
                 weights = weights * _all_of_chunks(along, column)
                 continue
-            if extent == 1:  # the usual case, told without arithmetic
+            if extent == 1:  # the usual case needs no arithmetic
                 counts = (column == along.number_at(places[0])).astype(np.int8)
             else:
                 counts = _places_of_chunks(places, along, column)
@@ -89,7 +87,7 @@ class PartOfArray:
 
 
 def _all_of_chunks(axis: ChunkAxis, numbers: np.ndarray) -> np.ndarray | int:
-    """Return how many array elements each chunk along a dimension holds."""
+    """Return how many array elements each chunk along a dimension has."""
     if axis.is_regular and not axis.extent % axis.longest:
         return axis.longest
     starts = axis.starts_of(numbers)
@@ -228,7 +226,13 @@ class ArrayCosts:
             length = _length_by_arithmetic(opened, array)
             self.costs = [_by_arithmetic(name, part, length, place) for name, part in parts]
         else:
-            fresh = [part for part in _record_parts(opened, array) if not part.is_read]
+            fresh = [
+                part
+                for segment in opened.arrays.segments(array)
+                if isinstance(segment, Records) and segment.array.path == array.path
+                for part in segment.parts
+                if not part.is_read
+            ]
             try:
                 self.costs = self._counted(grid.blocks(), parts)
             except OutOfOrderError:
@@ -236,7 +240,7 @@ class ArrayCosts:
             if any(cost.absent for cost in self.costs) and chunk_counts(opened, array).rejected:
                 pairs = zip(self.costs, parts, strict=True)
                 self.costs = [_with_rejected(cost, part, grid) for cost, (_, part) in pairs]
-            for each in fresh:  # of a large store those of one array at a time are held
+            for each in fresh:  # of a large store only one array is kept in memory at a time
                 each.release()
 
     def _counted(
@@ -266,13 +270,6 @@ class ArrayCosts:
     def decoded_size(self) -> int | None:
         """Bytes of all values; None if element sizes vary."""
         return _value_bytes(self.array, 0, math.prod(self.array.shape))[1]
-
-
-def _record_parts(opened: OpenedSet, array: ArrayMeta) -> Iterator[SegmentPart]:
-    """Yield the record files or manifests of an array."""
-    for segment in opened.arrays.segments(array):
-        if isinstance(segment, Records) and segment.array.path == array.path:
-            yield from segment.parts
 
 
 class _RunningAccess:
@@ -322,20 +319,11 @@ def _read_cost(
 ) -> AccessCost:
     """Return the cost of reading, without the values; `found` chunks have a reference."""
     whole = "whole files are read, and the set does not have their sizes"
-    return AccessCost(
-        name,
-        path,
-        part.text,
-        reads.count,
-        found - reads.count,
-        part.chunk_count - found,
-        0,
-        reads.files,
-        reads.files,
-        None if reads.whole else reads.least_bytes,
-        readers=reads.costs(),
-        unknown=(whole,) * bool(reads.whole),
-    )
+    chunks = reads.count, found - reads.count, part.chunk_count - found, 0
+    least = reads.files, reads.files, None if reads.whole else reads.least_bytes
+    unknown = (whole,) * bool(reads.whole)
+    costs = reads.costs()
+    return AccessCost(name, path, part.text, *chunks, *least, readers=costs, unknown=unknown)
 
 
 def _with_rejected(cost: AccessCost, part: PartOfArray, grid: ChunkReferences) -> AccessCost:
@@ -356,11 +344,9 @@ def _value_bytes(array: ArrayMeta, elements: int, places: int) -> tuple[int | No
 
 
 def _length_by_arithmetic(opened: OpenedSet, array: ArrayMeta) -> int | str:
-    """Return the length of every chunk of an array made by one gen item, or why it is unknown.
-
-    So many keys are not evaluated. If they fill the grid and all have the same length, the chunks
-    of a selection follow by multiplication.
-    """
+    """Return the length of every chunk of an array made by one gen item, or why it is unknown."""
+    # So many keys are not evaluated. If they fill the grid and all have the same length, the chunks
+    # of a selection follow by multiplication.
     segments = opened.arrays.segments(array)
     rows, _ = opened.arrays.chunk_rows(array)
     if len(segments) != 1 or len(rows) or not isinstance(segments[0], Generated):
@@ -402,8 +388,7 @@ def _unknown_cost(name: str, part: PartOfArray, why: str) -> AccessCost:
     return AccessCost(name, part.array.path, part.text, unknown=(why,))
 
 
-_TIMES = ("time", "t")
-"""Names of a dimension that no coordinate says more of."""
+_TIMES = ("time", "t")  # Names of a dimension that no coordinate says more of
 _STANDARD_NAMES = ("time", "forecast_reference_time")
 
 
@@ -420,11 +405,9 @@ def groups_of(opened: OpenedSet) -> dict[str, list[ArrayMeta]]:
 def opening_cost(
     opened: OpenedSet, group: str, arrays: Sequence[ArrayMeta], place: Connection
 ) -> tuple[AccessCost, tuple[str, ...]]:
-    """Return what `xarray.open_dataset` costs, and the coordinates that it reads from targets.
-
-    It reads all of each dimension coordinate to index it, and of each array whose units have
-    "since" the first and the last value, to see whether they can be decoded (xarray 2026.9).
-    """
+    """Return what `xarray.open_dataset` costs, and the coordinates that it reads from targets."""
+    # It reads all of each dimension coordinate to index it, and of each array whose units have
+    # "since" the first and the last value, to see whether they can be decoded (xarray 2026.9).
     costs: list[AccessCost] = []
     files: set[str | None] = set()
     coordinates: dict[str, None] = {}
@@ -480,11 +463,8 @@ def is_time_dimension(opened: OpenedSet, array: ArrayMeta, axis: int) -> bool:
     if not name:
         return False
     coordinate = opened.arrays.get(prefix(array.path.rpartition("/")[0]) + name)
-    return name.lower() in _TIMES or (coordinate is not None and _says_time(coordinate))
-
-
-def _says_time(coordinate: ArrayMeta) -> bool:
-    """Whether a coordinate is a time coordinate that xarray need not decode as such."""
+    if coordinate is None or name.lower() in _TIMES:
+        return name.lower() in _TIMES
     says = coordinate.attributes.get
     is_named = says("axis") == "T" or says("standard_name") in _STANDARD_NAMES
     return is_named or _is_time(coordinate) or coordinate.dtype[1:].startswith("M8")

@@ -142,7 +142,7 @@ def _cost_lines(cost: AccessCost) -> Iterator[str]:
     chunks = _UNKNOWN if cost.chunks is None else counted(cost.chunks, "chunk")
     parts = [f"{chunks} from {_count_text(cost.files, 'file')}"]
     if cost.held:
-        parts.append(f"{cost.held:,} held in the set")
+        parts.append(f"{cost.held:,} inline")
     if cost.absent:
         parts.append(f"{cost.absent:,} without a reference")
     if cost.rejected:
@@ -174,7 +174,7 @@ Accesses = Sequence["tuple[str, Access]"]
 _BLOCK = 2**20  # bytes that are read at a time to measure a written copy
 MAP, SERIES, WHOLE, GIVEN = "one map", "one time series", "all of it", "as given"
 SLICE, ALONG = "one slice", "along the first dimension"
-"""Of an array whose first dimension is not one of time; `MAP` takes two more besides."""
+"""For an array whose first dimension is not time; `MAP` needs two more dimensions."""
 
 
 def standard_accesses(opened: OpenedSet, array: ArrayMeta) -> dict[str, PartOfArray]:
@@ -224,7 +224,9 @@ def advise(
         of_array = ArrayCosts(opened, array, where, parts)
         costs += of_array.costs
         full = next(cost for cost in of_array.costs if cost.name == WHOLE)
-        if array.dimensions != (array.path.rpartition("/")[2],):  # of coordinates opening tells
+        if array.dimensions != (
+            array.path.rpartition("/")[2],
+        ):  # coordinates are in the cost of opening
             findings += small_chunks(full, where)
         for cost, (_, part) in zip(of_array.costs, parts, strict=True):
             findings += asked_apart(cost)
@@ -234,15 +236,11 @@ def advise(
                 findings += divided or large_chunks(cost, full, where)
                 bounds += layout_bound(cost, full, of_array.decoded_size, where)
     findings += _document_findings(source, opened, len(groups), where)
-    return Advice(
-        source.name,
-        where,
-        tuple(opening),
-        tuple(costs),
-        tuple(sorted(findings, key=_gain_order)),
-        tuple(sorted(bounds, key=lambda bound: -bound.requests)),
-        tuple(_notes(source, opened, groups)),
-    )
+    # the largest gain first, unknown gains last
+    findings.sort(key=lambda each: -(-math.inf if (s := each.seconds_gained) is None else s))
+    bounds.sort(key=lambda bound: -bound.requests)
+    lists = (opening, costs, findings, bounds, _notes(source, opened, groups))
+    return Advice(source.name, where, *map(tuple, lists))  # type: ignore[arg-type]
 
 
 def _document_findings(
@@ -266,16 +264,16 @@ def _notes(
         )
     if elsewhere := metadata_elsewhere(opened):
         yield (
-            f"{counted(elsewhere, 'key')} of metadata lie in targets; each is a further "
-            "request at opening, and what it describes is not known here."
+            f"{counted(elsewhere, 'key')} of metadata are in targets; each needs another "
+            "request when the set is opened, and its contents are not known here."
         )
     elif any(
         arrays[0].zarr_format == 2 and not has_consolidated(opened, group)
         for group, arrays in groups.items()
     ):
         yield (
-            "There is no consolidated metadata. The set holds the metadata itself, so that "
-            "costs no request."
+            "There are no consolidated metadata. The metadata are in the set itself, so this "
+            "needs no request."
         )
     yield "Times are of transport only, from a model; decoding is not included."
 
@@ -286,8 +284,3 @@ def _document_size(source: Source) -> int | None:
         return None
     with source.content() as stream:
         return sum(map(len, iter(lambda: stream.read(_BLOCK), b"")))
-
-
-def _gain_order(finding: AdviceFinding) -> float:
-    """Return the sort key of a finding: largest gain first, unknown gains last."""
-    return math.inf if finding.seconds_gained is None else -finding.seconds_gained

@@ -21,7 +21,7 @@ class MergeRules:
     # name, description: What it is called, and whose reads are like that
     name: str
     description: str
-    # Bytes between two ranges that it reads and throws away to save a request; None if it asks for
+    # Bytes between two ranges that it reads and throws away to save a request; None if it requests
     # each range alone
     gap: int | None
     limit: int | None  # A request does not grow beyond this by merging; None if nothing bounds it
@@ -40,7 +40,7 @@ ZARR = MergeRules(
 OURS = MergeRules(
     "refexplorer",
     "`cat` of `refs.filesystem()`, with all keys at once; `refs.to_xarray()` merges only what Zarr "
-    "asks for together, and lies between this and zarr",
+    "requests together, so its cost is between those of this and zarr",
     MERGE_GAP,
     MERGE_BYTES,
     CONCURRENCY,
@@ -122,8 +122,10 @@ class Reads:
 
     def __init__(self, targets: np.ndarray, offsets: np.ndarray, lengths: np.ndarray) -> None:
         is_range = offsets >= 0
-        self._whole = targets[~is_range]
-        if len(self._whole):
+        whole = targets[~is_range]
+        # References to whole files of unknown size, and how many files these are
+        self.whole, self.whole_files = len(whole), len(np.unique(whole))
+        if self.whole:
             self.files = len(np.unique(targets))
             columns = targets[is_range], offsets[is_range], lengths[is_range]
             self._targets, self._starts, self._ends = _ordered(*columns)
@@ -133,20 +135,9 @@ class Reads:
         starts, ends = self.requests(_COVER)
         self.least_bytes = exact_sum(ends - starts)
 
-    @property
-    def whole(self) -> int:
-        """Number of whole files of unknown size that are read."""
-        return len(self._whole)
-
-    def whole_requests(self, rules: MergeRules) -> int:
-        """Return the number of requests for whole files."""
-        return self.whole if rules.gap is None else len(np.unique(self._whole))
-
     def requests(self, rules: MergeRules) -> tuple[np.ndarray, np.ndarray]:
-        """Return the starts and ends of a reader's requests for the given ranges.
-
-        A reader that merges ranges skips empty ones.
-        """
+        """Return the starts and ends of a reader's requests for the given ranges."""
+        # A reader that merges ranges skips empty ones.
         targets, starts, ends = self._targets, self._starts, self._ends
         if rules.gap is None:
             return starts, ends
@@ -206,10 +197,8 @@ def _cut(first: np.ndarray, starts: np.ndarray, ends: np.ndarray, limit: int) ->
     return np.sort(np.concatenate([first[~is_long], np.array(rows, np.int64)]))
 
 
-_LISTED = 64
-"""Reads of one access pattern that are listed individually."""
-_WAITING = 2**16
-"""Ranges of a file that wait for more of it."""
+_LISTED = 64  # Reads of one access pattern that are listed individually
+_WAITING = 2**16  # Ranges of a file that wait for more of it
 
 
 class OutOfOrderError(Exception):
@@ -328,7 +317,7 @@ class _RequestTally:
 
     def add(self, reads: Reads) -> None:
         """Count the requests for a block."""
-        self._whole += reads.whole_requests(self._rules)
+        self._whole += reads.whole if self._rules.gap is None else reads.whole_files
         starts, ends = reads.requests(self._rules)
         sizes = ends - starts
         if len(sizes):

@@ -86,38 +86,33 @@ class LayoutBound:
     def __str__(self) -> str:
         files = counted(self.least_requests, "request")
         size = "" if self.least_bytes is None else f" and {size_text(self.least_bytes)}"
-        text = (
-            f"{self.path or 'The root array'}, {self.access}: the files allow {files}{size} at best"
-        )
+        name = self.path or "The root array"
+        text = f"{name}, {self.access}: the files need at least {files}{size}"
         if self.copy_requests is None or self.copy_bytes is None:
             return f"{text}."
         text += (
-            f"; a copy in chunks of the same size made for it, {size_text(self.copy_bytes)} "
-            f"before compression, would take {counted(self.copy_requests, 'request')}"
+            f"; a copy with chunks of the same size for this access, {size_text(self.copy_bytes)} "
+            f"before compression, would need {counted(self.copy_requests, 'request')}"
         )
         if self.copy_seconds is None or self.seconds_gained is None:
             return f"{text}."
         if self.seconds_gained <= 0:
-            return f"{text} and gain no time."
+            return f"{text} and save no time."
         times = counted(
             math.ceil(self.copy_seconds / self.seconds_gained), "such access", "such accesses"
         )
         return (
-            f"{text}. It takes about {self.copy_seconds:.2g} s to write and gains "
+            f"{text}. It takes about {self.copy_seconds:.2g} s to write and saves "
             f"{self.seconds_gained:.2g} s each time: worth it from {times} on."
         )
 
 
-MORE_AT_ONCE = 64
-"""Requests at a time that far stores bear; zarr asks for ten."""
-GOOD_CHUNK = 2**23
-"""Bytes of a chunk that takes about as long to come as to be waited for."""
+MORE_AT_ONCE = 64  # Concurrent requests that remote stores accept; zarr sends ten
+GOOD_CHUNK = 2**23  # Bytes of a chunk whose transfer takes about as long as the latency
 _SMALL_CHUNK = 2**20  # bytes of a chunk that is called small, if there are many requests, too
 _MANY_REQUESTS = 100  # requests from which small chunks are worth a finding
-_LITTLE = 0.05
-"""Part of what is decoded that is too small to be worth fetching all."""
-_LEAST_GAIN = 1.05
-"""A smaller factor of time is not worth a sentence."""
+_LITTLE = 0.05  # Part of what is decoded that is too small to be worth fetching all
+_LEAST_GAIN = 1.05  # A smaller factor of time is not worth a sentence
 
 
 def _finding(
@@ -156,8 +151,8 @@ def inline_coordinates(
     where = f" of group {cost.path}" if cost.path else ""
     names = ", ".join(coordinates[:5]) + (", …" if len(coordinates) > 5 else "")
     said = (
-        f"Opening{where} with xarray reads {names} in {counted(now.requests, 'request')}; held "
-        f"in the set they take none, and it grows by {grows}."
+        f"Opening{where} with xarray reads {names} in {counted(now.requests, 'request')}. Stored "
+        f"in the set, they need no request; the set grows by {grows}."
     )
     remedy = f"refexplorer convert {name} out.json --inline-coordinates; "
     remedy += _inlining_text(arrays, coordinates)
@@ -207,8 +202,8 @@ def asked_apart(cost: AccessCost) -> Iterator[AdviceFinding]:
     if merged.requests >= now.requests or now.seconds < merged.seconds * _LEAST_GAIN:
         return
     said = (
-        f"Zarr asks for {counted(now.requests, 'range')} one by one; merged, neighbouring ranges "
-        f"take {counted(merged.requests, 'request')}."
+        f"Zarr requests {counted(now.requests, 'range')} one by one; with neighbouring ranges "
+        f"merged, {counted(merged.requests, 'request')} would do."
     )
     remedy = (
         "refs.filesystem().cat(keys) merges them all; refs.to_xarray() merges what Zarr requests "
@@ -230,7 +225,7 @@ def few_at_a_time(cost: AccessCost, place: Connection) -> Iterator[AdviceFinding
         return
     said = (
         f"{counted(now.requests, 'request')}, ten at a time, take about {now.seconds:.2g} s; "
-        f"{MORE_AT_ONCE} at a time {seconds:.2g} s."
+        f"{MORE_AT_ONCE} at a time take about {seconds:.2g} s."
     )
     remedy = f"zarr.config.set({{'async.concurrency': {MORE_AT_ONCE}}})."
     yield _finding("few-at-a-time", cost, said, remedy, now.requests, now.bytes, seconds)
@@ -246,8 +241,8 @@ def small_chunks(full: AccessCost, place: Connection) -> Iterator[AdviceFinding]
     if size >= _SMALL_CHUNK or now.requests < _MANY_REQUESTS or now.seconds < 2 * seconds:
         return
     said = (
-        f"{now.requests:,} chunks of {size_text(round(size))} on average; in chunks of "
-        f"{size_text(GOOD_CHUNK)} it takes {counted(after, 'request')}.{_copy_text(full, place)}"
+        f"{now.requests:,} chunks of {size_text(round(size))} on average. With chunks of "
+        f"{size_text(GOOD_CHUNK)}, {counted(after, 'request')} would do.{_copy_text(full, place)}"
     )
     yield _finding("small-chunks", full, said, _copy_code_text(full), after, now.bytes, seconds)
 
@@ -267,8 +262,8 @@ def large_chunks(cost: AccessCost, full: AccessCost, place: Connection) -> Itera
         return
     share = "less than 0.01%" if used < 0.00005 else f"{used:.2%}"  # 0 would be none
     said = (
-        f"of {size_text(now.bytes)} in {counted(now.requests, 'chunk')}, {share} are used; in "
-        f"chunks made for it about {size_text(size)} are fetched.{_copy_text(full, place)}"
+        f"{share} of {size_text(now.bytes)} in {counted(now.requests, 'chunk')} are used. "
+        f"With chunks for this access, about {size_text(size)} would do.{_copy_text(full, place)}"
     )
     yield _finding("large-chunks", cost, said, _copy_code_text(cost), requests, size, seconds)
 
@@ -312,11 +307,10 @@ def layout_bound(
     )
 
 
-MANY_KEYS = 100_000
-"""References from which on a document takes long to open."""
+MANY_KEYS = 100_000  # References from which on a document takes long to open
 RECORD_SIZES = (1_000, 10_000, 100_000)
 _ROW_BYTES = 20
-"""About what a reference takes in a compressed record file; what kerchunk writes takes 10 to 30."""
+"""About the size of a reference in a compressed record file; kerchunk's have 10 to 30 bytes."""
 
 
 def groups_apart(
@@ -326,28 +320,21 @@ def groups_apart(
     if groups < 2:
         return
     document = "the document" if size is None else f"a document of {size_text(size)}"
-    repeated = groups - 1
-    yield AdviceFinding(
-        "groups-apart",
-        None,
-        "open",
-        f"The set has arrays in {groups:,} groups; a program that opens each one reads "
-        f"{document} {groups:,} times.",
-        f"refs = rx.open_references({name!r}) reads it once; refs.to_datatree() opens all groups.",
-        groups,
-        1,
-        None if size is None else size * groups,
-        size,
-        None if size is None else repeated * (place.latency + size / place.stream),
+    message = f"The set has arrays in {groups:,} groups; a program that opens each one reads "
+    message += f"{document} {groups:,} times."
+    remedy = (
+        f"refs = rx.open_references({name!r}) reads it once; refs.to_datatree() opens all groups."
     )
+    read = None if size is None else size * groups
+    gained = None if size is None else (groups - 1) * (place.latency + size / place.stream)
+    costs = groups, 1, read, size, gained
+    yield AdviceFinding("groups-apart", None, "open", message, remedy, *costs)
 
 
 def records_read(arrays: Iterable[ArrayMeta], place: Connection) -> tuple[int, int]:
-    """Return the best record size and the rows that one access reads with it; 0 without any.
-
-    Access patterns are one index of the first dimension, and all of it at one point. Record files
-    are read as a whole.
-    """
+    """Return the best record size and the rows that one access reads with it; 0 without any."""
+    # Access patterns are one index of the first dimension, and all of it at one point. Record files
+    # are read as a whole.
     accesses = 0
     files = dict.fromkeys(RECORD_SIZES, 0)
     for array in arrays:
@@ -375,14 +362,11 @@ def json_to_parquet(
     if count < MANY_KEYS or not rows:
         return
     document = "a document" if size is None else f"{size_text(size)} of JSON"
-    yield AdviceFinding(
-        "json-to-parquet",
-        None,
-        "open",
-        f"Opening reads all {count:,} references, {document}. Of a parquet store with a "
-        f"record size of {best:,}, one index of the first dimension, or all of it at one point, "
-        f"reads record files of {min(rows, count):,} rows on average. What that gains is not known "
-        "before both are opened.",
-        f"refexplorer convert {name} out.parq --record-size auto.",
-        bytes=size,
+    message = (
+        f"Opening reads all {count:,} references, {document}. From a parquet store with a record "
+        f"size of {best:,}, reading one index of the first dimension, or all of it at one point, "
+        f"takes record files of {min(rows, count):,} rows on average. How much faster this is can "
+        "only be measured."
     )
+    remedy = f"refexplorer convert {name} out.parq --record-size auto."
+    yield AdviceFinding("json-to-parquet", None, "open", message, remedy, bytes=size)

@@ -14,8 +14,7 @@ import numpy as np
 
 from refexplorer.formats.datafiles.data_file import Unread
 
-AttributeOf = Callable[[str], Any]
-"""Returns an attribute of an array by its name, None without one."""
+AttributeOf = Callable[[str], Any]  # Returns an attribute of an array by its name, None without one
 SECONDS = {
     "microsecond": 1e-6, "millisecond": 1e-3, "second": 1, "sec": 1, "s": 1, "minute": 60,
     "min": 60, "hour": 3600, "hr": 3600, "h": 3600, "day": 86400, "d": 86400,

@@ -47,7 +47,7 @@ from refexplorer.spec.codes import CODES
 _NONE = np.empty(0, np.uint8)
 ZARR = "Zarr"
 _OF_CHUNKS = frozenset({"byte-order", "filters", "order"})
-"""Metadata that says nothing where no chunk is."""
+"""Metadata without meaning for an array that has no chunk."""
 
 
 class FileComparison:
@@ -88,7 +88,9 @@ class FileComparison:
         for path in matched.arrays:
             held = matched.held.arrays.get(path)
             others = [] if held is None else [self._of_held(path)]
-            if not self._has_inside(path) and (held is None or not held.known.all()):
+            found = self._references.get(path)
+            is_referenced = found is not None and bool((found.numbers >= 0).any())
+            if not is_referenced and (held is None or not held.known.all()):
                 other = self._of_unreferenced(path)
                 filled = self._of_filled(path) if path in self._bare else None
                 if other is not None and filled is not None:
@@ -148,10 +150,6 @@ class FileComparison:
         )
         return (native, found) if all(0 <= s.start < s.stop for s in found) else None
 
-    def _has_inside(self, path: str) -> bool:
-        """Return whether references of chunks inside an array's grid point to the file."""
-        return path in self._references and bool((self._references[path].numbers >= 0).any())
-
     def _remake(self, path: str, record: Record) -> None:
         """Record what references and metadata should be where they are wrong."""
         if self._certain is None:
@@ -189,6 +187,7 @@ class FileComparison:
         record.findings += self._of_others(path)
         if groups and self._is_of_another(path, groups[0].native.name):
             states[:] = MOVED
+        own = groups[0].origin if groups else None
         for group in groups:
             record.findings += group.findings
             if group.is_placed:
@@ -199,6 +198,8 @@ class FileComparison:
         if groups and groups[0].is_placed:
             _span(groups, record)
             self._note_axis(groups[0], record)
+            if record.axis is not None and own is not None:
+                record.axis_start = int(own[0])  # where the set has it, if other arrays disagree
         return record
 
     def _of_others(self, path: str) -> Iterator[FileDifference]:
@@ -297,9 +298,8 @@ class FileComparison:
         record = self._new(path, native)
         record.start, record.shape = origin.tolist(), list(lie.shape)
         if (origin + np.array(lie.shape) > np.array(ours.meta.shape)).any():
-            record.findings.append(
-                FileDifference("shape", said(ours.meta.shape), said(native.shape))
-            )
+            both = said(ours.meta.shape), said(native.shape)
+            record.findings.append(FileDifference("shape", *both))
         record.lacking = numbers_bytes(np.unique(expected(filed, lie, origin, ours, cut).numbers))
         record.is_filled_alike = is_filled_alike(ours, native, True)
         return record
@@ -310,12 +310,8 @@ class FileComparison:
         lie = None if native is None or native.is_dimension else aligned(ours, native)
         if native is None or lie is None:
             return None
-        record = self._new(path, native)
-        record.findings += [
-            each
-            for each in metadata_differences(ours, native, lie, True)
-            if each.cause not in _OF_CHUNKS
-        ]
+        record, found = self._new(path, native), metadata_differences(ours, native, lie, True)
+        record.findings += [each for each in found if each.cause not in _OF_CHUNKS]
         return record if record.findings else None
 
     def _of_held(self, path: str) -> Record | None:
@@ -324,9 +320,8 @@ class FileComparison:
         if native is None:
             return None
         record = self._new(path, native)
-        return (
-            record if compare_inline(self._matched, self._origins, path, native, record) else None
-        )
+        is_made = compare_inline(self._matched, self._origins, path, native, record)
+        return record if is_made else None
 
     def _note_axis(self, group: NativeReferences, record: Record) -> None:
         """Record the values of a coordinate if the files are concatenated along it."""

@@ -29,11 +29,10 @@ if TYPE_CHECKING:
     from refexplorer.checks.compare.origins import Origins
 
 INLINE_ELEMENTS = 2**21
-"""Elements of one array that are held; of all twice as many, since they go along with each part."""
+"""Elements of one array that are kept; twice as many in all, since each part gets them."""
 _RELATIVE, _NEAR_ZERO = 1e-6, 1e-12
 """How much values may differ that were decoded and encoded again: a single has 24 bits."""
-_TIME_NEAR = 1e3
-"""Microseconds that times may differ: a double of days since 1900 has some tens."""
+_TIME_NEAR = 1e3  # Microseconds that times may differ: a double of days since 1900 has some tens
 
 
 @dataclass(frozen=True)
@@ -105,11 +104,9 @@ class InlineValues:
 
 
 def marked(ours: SetArray, native: FileArray) -> Any:
-    """Return the marker of missing values in an array of the set.
-
-    A fill value alone counts only if the file has missing values, too: writers copy the default of
-    the format, which is 0; that xarray then masks zeros is not a difference of values.
-    """
+    """Return the marker of missing values in an array of the set."""
+    # A fill value alone counts only if the file has missing values, too: writers copy the default
+    # of the format, which is 0; that xarray then masks zeros is not a difference of values.
     has = native.attributes.get("_FillValue") is not None
     return ours.missing if has else ours.attribute("_FillValue")
 
@@ -139,11 +136,8 @@ def compared(
         kind = mine.dtype.newbyteorder("=")
         one, other = mine.astype(kind), filed.astype(kind)
         return ComparedValues(one != other, one, other)
-    if is_time(ours.attribute("units")) and is_time(theirs("units")):
-        is_other = not same_times(ours.attribute, theirs)
-    else:
-        is_other = False
-    if is_other:
+    are_times = is_time(ours.attribute("units")) and is_time(theirs("units"))
+    if are_times and not same_times(ours.attribute, theirs):
         one = times(mine, ours.attribute, missing)
         other = times(filed, theirs, filed_missing)
         return ComparedValues(_unlike(one, other, _TIME_NEAR, 0), one, other)
@@ -168,12 +162,6 @@ def _texts(values: np.ndarray) -> np.ndarray:
 
     found = np.array([text(value) for value in values.ravel().tolist()], object)
     return found.reshape(values.shape)
-
-
-def first_difference(found: ComparedValues) -> tuple[tuple[int, ...], tuple[object, object]]:
-    """Return the first index that differs, and both values there."""
-    at = tuple(int(each) for each in np.argwhere(found.differs)[0])
-    return at, (found.ours[at], found.theirs[at])
 
 
 class MatchedFile:
@@ -277,7 +265,8 @@ def _values_difference(
 ) -> FileDifference:
     """Return a difference of values, with the first one."""
     units = ours.attribute("units"), native.attributes.get("units")
-    at, both = first_difference(found)
+    at = tuple(int(each) for each in np.argwhere(found.differs)[0])
+    both = found.ours[at], found.theirs[at]
     where = origin.copy()
     where[list(lie.axes)] += np.array(at, np.int64)
     index = ours.meta.chunk_at(where.tolist())

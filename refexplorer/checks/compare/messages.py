@@ -43,18 +43,14 @@ from refexplorer.spec.references import prefix
 
 GRID = ("latitude", "longitude")
 _HOURS = {"hours": 1.0, "hour": 1.0, "h": 1.0, "minutes": 1 / 60, "seconds": 1 / 3600, "days": 24.0}
-_SECOND = 1e6
-"""Microseconds, in which times are compared."""
+_SECOND = 1e6  # Microseconds, in which times are compared
 _KINDS = ("typeOfLevel", "stepType", "dataType", "gridType")
-"""What tells messages of one name apart, besides coordinates."""
+"""Attributes that distinguish messages of one name, in addition to coordinates."""
 
 
 def codec_of(ours: SetArray) -> Mapping[str, Any]:
     """Return the settings of the codec that decodes messages."""
-    for each in ours.filters or ():
-        if each.name == "grib":
-            return each.settings
-    return {}
+    return next((each.settings for each in ours.filters or () if each.name == "grib"), {})
 
 
 def names_of(native: FileArray) -> set[Any]:
@@ -185,9 +181,8 @@ class MessageComparison:
         shape = self._arrays[path].meta.chunks[-len(native.shape) :]
         if prod(shape) != prod(native.shape) or shape != native.shape:
             return None
-        found = FileArray(
-            name, native.shape, native.chunks, native.dtype, (), None, None, {}, native.unread
-        )
+        side = native.shape, native.chunks, native.dtype
+        found = FileArray(name, *side, (), None, None, {}, native.unread)
         return found, tuple(slice(0, n) for n in native.shape)
 
     def _of_array(self, path: str) -> tuple[Record, np.ndarray]:
@@ -282,9 +277,8 @@ class MessageComparison:
             return
         given, length = int(found.lengths[row]), int(chunks.lengths[0])
         if given >= 0 and given != length:
-            yield FileDifference(
-                "length", message=f"{key} has {given:,} bytes, the message {length:,}"
-            )
+            where = f"{key} has {given:,} bytes, the message {length:,}"
+            yield FileDifference("length", message=where)
         yield from self._of_message(ours, native, key)
         yield from self._of_place(ours, native, int(found.numbers[row]), key)
 
@@ -300,10 +294,8 @@ class MessageComparison:
             return
         mine = name_of(ours)
         if mine is not None and mine not in names_of(native):
-            other = theirs.get("shortName")
-            yield FileDifference(
-                "other-array", message=f"{key} is a message of `{other}`, not of `{mine}`"
-            )
+            where = f"{key} is a message of `{theirs.get('shortName')}`, not of `{mine}`"
+            yield FileDifference("other-array", message=where)
             return
         names = (ours.meta.dimensions or ())[-len(native.shape) :]
         filed = native.dimensions or ()
@@ -327,9 +319,10 @@ class MessageComparison:
                 self._compare_grid(path, name, native)
                 continue
             place = tuple(int(index[each]) for each in dimensions)
-            both = _both(mine, held, place, native, name)
-            if both is None:
-                continue
+            theirs, values = native.attributes.get(name), told(mine, held, name)
+            if theirs is None or values is None:
+                continue  # they are of different kinds
+            both = float(values[place]), float(theirs)
             differs = not is_same(*both)
             is_alone = place in self._places[path]  # other messages of the place agree with the set
             if differs and (dimensions == (mine.name,) or is_alone):
@@ -390,11 +383,3 @@ class MessageComparison:
         for name, length in zip(ours.meta.dimensions or (), ours.meta.grid, strict=False):
             if length > 1 and name not in known:
                 yield f"places along `{name}`"
-
-
-def _both(
-    mine: SetArray, held: InlineArray, place: tuple[int, ...], native: FileArray, name: str
-) -> tuple[float, float] | None:
-    """Return an inline value and the message's value; None if they are of different kinds."""
-    theirs, values = native.attributes.get(name), told(mine, held, name)
-    return None if theirs is None or values is None else (float(values[place]), float(theirs))

@@ -20,16 +20,12 @@ _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "shuffle": {"elementsize": 4},
     "lzf": {"header": True},
     "szip": {"header": True},
-}
-"""What codecs of numcodecs and imagecodecs take for a setting that is not there."""
-_EXPLICIT = {"szip"}
-"""Codecs that decode nothing without all of their settings."""
-_PACKING = {"scale_factor": 1.0, "add_offset": 0.0}
-"""Attributes whose absence means a number."""
+}  # What codecs of numcodecs and imagecodecs take for a setting that is not there
+_EXPLICIT = {"szip"}  # Codecs that decode nothing without all of their settings
+_PACKING = {"scale_factor": 1.0, "add_offset": 0.0}  # Attributes whose absence means a number
 PACKING_FIELDS = (*_PACKING, "_FillValue", "missing_value", "_Unsigned", "units", "calendar")
 """Attributes that are compared."""
-_NO_NAME = "phony_dim_"
-"""What h5netcdf and kerchunk call a dimension that has no name."""
+_NO_NAME = "phony_dim_"  # What h5netcdf and kerchunk call a dimension that has no name
 
 
 def said(value: Any) -> str:
@@ -47,10 +43,8 @@ def said(value: Any) -> str:
 def metadata_differences(
     ours: SetArray, native: FileArray, lie: Alignment, cut: bool
 ) -> Iterator[FileDifference]:
-    """Yield the fields that differ.
-
-    Shapes along concatenated dimensions are compared by the caller, which knows all files.
-    """
+    """Yield the fields that differ."""
+    # Shapes along concatenated dimensions are compared by the caller, which knows all files.
     yield from _of_type(ours, native)
     if not cut and not ours.meta.varying and ours.meta.chunks != lie.chunks:
         yield FileDifference("chunk-shape", said(ours.meta.chunks), said(native.chunks))
@@ -108,7 +102,11 @@ def _fields(dtype: np.dtype[Any]) -> str:
 
 def _same_filters(ours: tuple[FileFilter, ...], theirs: tuple[FileFilter, ...]) -> bool:
     """Compare filter pipelines; a shuffle of single bytes changes nothing."""
-    one, other = ([f for f in each if not _is_idle(f)] for each in (ours, theirs))
+    idle = "shuffle", 1
+    one, other = (
+        [f for f in each if (f.name, f.settings.get("elementsize")) != idle]
+        for each in (ours, theirs)
+    )
     if len(one) != len(other):
         return False
     for mine, filed in zip(one, other, strict=True):
@@ -139,10 +137,6 @@ def _is_of_tiff(names: tuple[str, ...]) -> bool:
     return all(name[:1].isupper() and not name[1:].strip("0123456789") for name in names)
 
 
-def _is_idle(found: FileFilter) -> bool:
-    return found.name == "shuffle" and found.settings.get("elementsize") == 1
-
-
 def _names(filters: tuple[FileFilter, ...]) -> str:
     def one(found: FileFilter) -> str:
         size, name = found.settings.get("elementsize"), plain_name(found.name)
@@ -155,10 +149,8 @@ def _names(filters: tuple[FileFilter, ...]) -> str:
 
 
 def is_filled_alike(ours: SetArray, native: FileArray, is_read: bool = False) -> bool:
-    """Return whether chunks that were never written read as the same value.
-
-    Null matches any value, unless there are such chunks (`is_read`): Zarr reads them as zeros.
-    """
+    """Return whether chunks that were never written read as the same value."""
+    # Null matches any value, unless there are such chunks (`is_read`): Zarr reads them as zeros.
     if native.fill_value is None or ours.is_text or native.dtype.kind in "OSUV":
         return True
     allowed = [native.fill_value, native.attributes.get("_FillValue")]
@@ -220,13 +212,12 @@ def _of_attributes(ours: SetArray, native: FileArray) -> Iterator[FileDifference
 
 
 def _of_missing(ours: SetArray, native: FileArray) -> Iterator[FileDifference]:
-    """Compare the markers of missing values.
-
-    In Zarr v2, xarray uses the fill value for this, so writers may omit ``_FillValue``.
-    """
+    """Compare the markers of missing values."""
+    # In Zarr v2, xarray uses the fill value for this, so writers may omit ``_FillValue``.
     one, other = ours.attribute("_FillValue"), native.attributes.get("_FillValue")
     kept = ours.missing if one is None and other is not None else one
-    is_idle = {_is_nan(each) or each is None for each in (kept, other)} == {True}
+    # NaN is missing in any case
+    is_idle = all(each is None or each != each for each in (kept, other))
     if not is_idle and not same_value(kept, other, ours.dtype):
         yield FileDifference("_FillValue", said(kept), said(other))
     one, other = ours.attribute("missing_value"), native.attributes.get("missing_value")
@@ -242,11 +233,6 @@ def _plain(value: Any) -> Any:
         except ValueError:
             return value
     return value
-
-
-def _is_nan(value: Any) -> bool:
-    """Return whether a marker is NaN, which is missing in any case."""
-    return isinstance(value, float | np.floating) and math.isnan(value)
 
 
 def _close(one: Any, other: Any) -> bool:

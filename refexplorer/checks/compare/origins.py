@@ -27,8 +27,7 @@ from refexplorer.checks.records import WHOLE, FileDifference, FileValue, Remade
 from refexplorer.formats.datafiles.data_file import FileArray, Unread
 from refexplorer.spec.references import prefix
 
-_CANDIDATES = 8
-"""Places of a coordinate that have the first value of a file's, which are looked at."""
+_CANDIDATES = 8  # Places of a coordinate that have the first value of a file's, which are looked at
 SetDimension = tuple[str, str, int]
 """A dimension of the set: the folder of its arrays, its name, its length."""
 
@@ -58,18 +57,16 @@ class Origins:
         return self._starts.get(dimension, alike.pop() if len(alike) == 1 else None)
 
     def agreed(self, group: NativeReferences) -> np.ndarray:
-        """Return where the array of a group should start: as other arrays imply, else by itself."""
+        """Return where the array of a group should start: as others imply, else its own origin."""
         found = group.origin.copy()
         for axis, dimension in dimensions_of(group.ours):
             found[axis] = self._starts.get(dimension, found[axis])
         return found
 
     def _agreed(self, groups: Sequence[NativeReferences]) -> dict[SetDimension, int]:
-        """Return where the file starts along each dimension on which its arrays agree.
-
-        If they do not agree, the values of an inline coordinate decide, then the coordinate itself,
-        then the majority.
-        """
+        """Return where the file starts along each dimension on which its arrays agree."""
+        # If they do not agree, the values of an inline coordinate decide, then the coordinate
+        # itself, then the majority.
         votes: dict[SetDimension, Counter[int]] = {}
         own: dict[SetDimension, int] = {}
         for group in groups:
@@ -160,13 +157,12 @@ UNCERTAIN = "the position of the file along `{}` is not certain"
 
 
 class CertainOrigins:
-    """Where a file certainly starts along the dimensions of a set.
+    """Where a file certainly starts along the dimensions of a set."""
 
-    The values of an inline coordinate decide, if there is one. Otherwise there are two indications:
-    the majority of the references of an array that match a chunk exactly, and the positions of the
-    chunks that point to the file, if there are as many as the file has. Both have to agree, and all
-    arrays have to agree with each other or with the coordinate.
-    """
+    # The values of an inline coordinate decide, if there is one. Otherwise there are two
+    # indications: the majority of the references of an array that match a chunk exactly, and the
+    # positions of the chunks that point to the file, if there are as many as the file has. Both
+    # have to agree, and all arrays have to agree with each other or with the coordinate.
 
     def __init__(
         self,
@@ -353,14 +349,8 @@ def _references(
     if len(found.lengths) and (found.lengths < 0).all() and (offsets == 0).all():
         lengths = np.full(len(lengths), WHOLE)  # each chunk is a file, and stays one
     left = np.setdiff1d(np.arange(len(numbers)), held[right])
-    return Remade(
-        [],
-        numbers[left].tolist(),
-        offsets[left].tolist(),
-        lengths[left].tolist(),
-        origin.tolist(),
-        list(lie.shape),
-    )
+    numbers, offsets, lengths = (each[left].tolist() for each in (numbers, offsets, lengths))
+    return Remade([], numbers, offsets, lengths, origin.tolist(), list(lie.shape))
 
 
 def _said(ours: SetArray, native: FileArray, causes: set[str]) -> Iterable[FileValue]:
@@ -381,11 +371,8 @@ def _value(cause: str, ours: SetArray, native: FileArray) -> Any:
         return native.dtype.str
     if cause == "order" and ours.meta.zarr_format == 2:
         return native.order
-    if (
-        cause == "chunk-shape"
-        and not ours.meta.varying
-        and (lie := aligned(ours, native)) is not None
-    ):
+    lie = aligned(ours, native) if cause == "chunk-shape" and not ours.meta.varying else None
+    if lie is not None:
         return lie.chunks
     if cause == "filters" and native.filters is not None:
         return [[each.name, dict(each.settings)] for each in native.filters]

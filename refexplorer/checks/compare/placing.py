@@ -78,11 +78,9 @@ def aligned(ours: SetArray, native: FileArray) -> Alignment | None:
 
 
 def is_cut(ours: SetArray, native: FileArray, lie: Alignment) -> bool:
-    """Return whether chunks of the set are pieces of the file's, as made by kerchunk's `subchunk`.
-
-    The pieces are contiguous in the file: uncompressed chunks in C order, cut along the first
-    dimensions only.
-    """
+    """Return whether chunks of the set are pieces of the file's, as kerchunk's `subchunk` makes."""
+    # The pieces are contiguous in the file: uncompressed chunks in C order, cut along the first
+    # dimensions only.
     pieces, whole = ours.meta.chunks, lie.chunks
     if (
         ours.meta.varying
@@ -152,20 +150,16 @@ def expected(
         size = np.array(lie.chunks, np.int64)
     if not meta.grid:
         return ExpectedChunks(np.zeros(len(starts), np.int64), rows, inside)
-    places = _chunks_at(ours, starts + origin, size)
+    if meta.varying is None:  # files may have other chunks than the set says
+        places = (starts + origin) // size
+    else:
+        columns = zip(meta.varying, (starts + origin).T, strict=True)
+        places = np.stack([axis.numbers_at(column) for axis, column in columns], axis=1)
     rest = starts + origin - _starts(ours, places, size)
     grid = np.array(meta.narrow_grid, np.int64)
     good = ((rest == 0) & (places >= 0) & (places < grid)).all(axis=1)
     numbers: np.ndarray = np.ravel_multi_index(tuple(places[good].T), meta.narrow_grid)
     return ExpectedChunks(numbers, rows[good], inside[good])
-
-
-def _chunks_at(ours: SetArray, places: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """Return the chunks of a set that contain the given elements, shape ``(n, rank)``."""
-    if ours.meta.varying is None:  # files may have other chunks than the set says
-        return places // size
-    columns = zip(ours.meta.varying, places.T, strict=True)
-    return np.stack([axis.numbers_at(column) for axis, column in columns], axis=1)
 
 
 def _starts(ours: SetArray, indices: np.ndarray, size: np.ndarray) -> np.ndarray:

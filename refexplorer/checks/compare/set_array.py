@@ -85,10 +85,9 @@ class FileLayout:
             self.damaged.add(name)
 
     def find(self, offsets: np.ndarray, lengths: np.ndarray) -> FoundChunks:
-        """Return the chunks that contain the first bytes of the given ranges.
-
-        A shard and its first inner chunk may start at the same byte: the length distinguishes them.
-        """
+        """Return the chunks that contain the first bytes of the given ranges."""
+        # A shard and its first inner chunk may start at the same byte: the length distinguishes
+        # them.
         if not len(self._starts):
             nowhere = np.full(len(offsets), NOWHERE)
             return FoundChunks(nowhere, nowhere, np.zeros(len(offsets), np.int64))

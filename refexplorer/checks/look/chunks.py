@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from refexplorer.checks.compare.messages import MessageComparison
 
 BATCH_BYTES = 2**26
-"""Encoded bytes that are held at a time; a whole file, of unknown size, comes by itself."""
+"""Encoded bytes in memory at a time; a whole file, of unknown size, is read alone."""
 BATCH_CHUNKS = 256  # so that small chunks are reported and stopped in time, too
 _STEPS = 256  # arrays, or chunks of varying lengths, whose steps are kept
 # 128 bits, so that no two of millions of chunks meet by chance
@@ -158,8 +158,7 @@ def _fetched(
     return found
 
 
-FETCHED_CHUNKS = 64
-"""Chunks that are fetched together."""
+FETCHED_CHUNKS = 64  # Chunks that are fetched together
 
 
 def compare_values(
@@ -196,7 +195,7 @@ def compare_values(
                 continue
             where = comparison.region(ours.meta.path, row["chunk"])
             if where is None:
-                record.unchecked.append("values of chunks whose position in the file is unknown")
+                record.unchecked.append("values of chunks at unknown positions in the file")
                 continue
             native, region = where
             inside = tuple(slice(0, part.stop - part.start) for part in region)
@@ -264,26 +263,20 @@ class _ValueTally:
     def finish(self) -> None:
         """Enter the results into the record."""
         record = self._record
-        if self._bad:
-            parts = []
-            if record.largest:
-                parts.append(f"differ by up to {text_of(record.largest)} ({record.largest_at})")
-            if record.false_nan:
-                parts.append(f"{counted(record.false_nan, 'value')} of the file read as missing")
-            if self._missing:
-                parts.append(f"{counted(self._missing, 'missing value')} of the file read as data")
-            message = " and ".join(parts) or "differ"
-            found = FileDifference(
-                "values", None, None, message, len(self._bad), self._bad[:NAMED_KEYS]
+        parts = []
+        if record.largest:
+            parts.append(f"differ by up to {text_of(record.largest)} ({record.largest_at})")
+        if record.false_nan:
+            parts.append(f"{counted(record.false_nan, 'value')} of the file read as missing")
+        if self._missing:
+            parts.append(f"{counted(self._missing, 'missing value')} of the file read as data")
+        masked = f"{counted(self._masked, 'value')} equal to {text_of(self._ours.missing)}"
+        record.findings += [
+            FileDifference(cause, None, None, message, len(keys), keys[:NAMED_KEYS])
+            for cause, message, keys in (
+                ("values", " and ".join(parts) or "differ", self._bad),
+                ("masked", masked, self._masked_keys),
+                ("unreadable", self._reason, self._failed),
             )
-            record.findings.append(found)
-        if self._masked:
-            said = f"{counted(self._masked, 'value')} equal to {text_of(self._ours.missing)}"
-            keys = self._masked_keys
-            found = FileDifference("masked", None, None, said, len(keys), keys[:NAMED_KEYS])
-            record.findings.append(found)
-        if self._failed:
-            keys = self._failed[:NAMED_KEYS]
-            record.findings.append(
-                FileDifference("unreadable", None, None, self._reason, len(self._failed), keys)
-            )
+            if keys
+        ]

@@ -31,8 +31,7 @@ from refexplorer.spec.references import Base64, Inline
 if TYPE_CHECKING:
     from refexplorer.io.reading.selection import ArrayReading
 
-AXIS_CHUNKS = 100_000
-"""Chunks of all coordinates that are looked up: 25 microseconds each."""
+AXIS_CHUNKS = 100_000  # Chunks of all coordinates that are looked up: 25 microseconds each
 ReadArray = Callable[[str], "ArrayReading"]
 """Reads a whole array of a path, as far as its chunks can be read."""
 
@@ -108,7 +107,7 @@ class AxesLook(NamedTuple):
     findings: tuple[Finding, ...]
     unknown: tuple[str, ...]  # In words that follow "not known:"
     has_read: bool  # Whether coordinates in files were to be read
-    odd: tuple[OddPlaces, ...]  # What of the findings is about coordinates, with its places
+    odd: tuple[OddPlaces, ...]  # The findings about coordinates, with their positions
 
 
 def look_at_coordinates(
@@ -119,10 +118,8 @@ def look_at_coordinates(
     expected: Expectations | None = None,
     facts: Callable[..., CheckedFacts] | None = None,
 ) -> AxesLook:
-    """Check all coordinates, and compare the set with its expectations.
-
-    `facts` returns the facts to compare them with.
-    """
+    """Check all coordinates, and compare the set with its expectations."""
+    # `facts` returns the facts to compare them with.
     axes: dict[str, CheckedAxis] = {}
     odd: list[OddPlaces] = []
     values: dict[str, AxisValues] = {}

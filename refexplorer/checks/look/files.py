@@ -58,15 +58,14 @@ from refexplorer.spec.findings import Finding
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 FILE_COST = 10 * DECODING_COST
-"""What reading the metadata of a file takes, in references: a part has about a hundred files."""
+"""The cost of reading the metadata of a file, in references: a part has about a hundred files."""
 VERIFY_SIZES = PlanSizes(
     asking_cost=FILE_COST, sorted_rows=2**17, batch_rows=2**10, interval_batches=2**6
-)
-"""Reading files takes far longer than sorting, so a seventh of what an audit holds is enough."""
+)  # Reading files takes far longer than sorting, so a seventh of the rows of an audit is enough
 LENT_CHUNKS = 16
 """A coordinate of more chunks than this is not read from the file that the set refers to."""
 # another number here makes results of older versions start again, since they hold other columns
-_FORM = 6
+_FORM = 7
 
 
 RAW = "The file is one chunk of plain values, and has no metadata to compare."
@@ -76,16 +75,14 @@ _OF_STATE = np.array(
         STATES.index(FAILED if state is LedgerState.UNDECODABLE else _COUNTED.get(term.rank, SAME))
         for state, term in CHUNK_TERMS.items()
     ]
-)
-"""How a reference in a state of the ledger is counted."""
+)  # How a reference in a state of the ledger is counted
 _FILE_STATES = {
     "damaged": FileState.DAMAGED,
     "format": FileState.FORMAT_UNKNOWN,
     "library": FileState.LIBRARY_MISSING,
     "cost": FileState.TOO_COSTLY,
     "expression": FileState.FORMAT_UNKNOWN,
-}
-"""By why a file is not read."""
+}  # By why a file is not read
 _CHUNK_STATES = {
     FileState.DAMAGED: LedgerState.DAMAGED_FILE,
     FileState.UNREACHABLE: LedgerState.UNREACHABLE,
@@ -93,8 +90,7 @@ _CHUNK_STATES = {
     FileState.FORMAT_UNKNOWN: LedgerState.UNREAD_FILE,
     FileState.LIBRARY_MISSING: LedgerState.UNREAD_FILE,
     FileState.TOO_COSTLY: LedgerState.UNREAD_FILE,
-}
-"""Of the chunks of a file that is in such a state."""
+}  # Of the chunks of a file that is in such a state
 _RECORD_STATES = {
     FileState.DAMAGED: FAILED,
     FileState.UNREACHABLE: FAILED,
@@ -192,7 +188,7 @@ class FilesLook:
                 each.unchecked.append("the versions that Icechunk recorded")
             elif said is not None and each.references and each.array is not None:
                 what = f"{url.rpartition('/')[2]}: {said.partition(': ')[2].rstrip('.')}"
-                # of several versions of one file it is not known which references have which
+                # if a file has several versions, it is unknown which references have which
                 count = each.references if len(versions) == 1 else 0
                 each.findings.append(FileDifference("changed", message=what, count=count))
                 each.state = DIFFERS
@@ -279,7 +275,7 @@ class FilesLook:
             assert record.array is not None
             places = of_array.get(record.array)
             if record.native is None or not len(states):
-                places = None  # the second row of an array that the set also holds
+                places = None  # the second row of an array that is also inline
             if places is not None and chosen[places].any():
                 compare_values(
                     comparison, file, targets, self._arrays[record.array], self._reading.limits,
@@ -302,7 +298,7 @@ class FilesLook:
             found.append(record)
         if found:
             found[0].objects = comparison.objects(found).text()
-        text = "These keys are chunks of no array."
+        text = "These keys belong to no array."
         others = _uncompared(rows, UNCOMPARED, text, LedgerState.UNTOUCHED)
         found += (each for each in others if each.array is None)
         return found
@@ -451,7 +447,7 @@ class SharedCoordinates:
             urls = {getattr(each[1], "url", None) for each in found if each is not None}
             if len(urls) != 1:
                 continue  # each file has its part of it
-            with suppress(RefexplorerError):  # what cannot be read is said of its file
+            with suppress(RefexplorerError):  # its file is reported if it cannot be read
                 data = [targets.fetch(key, each[1]) for key, each in zip(keys, found, strict=True)
                         if each is not None]  # fmt: skip
                 for number, chunk in enumerate(data):
@@ -484,7 +480,7 @@ class _FilesOfArrays:
 def _fingerprint(
     arrays: list[SetArray], held: InlineValues, how: Iterable[object], recorded: Recorded
 ) -> str:
-    """Return what results depend on besides their part."""
+    """Return a digest of everything that results depend on, except their part."""
     described = [[a.meta.path, dict(a.meta.metadata), dict(a.meta.attributes)] for a in arrays]
     text = json.dumps([*how, described, installed_packages()], default=str)
     digest = blake2b(text.encode(), digest_size=16)

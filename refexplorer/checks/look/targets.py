@@ -25,8 +25,7 @@ from refexplorer.io.fetch.background import wait_for
 from refexplorer.io.fetch.failures import cause
 from refexplorer.io.fetch.targets import Targets
 
-CONCURRENCY = 16
-"""Targets that are asked at a time."""
+CONCURRENCY = 16  # Targets that are asked at a time
 NO_SIZE = "The store does not report its size."
 NO_RANGES = "The server does not support byte ranges: every read begins at the start of the file."
 _NO_NAME = "The set does not name this target: pass it when you open the set."
@@ -96,7 +95,7 @@ async def ask(targets: Targets, url: str | None) -> Answer:
             return Answer(await targets.facts(place))
         except AccessError:
             raise
-        except Exception as error:  # each protocol has errors of its own
+        except Exception as error:  # each protocol has its own errors
             words = cause(error, place, url)
             said = f"{words[:1].upper()}{words[1:]}."
             return Answer(None, said)
@@ -162,7 +161,7 @@ it; these are at most 2^63 - 1; ``grant`` is what `allow` needs."""
 
 @dataclass(frozen=True)
 class Auditor:
-    """Everything that processing needs besides the part."""
+    """Everything that processing needs except the part."""
 
     reading: ReadTerms  # What may be read, and how
     keeps_versions: bool = False  # Whether results have them, for a run that goes on with these
@@ -203,9 +202,9 @@ class _Answered:
         self._rows = rows
         self._codes = codes
         self._answers = answers
-        self._facts = [None if answer is None else answer.facts for answer in answers]
-        sizes = [None if fact is None else fact.size for fact in self._facts]
-        known = [-1 if size is None else min(size, LARGEST) for size in sizes]
+        facts = [None if answer is None else answer.facts for answer in answers]
+        self._exact = [None if fact is None else fact.size for fact in facts]
+        known = [-1 if size is None else min(size, LARGEST) for size in self._exact]
         self._sizes = np.array(known, np.int64)[codes]
         self._kinds = rows["kind"].to_numpy()
         held = LedgerState.HELD
@@ -245,7 +244,12 @@ class _Answered:
     def _messages(self, places: np.ndarray, outcomes: Sequence[DecodedChunk]) -> pa.DictionaryArray:
         """Return the message of each chunk: its own, else that of its target."""
         said = [answer and answer.message for answer in self._answers]
-        past = [_past(fact) for fact in self._facts]
+        past = [
+            None
+            if size is None
+            else f"The range reaches past the end of the file, which has {size:,} bytes."
+            for size in self._exact
+        ]
         codes = np.where(self.states == LedgerState.PAST_END, len(said) + self._codes, self._codes)
         codes = np.where(places < 0, codes, len(said) + len(past) + places)
         return _words([*said, *past, *(outcome.message for outcome in outcomes)], codes)
@@ -254,12 +258,6 @@ class _Answered:
 def _fact(answer: Answer | None, name: str) -> str | None:
     found = None if answer is None or answer.facts is None else getattr(answer.facts, name)
     return None if found is None else str(found)
-
-
-def _past(facts: Facts | None) -> str | None:
-    if facts is None or facts.size is None:
-        return None
-    return f"The range reaches past the end of the file, which has {facts.size:,} bytes."
 
 
 def _words(words: Sequence[str | None], codes: np.ndarray) -> pa.DictionaryArray:
@@ -318,7 +316,7 @@ def target_table(parts: Iterable[pa.Table], changed: Mapping[str, str]) -> pa.Ta
     sums = found.group_by("number", use_threads=False).aggregate(
         [(name, "sum") for name in _SUMMED] + [("end", "max"), ("worst", "max")]
     )
-    # of a target in several parts, what is said in the one with the worst state
+    # of a target in several parts, the message of the worst state is kept
     order = [("number", "ascending"), ("worst", "descending")]
     firsts = found.take(pc.sort_indices(found, order))
     numbers = firsts["number"].to_numpy()
@@ -357,7 +355,7 @@ def _of_part(results: pa.Table) -> pa.Table:
     is_cut = (offsets == LARGEST) | (sizes > LARGEST - np.maximum(offsets, 0))
     ends = np.where(is_cut, LARGEST, np.where(offsets >= 0, offsets + sizes, -1))
     ends = np.maximum.reduceat(ends, starts)
-    # of generated keys that were not listed nobody knows how many there are
+    # the number of generated keys that were not listed is unknown
     has_key = np.array([key != "" for key in said["key"].to_pylist()], np.bool_)
     is_listed = has_key | (said["chunk"].to_numpy() >= 0)
 

@@ -29,10 +29,8 @@ from refexplorer.formats.columns.references import RANGE, URL, Columns, numbers_
 from refexplorer.formats.columns.table import Table
 from refexplorer.formats.columns.texts import Spans, spans_of
 
-LEAST_ROWS = 6
-"""Fewer references are written out in less text than a gen item takes."""
-_WINDOW = 64
-"""Positions of an axis that are looked at first."""
+LEAST_ROWS = 6  # Fewer references are shorter when written out than as a gen item
+_WINDOW = 64  # Positions of an axis that are looked at first
 
 
 def full_grids(fields: np.ndarray, keys: int, budget: int) -> Iterator[np.ndarray]:
@@ -116,7 +114,8 @@ def additive_grids(fields: np.ndarray, rows: np.ndarray, budget: int) -> Iterato
         rows, budget = waiting.pop(), budget - 1
         if rows.size < LEAST_ROWS:
             continue
-        if rows.ndim == 1 or _is_additive(fields, rows):
+        shares = zip(*profiles(fields, rows), strict=True)
+        if rows.ndim == 1 or all(map(_is_sum, (field[rows] for field in fields), shares)):
             yield rows
         else:
             axis, cuts = _cuts(fields, rows)
@@ -126,11 +125,9 @@ def additive_grids(fields: np.ndarray, rows: np.ndarray, budget: int) -> Iterato
 def even_grids(
     fields: np.ndarray, rows: np.ndarray, keys: int, budget: int
 ) -> Iterator[np.ndarray]:
-    """Cut an additive grid into grids along whose axes every field grows by constant steps.
-
-    An axis of blocks, such as the hours of several files, becomes two: 96 hours in files of 24
-    whose offsets start again in each are a grid of 4 files by 24 hours.
-    """
+    """Cut an additive grid into grids along whose axes every field grows by constant steps."""
+    # An axis of blocks, such as the hours of several files, becomes two: 96 hours in files of 24
+    # whose offsets start again in each are a grid of 4 files by 24 hours.
     waiting = [rows]
     while waiting:
         rows = waiting.pop()
@@ -218,11 +215,6 @@ def profiles(fields: np.ndarray, rows: np.ndarray) -> list[np.ndarray]:
     return found
 
 
-def _is_additive(fields: np.ndarray, rows: np.ndarray) -> bool:
-    shares = zip(*profiles(fields, rows), strict=True)
-    return all(_is_sum(field[rows], own) for field, own in zip(fields, shares, strict=True))
-
-
 def _is_sum(numbers: np.ndarray, shares: Sequence[np.ndarray]) -> bool:
     """Return whether numbers on a grid are the sum of the first and one term per axis."""
     total = numbers.ravel()[0]
@@ -257,8 +249,7 @@ def _changes(slabs: np.ndarray) -> np.ndarray:
     return np.any(steps != first, axis=tuple(range(1, steps.ndim)))
 
 
-_DIGITS = 18
-"""Digits of a number that surely fits into 64 bits."""
+_DIGITS = 18  # Digits of a number that surely fits into 64 bits
 _ZERO, _NINE = ord("0"), ord("9")
 
 
@@ -308,11 +299,9 @@ def _numbers(digit: np.ndarray, inside: np.ndarray) -> tuple[np.ndarray, np.ndar
     return first, np.flatnonzero(last) + 1 - first
 
 
-BLOCK = 2**16
-"""Rows whose texts are read together."""
+BLOCK = 2**16  # Rows whose texts are read together
 MOST_GROUPS = 1000  # groups, the largest first, that become gen items
-MOST_SHAPES = 2**20
-"""Later words that are like none of so many are not looked at."""
+MOST_SHAPES = 2**20  # Later words that are like none of so many are not looked at
 
 
 @dataclass(frozen=True)

@@ -140,14 +140,7 @@ def literal(text: str) -> str:
 
 
 MOST_ITEMS = 1000  # gen items of one document, those with the most keys first
-BUDGET = 500
-"""Parts of the rows of one group that are looked at."""
-
-
-def find_items(table: Table, tell: Callable[[int], None]) -> list[FoundItem]:
-    """Return gen items that are likely to be shorter than the references they replace."""
-    found = [item for group in groups_of(table, tell) for item in islice(_items(group), MOST_ITEMS)]
-    return sorted(found, key=lambda item: -len(item.rows))[:MOST_ITEMS]
+BUDGET = 500  # Parts of the rows of one group that are looked at
 
 
 def _items(group: Group) -> Iterator[FoundItem]:
@@ -155,14 +148,11 @@ def _items(group: Group) -> Iterator[FoundItem]:
     for grid in full_grids(group.fields, group.keys, BUDGET):
         for additive in additive_grids(group.fields, grid, BUDGET):
             for even in even_grids(group.fields, additive, group.keys, BUDGET):
-                item = write_item(group, even)
-                if item is not None and _saved(group, item) > 0:
-                    yield item
-
-
-def _saved(group: Group, item: FoundItem) -> int:
-    """Return how much shorter a gen item is than its references, with short templates."""
-    return len(item.rows) * (len(group.key) + 10 + 14 * group.ranges) - len(json_text(item.source))
+                if (item := write_item(group, even)) is not None:
+                    # of its references, with short templates
+                    size = len(item.rows) * (len(group.key) + 10 + 14 * group.ranges)
+                    if size > len(json_text(item.source)):
+                        yield item
 
 
 def proved(
@@ -227,11 +217,9 @@ def urls_read_back(texts: Iterable[str], urls: Iterable[str], templates: Mapping
 
 _TAKEN = {*NAMES, "self", "true", "false", "none", "loop", "do", "set", "call", "filter", "block"}
 _LETTERS = "u" + ascii_letters.replace("u", "")
-_DEFINITION = 6
-"""Characters around the name and text of a template in the document."""
+_DEFINITION = 6  # Characters around the name and text of a template in the document
 _BRACES = 4  # characters of `{{}}`
-LONGEST = 2_000
-"""Characters of the text of a template: one may begin at each slash of a URL."""
+LONGEST = 2_000  # Characters of the text of a template: one may begin at each slash of a URL
 MOST_RENDERED = 50_000
 """More distinct URLs keep their starts, since every reader would have to render each of them."""
 
@@ -242,7 +230,7 @@ class Templates:
 
     # The templates section: names and jinja-strs
     texts: dict[str, str] = field(default_factory=dict)
-    # The name of the template that stands for a URL or for the start of one
+    # The name of the template for a URL or for the start of one
     names: dict[str, str] = field(default_factory=dict)
 
     def write(self, url: str) -> str:
@@ -363,7 +351,9 @@ def infer_table(table: Table, least: int = 0, progress: Progress | None = None) 
     """Find the shortest document for the references of a table, based on their numbers."""
     total = 3 * table.count
     tell = progress or (lambda done, of: None)
-    items = find_items(table, lambda rows: tell(rows, total))
+    groups = groups_of(table, lambda rows: tell(rows, total))
+    items = [item for group in groups for item in islice(_items(group), MOST_ITEMS)]
+    items = sorted(items, key=lambda item: -len(item.rows))[:MOST_ITEMS]
     if means_v1(table):
         least = 1
     while True:

@@ -32,7 +32,7 @@ from refexplorer.spec.zarr_metadata import ArrayMeta
 def differs(what: str) -> RefexplorerError:
     """Return the error for a difference."""
     return RefexplorerError(
-        f"What was written does not read back as the same references ({what}), so it was not kept."
+        f"The written set does not read back as the same references ({what}), so it was not kept."
     )
 
 
@@ -180,12 +180,9 @@ class Spool:
         )
 
 
-ArraysByPath = Mapping[str, ArrayMeta]
-"""By their paths."""
-_CHUNKS = 10**18
-"""Numbers of chunks are read up to 18 digits."""
-_AHEAD = 64
-"""How many times as many rows as the last array had are looked at for the next one."""
+ArraysByPath = Mapping[str, ArrayMeta]  # By their paths
+_CHUNKS = 10**18  # Numbers of chunks are read up to 18 digits
+_AHEAD = 64  # How many times as many rows as the last array had are looked at for the next one
 
 
 class InOrder(NamedTuple):
@@ -241,10 +238,8 @@ class ChunkOrder:
 def _by_array(
     block: Table, rows: np.ndarray, arrays: ArraysByPath
 ) -> Iterator[tuple[ArrayMeta, np.ndarray, np.ndarray]]:
-    """Yield each array with chunks among some rows, these rows, and the chunk numbers.
-
-    For small arrays, the rows are not scanned to the end for each of them.
-    """
+    """Yield each array with chunks among some rows, these rows, and the chunk numbers."""
+    # For small arrays, the rows are not scanned to the end for each of them.
     ahead = len(rows)
     while len(rows):
         array = _array_of(arrays, block.key_at(int(rows[0])))
@@ -286,6 +281,6 @@ def _numbers(block: Table, rows: np.ndarray, array: ArrayMeta) -> tuple[np.ndarr
 
 def _no_place(key: str) -> RefexplorerError:
     return RefexplorerError(
-        f"`{key}` is neither metadata nor a chunk of an array, and the form that is written can "
-        "hold nothing else."
+        f"`{key}` is neither metadata nor a chunk of an array, and this format can store nothing "
+        "else."
     )

@@ -26,10 +26,10 @@ from refexplorer.refset.writing.comparing import (
     differs,
 )
 from refexplorer.spec.references import Base64, Inline, Range
-from refexplorer.spec.zarr_metadata import ArrayMeta, written_grid
+from refexplorer.spec.zarr_metadata import written_grid
 
 _OPTIONAL = {"consolidated_metadata"}
-"""What Icechunk leaves out of the metadata of a group: it lists nodes by itself."""
+"""Fields that Icechunk omits from the metadata of a group: it lists nodes itself."""
 
 
 def write_icechunk(
@@ -47,7 +47,11 @@ def write_icechunk(
 ) -> int:
     """Write references as virtual chunks, inline data as chunks; return the number of keys."""
     for array in arrays.values():
-        _check_array(array)
+        if (array.prefix, array.separator) != ("c/", "/"):
+            raise RefexplorerError(
+                f"{array.path_text(True)} names its chunks differently from Icechunk, which has "
+                "only `c/0/0`; its chunk_key_encoding must be the default."
+            )
     with Spool(Path(gettempdir()) if isinstance(place, str) else place.parent) as spool:
         order = ChunkOrder(blocks, arrays, BLOCK, spool)
         chunks = list(order)
@@ -67,14 +71,6 @@ def write_icechunk(
             count = _checked(writer, again, metadata, limits)
             check(writer.session)
             return count
-
-
-def _check_array(array: ArrayMeta) -> None:
-    if (array.prefix, array.separator) != ("c/", "/"):
-        raise RefexplorerError(
-            f"{array.path_text(True)} names its chunks differently from Icechunk, which has only "
-            "`c/0/0`; its chunk_key_encoding must be the default."
-        )
 
 
 def _used(found: InOrder) -> np.ndarray:

@@ -126,7 +126,7 @@ class Renames:
     """Rules for URL prefixes; the first match is applied."""
 
     rules: Sequence[tuple[str, str]]  # Start before and start after
-    unused: set[tuple[str, str]] = field(init=False)  # The rules that no URL asked for yet
+    unused: set[tuple[str, str]] = field(init=False)  # The rules that have matched no URL yet
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "unused", set(self.rules))
@@ -153,8 +153,7 @@ def retargeted(table: Table, changes: Sequence[Callable[[str], str]]) -> Table:
     return replace(table, columns=replace(columns, urls=UrlColumn(more=found), targets=targets))
 
 
-Open = Callable[[bytes], OpenedSet]
-"""Opens a document."""
+Open = Callable[[bytes], OpenedSet]  # Opens a document
 WatchBlocks = Callable[[Iterable[Table]], Iterable[Table]]
 """Passes blocks on and shows how many of them there were."""
 _REFS = b',"refs":{\n'

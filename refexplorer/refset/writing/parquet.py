@@ -88,7 +88,7 @@ def _chunks(array: ArrayMeta, numbers: np.ndarray, columns: Columns) -> Chunks:
     is_range = columns.kinds == RANGE
     is_text = (columns.kinds == INLINE) | (columns.kinds == BASE64)
     raws = {row: _data(columns, row) for row in np.flatnonzero(is_text).tolist()}
-    empty = is_range & (columns.lengths == 0)  # size 0 would stand for the whole file
+    empty = is_range & (columns.lengths == 0)  # size 0 would mean the whole file
     raws |= dict.fromkeys(np.flatnonzero(empty).tolist(), b"")
     return Chunks(
         numbers,

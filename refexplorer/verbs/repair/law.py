@@ -1,4 +1,4 @@
-"""The law of a repair: no existing chunk falls in rank or depth, otherwise nothing is written.
+"""The rule of a repair: if an existing chunk falls in rank or depth, nothing is written.
 
 The two ledgers are compared completely, one byte per chunk. If metadata change, chunks are decoded
 before and after: inline ones, and some of each file.
@@ -32,13 +32,12 @@ if TYPE_CHECKING:
 FILE_CHUNKS, FEW_CHUNKS = 10, 1_000
 """Chunks of one array that are decoded before and after: of each file, and in all where that is
 more than one of each file."""
-_TOGETHER = 32  # chunks whose encoded bytes are held at a time
+_TOGETHER = 32  # chunks whose encoded bytes are in memory at a time
 _COMPARED = [LedgerState.HELD_EQUAL, LedgerState.WRONG_VALUES]
-"""States of chunks that the set holds, and that were compared with a file."""
+"""States of inline chunks that were compared with a file."""
 DECODING = {"dtype", "byte-order", "chunk-shape", "order", "filters"}
 """Fields that change how bytes become a chunk."""
-_BESIDE = {"shape", "dimensions"}
-"""Fields that change the meaning of no stored value."""
+_BESIDE = {"shape", "dimensions"}  # Fields that change the meaning of no stored value
 _WITHOUT = [LedgerState.EMPTY, LedgerState.UNTOUCHED]
 """States of chunks without a reference that nothing says should have one."""
 
@@ -48,7 +47,7 @@ def is_replaceable(
 ) -> np.ndarray:
     """Return which chunks may get another reference: good ones keep their own."""
     states = ledger.at(path, numbers)
-    # values that the set holds, and that differ from the file's, are the set's own choice
+    # inline values that differ from the file's are a choice of the set
     is_bad = BAD_STATES[states] & (states != LedgerState.WRONG_VALUES)
     return np.asarray(is_bad | is_moved | (is_free & ~np.isin(states, _WITHOUT)))
 
@@ -79,7 +78,7 @@ class RepairLaw:
         for path, each in patch.arrays.items():
             states = after.ledger.at(path, each.dropped)
             if (states != LedgerState.EMPTY).any():
-                text = "a reference would be dropped where the file does not fill with one value"
+                text = "a reference would be dropped, and the chunk would not read as in the file"
                 reasons.setdefault(path, text)
             elif not self._is_better(path, after):
                 reasons.setdefault(path, "the change would repair none of the findings")
@@ -110,7 +109,7 @@ class RepairLaw:
                 continue
             removed = np.moveaxis(states, axis, 0)[new.axes[axis].count :]
             if (kept := int(np.count_nonzero(removed != LedgerState.HOLE))) > 0:
-                yield f"{cut}, where {counted(kept, 'chunk is', 'chunks are')} not known to be none"
+                yield f"{cut}, where {counted(kept, 'chunk')} may have data"
 
     def _of_fields(
         self, meta: ArrayMeta, new: ArrayMeta, after: OpenedSet, each: ArrayPatch
@@ -126,7 +125,7 @@ class RepairLaw:
         if not each.fields.keys() & DECODING:
             states = self._before.ledger.at(meta.path, inline)
             if odd := int(np.count_nonzero(~np.isin(states, _COMPARED))):
-                verb = "chunk that the set holds would read", "chunks that the set holds would read"
+                verb = "inline chunk would read", "inline chunks would read"
                 yield f"{counted(odd, *verb)} differently, and no file says that it is wrong"
             return
         numbers, count = np.concatenate([inline, of_files]), 0
@@ -141,7 +140,7 @@ class RepairLaw:
         if len(keys) and not count:
             yield (
                 f"none of {counted(len(keys), 'chunk')} can be decoded with the new metadata, so "
-                "that nothing shows that they are right"
+                "nothing confirms them"
             )
 
     def _sorted(self, meta: ArrayMeta, chunks: ChunkReferences) -> tuple[np.ndarray, np.ndarray]:
@@ -202,11 +201,9 @@ def _is_same(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 def find_fallen(before: Ledger, after: Ledger) -> Iterator[tuple[str, str]]:
-    """Yield each array with a chunk that fell in rank or depth, with the first of them.
-
-    Chunks are those of the original grid; one outside the new grid is bad, unless it had no
-    reference. For an array with too many chunks for a byte each, chunk counts are compared.
-    """
+    """Yield each array with a chunk that fell in rank or depth, with the first of them."""
+    # Chunks are those of the original grid; one outside the new grid is bad, unless it had no
+    # reference. For an array with too many chunks for a byte each, chunk counts are compared.
     for path in before.paths:
         if path not in after.paths:
             yield path, "the array would be removed"

@@ -71,7 +71,7 @@ class Patch:
     # whose metadata are known to be those of their files: copies of others stay as they are
     copies: tuple[str, ...]
     compared: frozenset[str]
-    idle: tuple[str, ...]  # Keys that no reader asks for, and whose bytes a new reference leads to
+    idle: tuple[str, ...]  # Keys that no reader requests, and whose bytes a new reference points to
     reasons: tuple[tuple[str, str], ...]  # By array, why something of it cannot be repaired
 
     def without(self, paths: Collection[str]) -> Patch:
@@ -195,11 +195,9 @@ class _Planner:
                     yield key
 
     def _claimed(self, meta: ArrayMeta, facts: _OfArray) -> np.ndarray:
-        """Return the references that files claim and that may be written, ``(4, n)`` int64.
-
-        For a chunk claimed by several files, there is none; but for an array that all files contain
-        completely, such as a coordinate, the one that the set refers to, or the first.
-        """
+        """Return the references that files claim and that may be written, ``(4, n)`` int64."""
+        # For a chunk claimed by several files, there is none; but for an array that all files
+        # contain completely, such as a coordinate, the one that the set refers to, or the first.
         parts = [np.array([n, [file] * len(n), o, s], np.int64) for file, n, o, s in facts.claims]
         rows = np.unique(np.concatenate(parts, axis=1), axis=1) if parts else np.empty((4, 0))
         rows = rows.astype(np.int64)
@@ -251,7 +249,7 @@ class _Planner:
         if facts.has_unread:
             return
         for cause, values in facts.values.items():
-            # what stands for chunks that were never written only files say that have such
+            # only files with chunks that were never written have a fill value
             is_open = cause == "fill_value" and meta.fill_value is None
             if len(values) == 1 and (is_open or values.total() >= len(facts.files)):
                 yield cause, json.loads(next(iter(values)))
@@ -285,8 +283,7 @@ class _Planner:
 
 ATTRIBUTES = frozenset(
     {"scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned", "units", "calendar"}
-)
-"""Fields that are attributes; null removes one."""
+)  # Fields that are attributes; null removes one
 _V2_NAMES = {"byte-order": "dtype", "chunk-shape": "chunks"}
 
 
@@ -308,8 +305,11 @@ def changed_metadata(
             _put(new_attributes, name, value)
         elif name == "dimensions":
             new_attributes[DIMENSIONS] = value
+        elif name == "filters":
+            filters = [{"id": _known_codec(codec, 2), **settings} for codec, settings in value]
+            array |= {"filters": filters or None, "compressor": None}
         else:
-            _change_v2(array, name, value)
+            array[_V2_NAMES.get(name, name)] = value
     changes = {}
     if array != meta.metadata:
         changes[meta.metadata_key] = array
@@ -323,14 +323,6 @@ def _put(attributes: dict[str, Any], name: str, value: Any) -> None:
         attributes.pop(name, None)
     else:
         attributes[name] = value
-
-
-def _change_v2(array: dict[str, Any], name: str, value: Any) -> None:
-    if name == "filters":
-        filters = [{"id": _known_codec(codec, 2), **settings} for codec, settings in value]
-        array |= {"filters": filters or None, "compressor": None}
-    else:
-        array[_V2_NAMES.get(name, name)] = value
 
 
 def _change_v3(array: dict[str, Any], fields: Mapping[str, Any]) -> None:
@@ -480,7 +472,8 @@ def _references(meta: ArrayMeta, each: ArrayPatch, urls: tuple[str, ...]) -> Tab
 
 def _combined(table: Table, new: Table, dropped: list[int]) -> Table:
     """Return a table with some references replaced, further keys appended, others removed."""
-    at = np.array([-1 if (row := table.find(key)) is None else row for key in _keys(new)], np.int64)
+    found = map(table.find, new.keys.to_pylist())
+    at = np.array([-1 if row is None else row for row in found], np.int64)
     rows = np.arange(table.count)
     replaced = np.flatnonzero(at >= 0)
     rows[at[replaced]] = table.count + replaced
@@ -488,7 +481,3 @@ def _combined(table: Table, new: Table, dropped: list[int]) -> Table:
     is_kept[np.array(dropped, np.int64)] = False
     rows = np.concatenate([rows[is_kept], table.count + np.flatnonzero(at < 0)])
     return concatenated([table, new]).select(rows) if new.count or dropped else table
-
-
-def _keys(table: Table) -> Iterator[str]:
-    return iter(table.keys.to_pylist())

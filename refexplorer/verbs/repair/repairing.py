@@ -32,8 +32,7 @@ from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.verbs.repair.law import RepairLaw, find_fallen
 from refexplorer.verbs.repair.plan import apply_patch, plan
 
-ROUNDS = 4
-"""Metadata that is right shows which references are wrong, and those which shape."""
+ROUNDS = 4  # Metadata that is right shows which references are wrong, and those which shape
 _SHOWN = 50  # sentences in the text; the HTML has as many
 _CHARS = 500  # characters of a sentence: a file may hold any text
 
@@ -44,7 +43,7 @@ class RepairContext:
 
     original: ReferenceSet
     reading: ReadTerms  # What may be read of it, and of all that is made of it
-    values: str  # As `repair` takes it
+    values: str  # As for `repair`
 
     def reads(self, refs: ReferenceSet) -> ReadTerms:
         """Return what may be read for one of them."""
@@ -270,9 +269,9 @@ class Repair:
         yield from self.after.summary[-1:] if len(self.after.summary) > 1 else ()
 
 
-def _more(sentences: Sequence[str]) -> Iterator[str]:
-    if (more := len(sentences) - _SHOWN) > 0:
-        yield f"  … {counted(more, 'more finding')}"
+def _more(sentences: Sequence[str]) -> list[str]:
+    more = len(sentences) - _SHOWN
+    return [f"  … {counted(more, 'more finding')}"] if more > 0 else []
 
 
 def _errors(report: Report) -> Iterator[Finding]:

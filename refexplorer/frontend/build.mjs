@@ -2,10 +2,20 @@
 // Before that, the types of the messages are written where hatch_build.py has put what Python says of them.
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
-import { build, context } from "esbuild";
+import { build, context, transform } from "esbuild";
 import { quantize } from "topojson-client";
 
 const outdir = "../hosts/static";
+/** Style sheets as texts for the shadow roots, without spaces and comments. */
+const styles = {
+  name: "styles",
+  setup({ onLoad }) {
+    onLoad({ filter: /\.css$/ }, async ({ path }) => {
+      const { code } = await transform(await readFile(path, "utf8"), { loader: "css", minify: true });
+      return { contents: code, loader: "text" };
+    });
+  },
+};
 // What has a bundle of its own has an index.tsx; hatch_build.py finds them likewise.
 const entries = (await readdir("src", { recursive: true })).filter((path) => /^[^/\\]+[/\\]index\.tsx$/.test(path));
 const options = {
@@ -16,7 +26,7 @@ const options = {
   target: "es2022",
   minify: true,
   legalComments: "none",
-  loader: { ".css": "text" },
+  plugins: [styles],
   jsx: "automatic",
   jsxImportSource: "preact",
   metafile: true,

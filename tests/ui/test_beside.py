@@ -15,7 +15,7 @@ def test_two_times_with_linked_parts_and_windows(explorer: Locator) -> None:
     row(explorer, "sst").click()
     panel = show(explorer, "Side by side")
     left, right = (panel.get_by_role("group", name=f"{side} part") for side in ("Left", "Right"))
-    linked = panel.get_by_label("parts linked")
+    linked = panel.get_by_label("link both parts")
     expect(right.get_by_label("Right, time: index or slice")).to_have_value("0")
     field = left.get_by_label("Left, lat: index or slice")
     field.fill("2034567:3390123")  # as wide as the slices of large arrays

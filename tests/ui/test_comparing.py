@@ -197,9 +197,11 @@ def test_a_chunk_is_read_in_both_sets(panel_page: PanelPage, page: Page) -> None
     expect(pictures).to_have_count(3)
     pictures.first.focus()
     page.keyboard.press("ArrowRight")
-    expect(panel).to_contain_text("lat 0, lon 0: before none, after none, difference none")  # land
+    land = "lat 0, lon 0: before none · after none · difference none"
+    expect(panel).to_contain_text(land)
     pictures.last.hover()
-    expect(panel).to_contain_text(re.compile(r"before [\d.]+ \w+, after [\d.]+ \w+, difference 0"))
+    said = re.compile(r"before [\d.]+ \w+ · after [\d.]+ \w+ · difference 0")
+    expect(panel).to_contain_text(said)
     assert violations(page) == []
 
 

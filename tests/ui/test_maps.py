@@ -134,7 +134,7 @@ def test_targets_are_searched_sorted_folded_and_written_as_a_list(lab: Lab, page
         panel.get_by_role("button", name="Save as CSV").click()
     assert saved.value.path().read_text().count("\n") == 12
     panel.get_by_role("searchbox", name="Find files").fill("")
-    panel.get_by_label("Fold by").select_option("folder")
+    panel.get_by_label("Group by").select_option("folder")
     folded = panel.get_by_role("treegrid", name="Files")
     expect(folded.locator(".rows").get_by_role("row")).to_have_count(3)
     folded.get_by_text("s3://b/2001/").click()

@@ -110,7 +110,7 @@ def test_large_integers_of_two_sets_have_every_digit(
     if names:
         both.get_by_role("application").first.focus()
         page.keyboard.press("ArrowDown")
-        said = f"y 0, x 0: before {first - 3:,}, after {first:,}, difference 3"
+        said = f"y 0, x 0: before {first - 3:,} · after {first:,} · difference 3"
         expect(both.locator(".readout")).to_have_text(said)
     else:
         expect(both.locator("p.mono")).to_have_text([f"{first - 3:,}", f"{first:,}", "3"])

@@ -236,7 +236,7 @@ def test_a_step_back_closes_the_list_of_keys(panel_page: PanelPage, page: Page) 
     open_on_page(page, panel_page.url, "The same with templates")
     page.get_by_role("treegrid").focus()
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     page.go_back()
     page.get_by_role("link", name="Ten mistakes").click()  # the start screen can be used
     expect(page.get_by_role("region", name="Reference set broken.json")).to_be_visible()

@@ -111,7 +111,7 @@ def test_map_and_side_by_side_are_there(saved: Path, page: Page) -> None:
     page.keyboard.press("Enter")
     expect(panel.get_by_role("alert")).to_contain_text("which needs Python")
     panel = show(page, "Side by side")
-    panel.get_by_label("parts linked").uncheck()
+    panel.get_by_label("link both parts").uncheck()
     panel.get_by_label("Right, time: index or slice").fill("9")
     page.keyboard.press("Enter")
     panel.get_by_role("button", name="Show both").click()

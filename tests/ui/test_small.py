@@ -53,10 +53,10 @@ def test_keys_lead_to_the_search_and_to_their_list(explorer: Locator) -> None:
     expect(search).to_be_focused()
     keyboard.type("a/?")
     expect(search).to_have_value("a/?")
-    expect(page.get_by_role("dialog", name="Keys")).to_have_count(0)
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_have_count(0)
     explorer.get_by_role("treegrid").focus()
     keyboard.press("?")
-    dialog = page.get_by_role("dialog", name="Keys")
+    dialog = page.get_by_role("dialog", name="Keyboard shortcuts")
     expect(dialog).to_contain_text("search keys and files")
     lab = page.locator(".jp-OutputArea-output").count()
     assert violations(page, within=".jp-OutputArea-output" if lab else None) == []

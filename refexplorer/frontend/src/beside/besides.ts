@@ -1,8 +1,8 @@
 /** What two parts side by side know and ask for. */
 
 import { integersOf, type Integers } from "../preview/time/frames.ts";
-import { Newest, ViewStore } from "../shared/waiting.ts";
-import type { BesidePlanned, BesideRead, ExplorerWire } from "../shared/wire.ts";
+import { Newest, viewStore } from "../shared/waiting.ts";
+import type { BesidePlanned, BesideRead } from "../shared/wire.ts";
 
 export interface Part {
   array: string;
@@ -21,44 +21,29 @@ export const ALL: Shares = [
   [0, 1],
 ];
 
-export interface BesideState {
-  sides: Sides | null;
-  planned: BesidePlanned | null;
-  read: BesideRead | null;
+const BLANK = {
+  sides: null as Sides | null,
+  planned: null as BesidePlanned | null,
+  read: null as BesideRead | null,
   /** Values of both parts and their difference, where there are numbers. */
-  values: (Float64Array | null)[];
+  values: [] as (Float64Array | null)[],
   /** Those of both parts as integers, where float64 does not have them all exactly. */
-  integers: (Integers | null)[];
-  error: string | null;
-  window: Shares;
+  integers: [] as (Integers | null)[],
+  error: null as string | null,
+  window: ALL as Shares,
   /** Whether a change on one side is made on the other, too. */
-  linked: boolean;
-  /** Whether both parts are one picture, with a line between them that a person moves. */
-  swipes: boolean;
-}
-
-const BLANK: BesideState = {
-  sides: null,
-  planned: null,
-  read: null,
-  values: [],
-  integers: [],
-  error: null,
-  window: ALL,
   linked: true,
+  /** Whether both parts are one picture, with a line between them that a person moves. */
   swipes: false,
 };
+export type BesideState = typeof BLANK;
 
-export class Besides extends ViewStore<BesideState> {
+export class Besides extends viewStore(BLANK) {
   readonly planning = this.waiting();
   readonly reading = this.waiting();
   private readonly plans = new Newest<Sides>((sides) => this.plan(sides));
   /** Whether the parts are not those that are shown at first. */
   isChosen = false;
-
-  constructor(wire: ExplorerWire) {
-    super(wire, BLANK);
-  }
 
   override forget(): void {
     this.isChosen = false;

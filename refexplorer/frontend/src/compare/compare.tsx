@@ -1,6 +1,6 @@
 /** The comparison: the other set, what differs in numbers, on a map, key by key, value by value. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 
 import type { ExplorerSession } from "../explorer/session.ts";
 import type { ExplorerView } from "../explorer/view.ts";
@@ -10,6 +10,7 @@ import { ChunkBoard } from "../maps/chunkboard.tsx";
 import { type GridPicture, isNarrowed, type Span } from "../maps/maps.ts";
 import { Failure, Waited } from "../shared/asking.tsx";
 import { count, counted } from "../shared/format.ts";
+import { AskForm, DataTable, Select } from "../shared/controls.tsx";
 import { Button, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { ArrayChanges, ComparedSets, Count } from "../shared/wire.ts";
@@ -50,47 +51,27 @@ function Nothing({ comparable }: { comparable: boolean }) {
 
 /** The other set: a path or URL, one that is offered, or one of before. */
 function Choose({ session: { comparing } }: { session: ExplorerSession }) {
-  const { source: known } = useStore(comparing);
-  const [source, setSource] = useState(known);
-  useEffect(() => {
-    if (known !== "") setSource(known);
-  }, [known]);
-  const ask = (event: Event) => {
-    event.preventDefault();
-    if (source.trim() !== "") void comparing.compare(source.trim(), true);
-  };
+  const { source } = useStore(comparing);
   const { choices } = comparing;
   return (
-    <form class="compare-with" onSubmit={ask}>
-      <input
-        class="field"
-        aria-label="Compare with another set: path or URL"
-        placeholder="Path or URL of an earlier version"
-        spellcheck={false}
-        value={source}
-        onInput={(event) => setSource(event.currentTarget.value)}
-      />
-      <Button text="Compare" type="submit" class="button main-button" disabled={source.trim() === ""} />
+    <AskForm
+      box="compare-with"
+      aria-label="Compare with another set: path or URL"
+      placeholder="Path or URL of an earlier version"
+      start={source}
+      button="Compare"
+      main
+      go={(typed) => void comparing.compare(typed, true)}
+    >
       {choices.length > 0 && (
-        <select
+        <Select
           aria-label="Sets to compare with"
-          value=""
-          onChange={(event) => {
-            setSource(event.currentTarget.value);
-            void comparing.compare(event.currentTarget.value);
-          }}
-        >
-          <option value="" disabled>
-            Choose …
-          </option>
-          {choices.map(({ title, source: named }) => (
-            <option key={named} value={named}>
-              {title}
-            </option>
-          ))}
-        </select>
+          first="Choose …"
+          options={choices.map(({ title, source: named }) => [named, title])}
+          choose={(named) => void comparing.compare(named)}
+        />
       )}
-    </form>
+    </AskForm>
   );
 }
 
@@ -149,44 +130,44 @@ function Arrays({ sets, session }: { sets: ComparedSets; session: ExplorerSessio
     <section class="health">
       <h3>{counted(sets.array_count, "array")} with changes</h3>
       <div class="health-scroll">
-        <table class="health-table" aria-label="Arrays with changes">
-          <thead>
-            <tr>
-              <th scope="col" class="start">
-                Array
-              </th>
-              {kinds.map(({ name, mark, words }) => (
-                <th key={name} scope="col">
-                  <code>{mark}</code> {words}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {sets.arrays.map((array) => (
-              <tr key={array.path}>
-                <th scope="row" class="start">
+        <DataTable
+          class="health-table"
+          label="Arrays with changes"
+          rows={sets.arrays}
+          of={({ path }) => path}
+          columns={[
+            {
+              head: "Array",
+              class: "start",
+              cell: (array) => (
+                <>
                   <Button
                     text={array.path || "/"}
-                    class="link"
+                    link
                     title={array.after === null ? "Show the map of its chunks" : "Show the array"}
                     onClick={() => look(session, array)}
                   />
                   <span class="quiet shape">{forms(array)}</span>
-                </th>
-                {kinds.map(({ name, words, place }) => (
-                  <td key={name} class="number">
-                    <Keys
-                      n={array.counts[place]!}
-                      label={`${words} of ${array.path || "/"}`}
-                      go={() => comparing.list({ change: name, folder: array.path })}
-                    />
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
+                </>
+              ),
+            },
+            ...kinds.map(({ name, mark, words, place }) => ({
+              head: (
+                <>
+                  <code>{mark}</code> {words}
+                </>
+              ),
+              class: "number",
+              cell: (array: ArrayChanges) => (
+                <Keys
+                  n={array.counts[place]!}
+                  label={`${words} of ${array.path || "/"}`}
+                  go={() => comparing.list({ change: name, folder: array.path })}
+                />
+              ),
+            })),
+          ]}
+        />
       </div>
       {more > 0 && <p class="quiet">and {counted(more, "more array")}</p>}
     </section>
@@ -195,7 +176,7 @@ function Arrays({ sets, session }: { sets: ComparedSets; session: ExplorerSessio
 
 function Keys({ n, label, go }: { n: Count; label: string; go(): void }) {
   if (Number(n) === 0) return <span class="quiet">0</span>;
-  return <Button text={count(n)} class="link" aria-label={`${counted(n, "key")} ${label}: list them`} onClick={go} />;
+  return <Button text={count(n)} link aria-label={`${counted(n, "key")} ${label}: list them`} onClick={go} />;
 }
 
 /** Shows the map of an array of either set. */
@@ -248,63 +229,69 @@ function ChunkChanges({ sets, session }: { sets: ComparedSets; session: Explorer
   if (gone !== null) return <GoneChunks grid={gone} sets={sets} session={session} />;
   if (wanted === undefined) return null;
   if (gridError !== null) return <Failure sentence={gridError} />;
-  const drawn = grid?.array === wanted ? fitting(changes, grid) : null;
-  const selected = item?.chunk?.array === wanted ? item.chunk.index.map(Number) : null;
+  const drawn = grid?.array === wanted ? grid : null;
   return (
-    <section class="change-map">
-      <h3>
-        Chunks of <ArrayChoice sets={sets} chosen={wanted} session={session} />
-      </h3>
-      <Waited waiting={maps.counting} />
-      <Waited waiting={comparing.drawing} />
-      {grid && drawn && grid.rows * grid.columns > 0 ? (
-        <>
-          {isNarrowed(grid) && <Button text="Whole grid" onClick={() => maps.showGrid(grid.array, grid.axes)} />}
-          <ChunkBoard
-            key={wanted}
-            picture={grid}
-            by="change"
-            changes={drawn}
-            selected={selected}
-            only={null}
-            select={(key) => session.run(session.reveal(key))}
-            zoomTo={(spans) => maps.showGrid(grid.array, grid.axes, spans)}
-          />
-          <ChangeLegend changes={drawn} />
-        </>
-      ) : grid && drawn ? (
-        <p class="quiet">The array has no chunks.</p>
-      ) : (
-        <p class="quiet">Drawing the chunks …</p>
-      )}
-    </section>
+    <ChangeMap
+      {...{ sets, session, array: wanted, grid: drawn }}
+      selected={item?.chunk?.array === wanted ? item.chunk.index.map(Number) : null}
+      select={(key) => session.run(session.reveal(key))}
+      show={(window) => maps.showGrid(wanted, drawn?.axes, window)}
+    />
   );
 }
 
 /** The map of an array that only the set before has; its chunks are not in the tree. */
 function GoneChunks({ grid, sets, session }: { grid: GridPicture; sets: ComparedSets; session: ExplorerSession }) {
   const { comparing } = session;
-  const { changes, goneChunk } = useStore(comparing);
-  const drawn = fitting(changes, grid);
-  const show = (window: Span[] | null) => void comparing.showGone(grid.array, grid.axes, window);
+  const { goneChunk } = useStore(comparing);
+  return (
+    <ChangeMap
+      {...{ sets, session, array: grid.array, grid }}
+      note={`The array was removed: this map is from ${sets.before}.`}
+      selected={goneChunk === null ? null : indexOf(grid, goneChunk)}
+      select={(key) => comparing.set({ goneChunk: key })}
+      show={(window) => void comparing.showGone(grid.array, grid.axes, window)}
+    />
+  );
+}
+
+interface ChangeMapProps {
+  sets: ComparedSets;
+  session: ExplorerSession;
+  array: string;
+  grid: GridPicture | null;
+  note?: string;
+  selected: number[] | null;
+  select(key: string): void;
+  show(window: Span[] | null): void;
+}
+
+function ChangeMap({ sets, session, array, grid, note, selected, select, show }: ChangeMapProps) {
+  const { changes } = useStore(session.comparing);
+  const drawn = grid && fitting(changes, grid);
   return (
     <section class="change-map">
       <h3>
-        Chunks of <ArrayChoice sets={sets} chosen={grid.array} session={session} />
+        Chunks of <ArrayChoice sets={sets} chosen={array} session={session} />
       </h3>
-      <p class="prose quiet">The array was removed: this map is from {sets.before}.</p>
-      <Waited waiting={comparing.drawing} />
-      {drawn && grid.rows * grid.columns > 0 && (
+      {note && <p class="prose quiet">{note}</p>}
+      <Waited waiting={session.maps.counting} />
+      <Waited waiting={session.comparing.drawing} />
+      {!grid || !drawn ? (
+        <p class="quiet">Drawing the chunks …</p>
+      ) : grid.rows * grid.columns === 0 ? (
+        <p class="quiet">The array has no chunks.</p>
+      ) : (
         <>
           {isNarrowed(grid) && <Button text="Whole grid" onClick={() => show(null)} />}
           <ChunkBoard
-            key={grid.array}
+            key={array}
             picture={grid}
             by="change"
             changes={drawn}
-            selected={goneChunk === null ? null : indexOf(grid, goneChunk)}
+            selected={selected}
             only={null}
-            select={(key) => comparing.set({ goneChunk: key })}
+            select={select}
             zoomTo={show}
           />
           <ChangeLegend changes={drawn} />
@@ -317,19 +304,15 @@ function GoneChunks({ grid, sets, session }: { grid: GridPicture; sets: Compared
 /** Which array is drawn; a name alone where there is one. */
 function ArrayChoice({ sets, chosen, session }: { sets: ComparedSets; chosen: string; session: ExplorerSession }) {
   if (sets.arrays.length < 2) return <>{chosen || "/"}</>;
+  const became = ({ before, after }: ArrayChanges) =>
+    after === null ? " (removed)" : before === null ? " (added)" : "";
   return (
-    <select
+    <Select
       aria-label="Array of the map"
       value={chosen}
-      onChange={(event) => look(session, sets.arrays.find(({ path }) => path === event.currentTarget.value)!)}
-    >
-      {sets.arrays.map(({ path, before, after }) => (
-        <option key={path} value={path}>
-          {path || "/"}
-          {after === null ? " (removed)" : before === null ? " (added)" : ""}
-        </option>
-      ))}
-    </select>
+      options={sets.arrays.map((array) => [array.path, `${array.path || "/"}${became(array)}`])}
+      choose={(name) => look(session, sets.arrays.find(({ path }) => path === name)!)}
+    />
   );
 }
 

@@ -29,36 +29,25 @@ export interface Listed {
   folder: string;
 }
 
-export interface ComparingState {
-  /** Null until it was asked for. */
-  compared: ComparisonSummary | null;
-  /** What an address calls the other set; empty for none, and for one that Python handed over. */
-  source: string;
-  /** Null if there is nothing to compare with. */
-  changes: ChangePicture | null;
-  listed: Listed;
-  /** The chunk that was read in both sets last. */
-  chunk: ChunkPictures | null;
-  /** The map of an array that is no longer there, where one is looked at. */
-  gone: GridPicture | null;
-  /** The chunk of it that was chosen: the tree does not have it. */
-  goneChunk: string | null;
-  chunkError: string | null;
-  error: string | null;
-}
-
 const ALL: Listed = { change: null, folder: "" };
-const BLANK: ComparingState = {
-  compared: null,
+const BLANK = {
+  /** Null until it was asked for. */
+  compared: null as ComparisonSummary | null,
+  /** What an address calls the other set; empty for none, and for one that Python handed over. */
   source: "",
-  changes: null,
-  listed: ALL,
-  chunk: null,
-  gone: null,
-  goneChunk: null,
-  chunkError: null,
-  error: null,
+  /** Null if there is nothing to compare with. */
+  changes: null as ChangePicture | null,
+  listed: ALL as Listed,
+  /** The chunk that was read in both sets last. */
+  chunk: null as ChunkPictures | null,
+  /** The map of an array that is no longer there, where one is looked at. */
+  gone: null as GridPicture | null,
+  /** The chunk of it that was chosen: the tree does not have it. */
+  goneChunk: null as string | null,
+  chunkError: null as string | null,
+  error: null as string | null,
 };
+export type ComparingState = typeof BLANK;
 
 export class Comparing extends ViewStore<ComparingState> {
   readonly rows: RowWindow<ChangeRow>;

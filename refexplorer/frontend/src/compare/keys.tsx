@@ -1,11 +1,11 @@
 /** The keys that differ, with both references; only the rows on the screen are in the document. */
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 
 import type { ExplorerSession } from "../explorer/session.ts";
 import { counted } from "../shared/format.ts";
-import { Blank, Button, Cut } from "../shared/parts.tsx";
-import { rowGoal, Rows, type RowsHandle } from "../shared/rows/rows.tsx";
+import { Button, Cut } from "../shared/parts.tsx";
+import { Rows, useActive } from "../shared/rows/rows.tsx";
 import { useStore } from "../shared/store.ts";
 import type { ChangeRow, ComparedSets } from "../shared/wire.ts";
 
@@ -14,16 +14,10 @@ const REMOVED = "removed";
 export function ChangedKeys({ session, sets }: { session: ExplorerSession; sets: ComparedSets }) {
   const { comparing } = session;
   const { listed } = useStore(comparing);
-  const handle = useRef<RowsHandle>(null);
-  const [active, setActive] = useState(0);
   const { rows } = comparing;
-  useEffect(() => setActive(0), [listed]);
+  const { handle, active, goTo, goal } = useActive(rows);
+  useEffect(() => void goTo(0), [listed]);
   const words = sets.kinds.find(({ name }) => name === listed.change)?.words;
-  const goTo = (index: number) => {
-    const next = Math.min(rows.total - 1, Math.max(0, index));
-    setActive(next);
-    handle.current?.reveal(next);
-  };
   const choose = (index: number) => {
     goTo(index);
     rows.withRow(index, ({ key }) => {
@@ -33,7 +27,7 @@ export function ChangedKeys({ session, sets }: { session: ExplorerSession; sets:
     });
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const next = rowGoal(event.key, active, rows.total, handle.current?.page() ?? 1);
+    const next = goal(event.key);
     if (next !== undefined) goTo(next);
     else if (event.key === "Enter" || event.key === " ") choose(active);
     else return;
@@ -63,19 +57,12 @@ export function ChangedKeys({ session, sets }: { session: ExplorerSession; sets:
             <span role="columnheader">
               <span class="unseen">Change</span>
             </span>
-            <span role="columnheader">Key</span>
-            <span role="columnheader">Before</span>
-            <span role="columnheader">After</span>
+            {["Key", "Before", "After"].map((name) => (
+              <span key={name} role="columnheader">
+                {name}
+              </span>
+            ))}
           </div>
-        }
-        footer={
-          rows.error === null ? null : (
-            <div role="row">
-              <div role="gridcell">
-                <Blank sentence={rows.error} retry={() => rows.retry()} />
-              </div>
-            </div>
-          )
         }
       >
         {(row, { index, key, id, style }) => (
@@ -116,15 +103,11 @@ function Cells({ row, words }: { row: ChangeRow; words: string }) {
         <span aria-hidden="true">{row.mark}</span>
         <span class="unseen">{words}</span>
       </span>
-      <span role="gridcell" title={row.key}>
-        <Cut text={row.key} />
-      </span>
-      <span role="gridcell" title={row.before} class={row.before === "nothing" ? "quiet" : ""}>
-        <Cut text={row.before} />
-      </span>
-      <span role="gridcell" title={row.after} class={row.after === "nothing" ? "quiet" : ""}>
-        <Cut text={row.after} />
-      </span>
+      {[row.key, row.before, row.after].map((text, i) => (
+        <span key={i} role="gridcell" title={text} class={i > 0 && text === "nothing" ? "quiet" : ""}>
+          <Cut text={text} />
+        </span>
+      ))}
     </>
   );
 }

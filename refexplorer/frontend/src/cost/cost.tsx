@@ -1,18 +1,18 @@
 /** What reading costs: a bar for each access, chunks by how often they are read, what would help. */
 
 import * as Plot from "@observablehq/plot";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 
 import type { ExplorerSession } from "../explorer/session.ts";
 import type { ExplorerView, Paint } from "../explorer/view.ts";
 import { TELLING } from "../maps/cells.ts";
-import { absence } from "../maps/legend.tsx";
-import { Choice, Entries, type LegendEntry } from "../maps/mapparts.tsx";
+import { absence, Entries, type LegendEntry } from "../maps/legend.tsx";
 import type { GridPicture, GridWish } from "../maps/maps.ts";
 import { Data } from "../preview/data.tsx";
-import { Failure, Waited } from "../shared/asking.tsx";
+import { Failure, Pending, Waited } from "../shared/asking.tsx";
+import { AskForm, Choice, DataTable, Sentences } from "../shared/controls.tsx";
 import { bytes, count, counted } from "../shared/format.ts";
-import { Blank, Button, Sentence, Unknown } from "../shared/parts.tsx";
+import { Button, Sentence, Unknown } from "../shared/parts.tsx";
 import { series } from "../shared/palette.ts";
 import { useStore } from "../shared/store.ts";
 import type { AccessCost, Connection, ReadingCosts } from "../shared/wire.ts";
@@ -70,13 +70,8 @@ function Cost({ session }: { session: ExplorerSession }) {
     if (!isPainted) costs.paint(null);
   }, [isPainted]);
   if (cost === null) {
-    if (error !== null) return <Blank sentence={error} retry={() => costs.change({})} />;
-    return (
-      <>
-        <Blank sentence="Counting the requests …" />
-        <Waited waiting={costs.counting} />
-      </>
-    );
+    const retry = () => costs.change({});
+    return <Pending error={error} retry={retry} sentence="Counting the requests …" waiting={costs.counting} />;
   }
   const place = placed(state)!;
   return (
@@ -87,7 +82,7 @@ function Cost({ session }: { session: ExplorerSession }) {
       <p class="caption">
         {cost.array !== null && <b>{cost.array || "/"}</b>} From {state.place}: {duration(place.latency)} latency,{" "}
         {bytes(Math.round(place.bandwidth))}/s, as {state.reader} reads.{" "}
-        <Button text="Change" class="link" onClick={() => session.set({ isAside: true })} />
+        <Button text="Change" link onClick={() => session.set({ isAside: true })} />
       </p>
       <Bars costs={costs} state={state} cost={cost} place={place} />
     </>
@@ -112,11 +107,7 @@ function CostDetails({ session }: { session: ExplorerSession }) {
       {cost.bounds.length > 0 && (
         <section>
           <h3>Limits of the file layout</h3>
-          <ul class="cost-list">
-            {cost.bounds.map((bound) => (
-              <li key={bound}>{bound}</li>
-            ))}
-          </ul>
+          <Sentences class="cost-list" of={cost.bounds} />
         </section>
       )}
       <p class="quiet">{cost.notes.join(" ")}</p>
@@ -160,7 +151,17 @@ function Controls({ costs, state, cost, place }: Drawn) {
         text={`${bytes(Math.round(place.bandwidth))}/s`}
         move={(bandwidth) => costs.change({ bandwidth })}
       />
-      {cost.array !== null && <Given costs={costs} state={state} />}
+      {cost.array !== null && (
+        <AskForm
+          box="cost-given"
+          label="Another access pattern"
+          placeholder="0, 10:20"
+          start={state.given}
+          button="Show its cost"
+          isOptional
+          go={(given) => costs.change({ given, access: given === "" ? state.access : GIVEN })}
+        />
+      )}
     </>
   );
 }
@@ -192,33 +193,6 @@ function Slider({ label, value, range, text, move }: SliderProps) {
   );
 }
 
-/** A part of the array, beside the standard accesses. */
-function Given({ costs, state }: { costs: Costs; state: CostsState }) {
-  const [text, setText] = useState(state.given);
-  useEffect(() => setText(state.given), [state.given]);
-  return (
-    <form
-      class="cost-given"
-      onSubmit={(event) => {
-        event.preventDefault();
-        costs.change({ given: text.trim(), access: text.trim() === "" ? state.access : GIVEN });
-      }}
-    >
-      <label>
-        <span>Another access pattern</span>
-        <input
-          type="text"
-          value={text}
-          spellcheck={false}
-          placeholder="0, 10:20"
-          onInput={(event) => setText(event.currentTarget.value)}
-        />
-      </label>
-      <Button text="Show its cost" type="submit" />
-    </form>
-  );
-}
-
 function Bars({ costs, state, cost, place }: Drawn) {
   const told = cost.bars.map((bar) => {
     const reader = bar.readers.find(({ reader }) => reader === state.reader) ?? bar.readers[0]!;
@@ -227,42 +201,31 @@ function Bars({ costs, state, cost, place }: Drawn) {
   });
   const longest = Math.max(...told.map(({ seconds }) => seconds ?? 0), 1e-9);
   return (
-    <table class="cost-bars" aria-label="Cost of each access">
-      <thead>
-        <tr>
-          <th scope="col" class="start">
-            Access
-          </th>
-          <th scope="col">Requests</th>
-          <th scope="col">Fetched</th>
-          <th scope="col" class="wide">
-            Not used
-          </th>
-          <th scope="col">About</th>
-          <th scope="col" class="start time">
-            <span class="unseen">Share of the longest</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {told.map(({ bar, reader, seconds, sent }) => (
-          <tr key={`${bar.name} ${bar.path}`}>
-            <th scope="row" class="start">
-              <Access bar={bar} costs={costs} shaded={shaded(state) === bar.name} />
-            </th>
-            <td>{reader.requests === null ? <Unknown /> : count(reader.requests)}</td>
-            <td>{reader.bytes === null ? <Unknown /> : bytes(reader.bytes)}</td>
-            <td class="wide">
-              <Waste bar={bar} />
-            </td>
-            <td>{seconds === null ? <Unknown /> : duration(seconds)}</td>
-            <td class="start time" aria-hidden="true">
-              {seconds !== null && <Bar seconds={seconds} sent={sent} longest={longest} />}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <DataTable
+      class="health-table cost-bars"
+      label="Cost of each access"
+      rows={told}
+      of={({ bar }) => `${bar.name} ${bar.path}`}
+      columns={[
+        {
+          head: "Access",
+          class: "start",
+          cell: ({ bar }) => <Access bar={bar} costs={costs} shaded={shaded(state) === bar.name} />,
+        },
+        {
+          head: "Requests",
+          cell: ({ reader }) => (reader.requests === null ? <Unknown /> : count(reader.requests)),
+        },
+        { head: "Fetched", cell: ({ reader }) => (reader.bytes === null ? <Unknown /> : bytes(reader.bytes)) },
+        { head: "Not used", class: "wide", cell: ({ bar }) => <Waste bar={bar} /> },
+        { head: "About", cell: ({ seconds }) => (seconds === null ? <Unknown /> : duration(seconds)) },
+        {
+          head: <span class="unseen">Share of the longest</span>,
+          class: "start time",
+          cell: ({ seconds, sent }) => seconds !== null && <Bar seconds={seconds} sent={sent} longest={longest} />,
+        },
+      ]}
+    />
   );
 }
 
@@ -283,7 +246,7 @@ function Access({ bar, costs, shaded }: { bar: AccessCost; costs: Costs; shaded:
       ) : (
         <Button
           text={bar.name}
-          class="link"
+          link
           aria-pressed={shaded}
           title="Shade the chunks by this access"
           onClick={() => costs.shade(bar.name)}
@@ -312,7 +275,7 @@ function part(share: number): string {
 function Bar({ seconds, sent, longest }: { seconds: number; sent: number; longest: number }) {
   const share = (part: number) => `${(100 * part) / longest}%`;
   return (
-    <span class="cost-bar">
+    <span class="cost-bar" aria-hidden="true">
       <span class="waiting" style={{ width: share(seconds - sent) }} />
       <span class="sending" style={{ width: share(sent) }} />
     </span>

@@ -1,16 +1,8 @@
 /** What reading costs from a place: the numbers of the set, and times that follow two sliders. */
 
-import { Newest, ViewStore } from "../shared/waiting.ts";
+import { Newest, viewStore } from "../shared/waiting.ts";
 import type { GridWish } from "../maps/maps.ts";
-import type {
-  AccessCost,
-  ChunkTouches,
-  Connection,
-  ExplorerWire,
-  MergeRules,
-  ReaderCost,
-  ReadingCosts,
-} from "../shared/wire.ts";
+import type { AccessCost, ChunkTouches, Connection, MergeRules, ReaderCost, ReadingCosts } from "../shared/wire.ts";
 
 /** Cells of a map of chunks, by how often they are read. */
 export interface TouchedChunks extends ChunkTouches {
@@ -19,42 +11,29 @@ export interface TouchedChunks extends ChunkTouches {
   wish: string;
 }
 
-export interface CostsState {
-  cost: ReadingCosts | null;
-  error: string | null;
-  /** Null: the one of most chunks. */
-  array: string | null;
-  place: string;
-  /** Where the sliders stand; null: as the place has it. */
-  latency: number | null;
-  bandwidth: number | null;
-  /** A part, as it was last asked for. */
-  given: string;
-  reader: string;
-  /** The access whose chunks are shaded, as it was chosen. */
-  access: string;
-  touched: TouchedChunks | null;
-  touchedError: string | null;
-}
-
 const TEXTS = ["array", "place", "given", "reader", "access"] as const;
 const NUMBERS = ["latency", "bandwidth"] as const;
 export const GIVEN = "as given";
-const START: CostsState = {
-  cost: null,
-  error: null,
-  array: null,
+const START = {
+  cost: null as ReadingCosts | null,
+  error: null as string | null,
+  /** Null: the one of most chunks. */
+  array: null as string | null,
   place: "object-store",
-  latency: null,
-  bandwidth: null,
+  /** Where the sliders stand; null: as the place has it. */
+  latency: null as number | null,
+  bandwidth: null as number | null,
+  /** A part, as it was last asked for. */
   given: "",
   reader: "zarr",
+  /** The access whose chunks are shaded, as it was chosen. */
   access: "",
-  touched: null,
-  touchedError: null,
+  touched: null as TouchedChunks | null,
+  touchedError: null as string | null,
 };
+export type CostsState = typeof START;
 
-export class Costs extends ViewStore<CostsState> {
+export class Costs extends viewStore(START) {
   readonly counting = this.waiting();
   private readonly shading = this.waiting();
   private readonly asking = new Newest<void>(() => this.ask());
@@ -62,10 +41,6 @@ export class Costs extends ViewStore<CostsState> {
   private begun = false;
   private wish: GridWish | null = null;
   private readonly drawing = new Newest<void>(() => this.draw());
-
-  constructor(wire: ExplorerWire) {
-    super(wire, START);
-  }
 
   override forget(): void {
     this.begun = false;

@@ -23,26 +23,24 @@ interface Draft {
 
 /** Returns what was written in place of a text before the page was loaded anew; null for nothing. */
 export function draftOf(opened: Opened): string | null {
-  for (const store of stores()) {
-    try {
-      const { start, text }: Partial<Draft> = JSON.parse(store.getItem(nameOf(opened)) ?? "{}");
-      const isOfThis = isOneForAll(opened) || start === opened.document;
-      if (isOfThis && typeof text === "string") return text === opened.document ? null : text;
-    } catch {
-      // What lies there is no draft, or may not be looked at.
-    }
-  }
-  return null;
+  const isOfThis = ({ start }: Partial<Draft>) => isOneForAll(opened) || start === opened.document;
+  const text = found(nameOf(opened), isOfThis);
+  return text === opened.document ? null : text;
 }
 
 /** Returns what was written for an exercise; null for nothing. */
 export function exerciseDraft(name: string): string | null {
+  return found(exerciseName(name), () => true);
+}
+
+/** The text of the first draft of a name that is one of those. */
+function found(name: string, isOne: (draft: Partial<Draft>) => boolean): string | null {
   for (const store of stores()) {
     try {
-      const { text }: Partial<Draft> = JSON.parse(store.getItem(exerciseName(name)) ?? "{}");
-      if (typeof text === "string") return text;
+      const draft: Partial<Draft> = JSON.parse(store.getItem(name) ?? "{}");
+      if (typeof draft.text === "string" && isOne(draft)) return draft.text;
     } catch {
-      // As above.
+      // What lies there is no draft, or may not be looked at.
     }
   }
   return null;
@@ -100,8 +98,8 @@ function digest(text: string): string {
 
 function listed(store: Storage): string[] {
   try {
-    const found: unknown = JSON.parse(store.getItem(LISTED) ?? "[]");
-    return Array.isArray(found) ? found.filter((name) => typeof name === "string" && name.startsWith(STORED)) : [];
+    const names: unknown = JSON.parse(store.getItem(LISTED) ?? "[]");
+    return Array.isArray(names) ? names.filter((name) => typeof name === "string" && name.startsWith(STORED)) : [];
   } catch {
     return [];
   }

@@ -1,34 +1,32 @@
 /** What the panels beside the text know: the row of a text, the specification, a shorter text, another text. */
 
-import { Newest } from "../shared/waiting.ts";
+import { Newest, Work } from "../shared/waiting.ts";
 import { Store } from "../shared/store.ts";
 import type { RowWindow } from "../shared/rows/window.ts";
 import type {
   Derivation,
   EditorRow,
+  EditorOperations,
   EditorWire,
-  JobProgress,
   RuleFollowed,
-  Shorter,
   TaughtRule,
   Uses,
 } from "../shared/wire.ts";
-import type { Host, Off } from "../shared/host.ts";
+import type { Host } from "../shared/host.ts";
 
-export interface TracingState {
+const NOTHING = {
   /** The chosen row; −1 for none. */
-  active: number;
-  derivation: Derivation | null;
+  active: -1,
+  derivation: null as Derivation | null,
   /** Of the text that the places in the derivation are counted in. */
-  version: number;
+  version: -1,
   /** Why the chosen row is not explained. */
-  trouble: string | null;
-  uses: Uses | null;
+  trouble: null as string | null,
+  uses: null as Uses | null,
   /** A row to scroll to; another object each time. */
-  target: { index: number } | null;
-}
-
-const NOTHING: TracingState = { active: -1, derivation: null, version: -1, trouble: null, uses: null, target: null };
+  target: null as { index: number } | null,
+};
+export type TracingState = typeof NOTHING;
 
 /** Milliseconds without a change. */
 const PAUSE = 300;
@@ -193,46 +191,23 @@ export class Specification extends Store<SpecificationState> {
   }
 }
 
-export interface ShorteningState {
-  /** The id of the search while it runs. */
-  job: string | null;
-  progress: JobProgress | null;
-  shorter: Shorter | null;
-  /** Whether the shorter text is in the editor. */
-  taken: boolean;
-  trouble: string | null;
-}
-
-const START: ShorteningState = { job: null, progress: null, shorter: null, taken: false, trouble: null };
-
-export class Shortening extends Store<ShorteningState> {
+/** The search for a shorter text, and whether that is in the editor. */
+export class Shortening extends Store<{ taken: boolean; trouble: string | null }> {
+  readonly finding: Work<EditorOperations, "shorten">;
   private readonly wire: EditorWire;
   private readonly host: Host;
-  private readonly off: Off;
 
   constructor(wire: EditorWire, host: Host) {
-    super(START);
+    super({ taken: false, trouble: null });
     this.wire = wire;
     this.host = host;
-    this.off = wire.on("progress", (message) => this.progress(message));
-  }
-
-  close(): void {
-    this.off();
+    this.finding = new Work(wire, "shorten");
   }
 
   async find(): Promise<void> {
-    const asked = this.wire.job("shorten", {}, true);
-    this.set({ ...START, job: asked.id });
-    const find = async () => ({ shorter: (await asked.reply).message.shorter, job: null });
-    const isWanted = () => this.state.job === asked.id;
-    await this.attempt("trouble", find, { otherwise: { job: null }, isWanted });
-  }
-
-  /** Stops the search; what it found until now is of no use. */
-  cancel(): void {
-    const { job } = this.state;
-    if (job !== null) this.wire.cancel(job);
+    this.set({ taken: false, trouble: null });
+    this.finding.drop();
+    await this.finding.start({});
   }
 
   /** Puts the shorter text into the editor, or the one that was there before it; returns it. */
@@ -246,10 +221,6 @@ export class Shortening extends Store<ShorteningState> {
       return { taken };
     });
     return put;
-  }
-
-  private progress(message: JobProgress): void {
-    if (message.id === this.state.job) this.set({ progress: message });
   }
 }
 

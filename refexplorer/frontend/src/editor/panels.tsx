@@ -3,7 +3,8 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 
-import { count, counted } from "../shared/format.ts";
+import { DataTable, Select, Sentences } from "../shared/controls.tsx";
+import { capital, count, counted } from "../shared/format.ts";
 import { saveText } from "./toolbar.tsx";
 import { Blank, Button, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
@@ -110,21 +111,24 @@ function places({ places: { length }, is_all: isAll }: RuleFollowed, example: st
 }
 
 export function ShorterPanel({ shortening }: { shortening: Shortening }) {
-  const { job, progress, shorter, taken, trouble } = useStore(shortening);
+  const { taken, trouble } = useStore(shortening);
+  const { id, progress, answer, error } = useStore(shortening.finding);
+  const shorter = answer?.shorter ?? null;
+  const failure = trouble ?? error;
   useEffect(() => {
     void shortening.find();
-    return () => shortening.cancel();
+    return () => shortening.finding.stop();
   }, [shortening]);
   return (
     <section class="derivation shorter" aria-label="A shorter V1">
-      {job !== null && (
+      {id !== null && (
         <p class="shorter-line" role="status">
           <progress {...measured(progress)} aria-label="Searching" />
           <span>{progress?.label ?? "Looking for templates and regular sequences …"}</span>
-          <Button text="Cancel" onClick={() => shortening.cancel()} />
+          <Button text="Cancel" onClick={() => shortening.finding.stop()} />
         </p>
       )}
-      {trouble !== null && <Blank sentence={trouble} retry={() => void shortening.find()} />}
+      {failure !== null && <Blank sentence={failure} retry={() => void shortening.find()} />}
       {shorter !== null && <Found shorter={shorter} />}
       {shorter?.found && (
         <p class="shorter-line">
@@ -135,7 +139,7 @@ export function ShorterPanel({ shortening }: { shortening: Shortening }) {
             </>
           ) : (
             <>
-              <Button text="Replace the text" class="button main-button" onClick={() => shortening.put(true)} />
+              <Button text="Replace the text" main onClick={() => shortening.put(true)} />
               <Button text="Replace and save" onClick={() => shortening.put(true).then(saveText)} />
             </>
           )}
@@ -153,24 +157,15 @@ function Found({ shorter: { found, sizes, parts, rows, explicit, explicit_count:
         <b>{capital(sizes)}</b> {parts}
       </p>
       {rows.length > 0 && (
-        <table class="shorter-rows">
-          <thead>
-            <tr>
-              <th>Part</th>
-              <th>Key or name</th>
-              <th>URL</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map(([part, key, url]) => (
-              <tr key={`${part} ${key}`}>
-                <td>{part}</td>
-                <td>{key}</td>
-                <td>{url}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <DataTable
+          class="shorter-rows"
+          rows={rows}
+          of={([part, key]) => `${part} ${key}`}
+          columns={["Part", "Key or name", "URL"].map((head, i) => ({
+            head,
+            cell: (row: readonly string[]) => row[i],
+          }))}
+        />
       )}
       {found && explicit.length > 0 && (
         <details>
@@ -189,10 +184,6 @@ function Found({ shorter: { found, sizes, parts, rows, explicit, explicit_count:
       )}
     </>
   );
-}
-
-function capital(sentence: string): string {
-  return sentence.charAt(0).toUpperCase() + sentence.slice(1);
 }
 
 const MARKS: Record<ReaderVerdict["outcome"], string> = {
@@ -283,18 +274,7 @@ function Verdict({ reader: { name, summary, reasons, examples } }: { reader: Rea
       <p>
         <b>{name}</b>: {summary}
       </p>
-      <ul>
-        {reasons.map((reason) => (
-          <li key={reason}>
-            <Sentence text={reason} />
-          </li>
-        ))}
-        {examples.map((example) => (
-          <li key={example}>
-            <code>{example}</code>
-          </li>
-        ))}
-      </ul>
+      <Sentences of={[...reasons, ...examples.map((example) => `\`${example}\``)]} />
     </>
   );
 }
@@ -321,13 +301,8 @@ export function Trying({ session }: { session: EditorSession }) {
   );
 }
 
-interface TemplatesProps {
-  fields: TemplateField[];
-  tried(given: Record<string, string>): void;
-}
-
 /** Fields that stand for the `template_overrides` of fsspec; the text stays as it is. */
-function Templates({ fields, tried }: TemplatesProps) {
+function Templates({ fields, tried }: { fields: TemplateField[]; tried(given: Record<string, string>): void }) {
   const id = useId();
   const kept = fields.filter((field) => field.given !== null).map((field) => [field.name, field.given!]);
   const given = Object.fromEntries(kept) as Record<string, string>;
@@ -371,18 +346,13 @@ function Dimensions({ generators, derivation, go }: DimensionsProps) {
   return (
     <div class="fields" role="group" aria-label={`Dimensions of gen[${shown.number}]`}>
       {generators.length > 1 && (
-        <select
+        <Select
           class="field"
           aria-label="Gen item"
-          value={shown.number}
-          onChange={(event) => choose(Number(event.currentTarget.value))}
-        >
-          {generators.map(({ number }) => (
-            <option key={number} value={number}>
-              gen[{number}]
-            </option>
-          ))}
-        </select>
+          value={String(shown.number)}
+          options={generators.map(({ number }) => [String(number), `gen[${number}]`])}
+          choose={(number) => choose(Number(number))}
+        />
       )}
       {shown.axes.map((axis) => (
         <div class="try-line" key={axis.name}>

@@ -21,24 +21,25 @@ import { draftOf, exerciseDraft, forgetDraft, forgetDrafts, keepDraft, type Open
 import { fragmentOf, KEPT, KEPT_OF_LINK, LINKED, linkedBy, type Linked, type Origin } from "./links.ts";
 import { Tasks } from "../exercises/tasks.ts";
 
-export interface EditorState {
+const START = {
   /** Null until the document is here. */
-  help: Help | null;
+  help: null as Help | null,
   /** Titles of the texts to begin with. */
-  examples: readonly string[];
-  failure: string | null;
-  reply: EditReply | null;
+  examples: [] as readonly string[],
+  failure: null as string | null,
+  reply: null as EditReply | null,
   /** The text that `reply` is about. */
-  text: string;
+  text: "",
   /** The last text that made keys, and its version. */
-  good: { version: number; text: string } | null;
+  good: null as { version: number; text: string } | null,
   /** What there is to say, and the text that this is about. */
-  remarks: (Remarks & { text: string }) | null;
+  remarks: null as (Remarks & { text: string }) | null,
   /** Whose V0 the table shows; empty for the specification's. */
-  reader: string;
+  reader: "",
   /** Null for a text of Python, and once it was read. */
-  origin: Origin | null;
-}
+  origin: null as Origin | null,
+};
+export type EditorState = typeof START;
 
 /** Characters of a text of which all but the rows waits until typing pauses. */
 const LONG = 100_000;
@@ -79,17 +80,7 @@ export class EditorSession extends Store<EditorState> {
   private readonly offs: Off[];
 
   constructor(host: Host) {
-    super({
-      help: null,
-      examples: [],
-      failure: null,
-      reply: null,
-      text: "",
-      good: null,
-      remarks: null,
-      reader: "",
-      origin: null,
-    });
+    super(START);
     this.host = host;
     this.wire = new Wire(host);
     this.rows = new RowWindow(
@@ -123,7 +114,7 @@ export class EditorSession extends Store<EditorState> {
     clearTimeout(this.remarking);
     this.tellNow();
     for (const off of this.offs) off();
-    this.shortening.close();
+    this.shortening.finding.close();
     this.specification.close();
     this.wire.close();
   }

@@ -44,7 +44,7 @@ export function Table({ session, stale }: Props) {
       }}
       onKeyDown={onKeyDown}
       header={<Columns />}
-      footer={<Absence session={session} />}
+      empty="This text has no keys yet."
     >
       {(row, { index, key, id, style }) => (
         <TableRow
@@ -68,31 +68,11 @@ function Columns() {
       <span role="columnheader">
         <span class="unseen">Kind</span>
       </span>
-      <span role="columnheader">Key</span>
-      <span role="columnheader">URL or text</span>
-      <span role="columnheader" class="number">
-        Offset
-      </span>
-      <span role="columnheader" class="number">
-        Length
-      </span>
-      <span role="columnheader">From</span>
-    </div>
-  );
-}
-
-/** What stands in place of rows. */
-function Absence({ session: { rows } }: { session: EditorSession }) {
-  if (rows.error === null && rows.total > 0) return null;
-  return (
-    <div role="row">
-      <div role="gridcell">
-        {rows.error === null ? (
-          <Blank sentence="This text has no keys yet." />
-        ) : (
-          <Blank sentence={rows.error} retry={() => rows.retry()} />
-        )}
-      </div>
+      {["Key", "URL or text", "Offset", "Length", "From"].map((name) => (
+        <span key={name} role="columnheader" class={name === "Offset" || name === "Length" ? "number" : ""}>
+          {name}
+        </span>
+      ))}
     </div>
   );
 }
@@ -144,12 +124,11 @@ function TableRow({ id, row, index, style, selected, used, choose }: RowProps) {
       <span role="gridcell" class={row.url === null ? "quiet" : ""} title={row.why ?? content}>
         {WORDS[row.state] ?? (row.url === null ? content : <Cut text={content} />)}
       </span>
-      <span role="gridcell" class="number">
-        {row.offset === null ? "" : count(row.offset)}
-      </span>
-      <span role="gridcell" class="number">
-        {row.length === null ? "" : count(row.length)}
-      </span>
+      {[row.offset, row.length].map((number, i) => (
+        <span key={i} role="gridcell" class="number">
+          {number === null ? "" : count(number)}
+        </span>
+      ))}
       <span role="gridcell" class="quiet">
         {row.origin}
         {row.state !== "same" && (
@@ -194,7 +173,7 @@ function Steps({ derivation, jump, explore }: { derivation: Derivation } & Pick<
         <span class="quiet">
           comes from <code>{origin}</code>; key number {count(number)}, from 0
         </span>{" "}
-        <Button text="Show in the explorer" class="link" onClick={() => explore(key)} />
+        <Button text="Show in the explorer" link onClick={() => explore(key)} />
       </p>
       <DerivationSteps steps={steps} jump={jump} />
     </>

@@ -2,37 +2,30 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { Blank, Button, Sentence, toClipboard } from "../shared/parts.tsx";
+import { AskForm, useSaid } from "../shared/controls.tsx";
+import { save, toClipboard } from "../shared/kept.ts";
+import { ActionMenu } from "../shared/menu.tsx";
+import { Blank, Button, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { EditorSession } from "./session.ts";
 import type { Child, Host } from "../shared/host.ts";
-import { PageOfCode } from "../text/codepage.tsx";
-import type { CodePage } from "../shared/wire.ts";
+import { PageOfCode, useCodePage } from "../text/codepage.tsx";
 
 export function GoTo({ session }: { session: EditorSession }) {
-  const [text, setText] = useState("");
   const [trouble, setTrouble] = useState<string | null>(null);
-  const go = async (event: Event) => {
-    event.preventDefault();
-    if (text.trim() !== "") setTrouble(await session.goTo(text));
-  };
   return (
-    <form class="go-to" onSubmit={go}>
-      <input
-        type="search"
-        class="field"
-        aria-label="Go to a key or its number"
-        placeholder="Key or number"
-        value={text}
-        onInput={(event) => {
-          setText(event.currentTarget.value);
-          setTrouble(null);
-        }}
-      />
+    <AskForm
+      box="go-to"
+      type="search"
+      aria-label="Go to a key or its number"
+      placeholder="Key or number"
+      go={async (text) => setTrouble(await session.goTo(text))}
+      typed={() => setTrouble(null)}
+    >
       <span class="bad" role="status">
         {trouble !== null && <Sentence text={trouble} />}
       </span>
-    </form>
+    </AskForm>
   );
 }
 
@@ -47,43 +40,35 @@ interface ExportProps {
 
 /** Takes the document away as V0 or V1, or to the explorer; asks first where V0 is large. */
 export function Export({ session, isTask, isOnPage }: ExportProps) {
-  const [said, say] = useState<string | null>(null);
+  const [said, run] = useSaid();
   const [asked, ask] = useState<Way | null>(null);
   const take = async (way: Way, sure = false) => {
     ask(null);
-    say("Writing V0 …");
-    try {
-      const { text, sentence } = await session.v0(sure);
-      if (text === null) ask(way);
-      say(text === null ? sentence : await deliver(way, text));
-    } catch (error) {
-      say((error as Error).message);
-    }
+    const { text, sentence } = await session.v0(sure);
+    if (text !== null) return deliver(way, text);
+    ask(way);
+    return sentence;
   };
   const copyLink = async () => {
     ask(null);
-    try {
-      const link = await session.link();
-      say((await toClipboard(link)) ? "Copied." : "The browser refused to copy the link; save the text instead.");
-    } catch (error) {
-      say((error as Error).message);
-    }
+    const isCopied = await toClipboard(await session.link());
+    return isCopied ? "Copied." : "The browser refused to copy the link; save the text instead.";
   };
   return (
     <span class="export">
       <span class="quiet" role="status">
         {said !== null && <Sentence text={said} />}
       </span>
-      {asked !== null && <Button text={`${asked} anyway`} onClick={() => take(asked, true)} />}
-      <Menu
+      {asked !== null && <Button text={`${asked} anyway`} onClick={() => void run(() => take(asked, true))} />}
+      <ActionMenu
         label="Export"
         choices={[
           ...(isTask ? [] : [{ name: "Open in explorer", act: () => void session.explore() }]),
-          ...(isOnPage ? [{ name: "Copy link", act: () => void copyLink() }] : []),
+          ...(isOnPage ? [{ name: "Copy link", act: () => void run(copyLink) }] : []),
           // A notebook has a file of them beside it.
           ...(isOnPage && isTask ? [{ name: "Save answers", act: () => save("answers.json", session.answers()) }] : []),
-          { name: "Copy V0", act: () => void take("Copy V0") },
-          { name: "Save V0", act: () => void take("Save V0") },
+          { name: "Copy V0", act: () => void run(() => take("Copy V0")) },
+          { name: "Save V0", act: () => void run(() => take("Save V0")) },
           { name: "Save text", act: () => saveText(session.document) },
         ]}
       />
@@ -99,7 +84,7 @@ export function Examples({ session, write }: { session: EditorSession; write(tex
     if (text !== null) write(text);
   };
   if (titles.length === 0) return null;
-  return <Menu label="Examples" choices={titles.map((name) => ({ name, act: () => void show(name) }))} />;
+  return <ActionMenu label="Examples" choices={titles.map((name) => ({ name, act: () => void show(name) }))} />;
 }
 
 interface WithTextProps {
@@ -119,7 +104,7 @@ export function WithText({ session, isTask, isOnPage, format, shorten }: WithTex
   const isWhole = reply?.window === null;
   const { comparing } = session;
   return (
-    <Menu
+    <ActionMenu
       label="Text"
       choices={[
         { name: "Format", act: format },
@@ -160,15 +145,6 @@ export function saveText(text: string | null): void {
   if (text !== null) save("references.v1.json", text);
 }
 
-function save(name: string, text: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
-  link.download = name;
-  link.click();
-  // The browser takes the text when it starts to save, which is after this.
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-}
-
 export function Below({ host }: { host: Host }) {
   const box = useRef<HTMLDivElement>(null);
   const [turns, turn] = useState(0);
@@ -205,18 +181,7 @@ interface Props {
 }
 
 export function Explained({ session, code, close, write, cite }: Props) {
-  const [page, setPage] = useState<CodePage | null>(null);
-  const [trouble, setTrouble] = useState<string | null>(null);
-  useEffect(() => {
-    let isCurrent = true;
-    session.explainCode(code).then(
-      (found) => isCurrent && setPage(found),
-      (error: Error) => isCurrent && setTrouble(error.message),
-    );
-    return () => {
-      isCurrent = false;
-    };
-  }, [code]);
+  const { page, trouble } = useCodePage((name) => session.explainCode(name), code);
   return (
     <section class="derivation explained" aria-label={`About ${code}`}>
       {trouble !== null && <Blank sentence={trouble} />}
@@ -242,70 +207,5 @@ export function OriginLine({ session }: { session: EditorSession }) {
         <Button text="Close" onClick={() => session.set({ origin: null })} />
       </span>
     </p>
-  );
-}
-
-export interface Choice {
-  name: string;
-  act(): void;
-}
-
-export function Menu({ label, choices }: { label: string; choices: Choice[] }) {
-  const [isOpen, open] = useState(false);
-  const box = useRef<HTMLSpanElement>(null);
-  const button = useRef<HTMLButtonElement>(null);
-  const items = () => [...(box.current?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
-  useEffect(() => {
-    if (isOpen) items()[0]?.focus();
-  }, [isOpen]);
-  const close = () => {
-    button.current?.focus();
-    open(false);
-  };
-  const onKeyDown = (event: KeyboardEvent) => {
-    const all = items();
-    const at = all.findIndex((item) => item.matches(":focus"));
-    const goals: Record<string, number> = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 };
-    const goal = goals[event.key];
-    if (event.key === "Escape") close();
-    else if (goal !== undefined) all.at(goal % all.length)?.focus();
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
-  };
-  return (
-    <span
-      class="menu-box"
-      ref={box}
-      onFocusOut={(event) => !box.current!.contains(event.relatedTarget as Node | null) && open(false)}
-    >
-      <button
-        type="button"
-        class="button"
-        ref={button}
-        aria-haspopup="menu"
-        aria-expanded={isOpen}
-        onClick={() => open(!isOpen)}
-      >
-        {label} <span aria-hidden="true">▾</span>
-      </button>
-      {isOpen && (
-        <div class="menu" role="menu" aria-label={label} onKeyDown={onKeyDown}>
-          {choices.map(({ name, act }) => (
-            <Button
-              text={name}
-              role="menuitem"
-              tabIndex={-1}
-              key={name}
-              onClick={() => {
-                close();
-                act();
-              }}
-              class=""
-            />
-          ))}
-        </div>
-      )}
-    </span>
   );
 }

@@ -1,5 +1,6 @@
 /** The exercise that is open: what to do, how far it is done, help on request, and what it taught. */
 
+import { Sentences } from "../shared/controls.tsx";
 import { Button, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Lesson, ListedExercise } from "../shared/wire.ts";
@@ -60,15 +61,7 @@ export function TaskPanel({ tasks, write, cite }: Props) {
             <Sentence text={trouble ?? (result.passed && shown.includes(task.name) ? NOT_COUNTED : result.sentence)} />
           </p>
           {result.lesson !== null && <Taught lesson={result.lesson} />}
-          {task.hints.length > 0 && !result.passed && (
-            <ul class="hints" aria-label="Hints">
-              {task.hints.map((hint) => (
-                <li key={hint}>
-                  <Sentence text={hint} />
-                </li>
-              ))}
-            </ul>
-          )}
+          {!result.passed && <Sentences class="hints" label="Hints" of={task.hints} />}
           {solution !== null && (
             <div class="solution">
               <pre role="group" aria-label="A solution">

@@ -8,18 +8,19 @@ import type { EditorWire, EditReply, ListedExercise, Result, Task } from "../sha
 const STORED = "refexplorer-exercises";
 const STORED_SHOWN = "refexplorer-exercises-shown";
 
-export interface TasksState {
+const START = {
   /** Empty where the editor is no exercise. */
-  all: ListedExercise[];
-  task: Task | null;
-  result: Result | null;
-  solved: string[];
+  all: [] as ListedExercise[],
+  task: null as Task | null,
+  result: null as Result | null,
+  solved: [] as string[],
   /** Those whose solution was shown before they were solved; they do not count. */
-  shown: string[];
+  shown: [] as string[],
   /** The solution of the open one, once it was asked for. */
-  solution: string | null;
-  trouble: string | null;
-}
+  solution: null as string | null,
+  trouble: null as string | null,
+};
+export type TasksState = typeof START;
 
 type Opened = EditReply & { document: string };
 
@@ -33,7 +34,7 @@ export class Tasks extends Store<TasksState> {
   private readonly remark: () => void;
 
   constructor(wire: EditorWire, place: "notebook" | "page", opened: Tasks["opened"], remark: () => void) {
-    super({ all: [], task: null, result: null, solved: [], shown: [], solution: null, trouble: null });
+    super(START);
     this.wire = wire;
     this.isKept = place === "page";
     this.opened = opened;

@@ -1,6 +1,7 @@
 /** The middle of the screen: what is selected, and the switch of how it is looked at. */
 
 import { counted, shapeText } from "../shared/format.ts";
+import { Toggles } from "../shared/controls.tsx";
 import { Blank, Button } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { ArrayItem, Hello } from "../shared/wire.ts";
@@ -22,28 +23,24 @@ export function Centre({ session, hello }: Props) {
     <section class="centre" aria-label="Picture" tabIndex={-1}>
       <header class="centre-head">
         {array === null ? <h2>{titleOfSet(hello)}</h2> : <Heading array={array} session={session} />}
-        <div class="zoom switch" role="group" aria-label="Look at">
-          {session.switched.map(({ name, label }, i) => (
-            <Button
-              text={label}
-              key={name}
-              aria-pressed={name === root}
-              title={`${label} (${i + 1})`}
-              onClick={() => session.show(name)}
-            />
-          ))}
-        </div>
+        <Toggles
+          class="switch"
+          label="Look at"
+          options={session.switched.map(({ name, label }, i) => [name, label, `${label} (${i + 1})`])}
+          value={root}
+          choose={(name) => session.show(name)}
+        />
         {forms.length > 1 && (
-          <div class="zoom forms" role="group" aria-label={`${session.labelOf(root)} as`}>
-            {forms.map(({ name, label }) => (
-              <Button
-                text={name === root ? (array === null ? "Overview" : "Array") : label}
-                key={name}
-                aria-pressed={name === look}
-                onClick={() => session.show(name)}
-              />
-            ))}
-          </div>
+          <Toggles
+            class="forms"
+            label={`${session.labelOf(root)} as`}
+            options={forms.map(({ name, label }) => [
+              name,
+              name === root ? (array === null ? "Overview" : "Array") : label,
+            ])}
+            value={look}
+            choose={(name) => session.show(name)}
+          />
         )}
       </header>
       <div class="pane" key={look} role="region" aria-label={session.labelOf(look)} tabIndex={0}>

@@ -1,7 +1,6 @@
 /** The right side: what is known of the selection, or of the whole set. */
 
-import { useState } from "preact/hooks";
-
+import { AskForm, useSaid } from "../shared/controls.tsx";
 import { Button } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { ArrayItem, Hello } from "../shared/wire.ts";
@@ -21,7 +20,7 @@ export function Details({ session, hello }: { session: ExplorerSession; hello: H
       <header class="details-head">
         <Button
           text="The set"
-          class="link"
+          link
           aria-pressed={isOfSet}
           onClick={() => session.set({ aboutSet: true, notesOf: null, severity: null })}
         />
@@ -66,42 +65,24 @@ function Key({ session }: { session: ExplorerSession }) {
 
 /** A point that is typed: a place, labels of dimensions, or an index. */
 function GoTo({ session, array }: { session: ExplorerSession; array: ArrayItem }) {
-  const [text, setText] = useState("");
-  const [said, say] = useState<string | null>(null);
+  const [said, run] = useSaid();
   const names = array.dimensions?.filter(Boolean) ?? [];
   const example = names.includes("time")
     ? "52.5N 13.4E, time=2021-05"
     : `52.5N 13.4E or [${array.shape.map(() => 0).join(", ")}]`;
-  const go = async () => {
-    say(null);
-    try {
-      say(await session.goToPoint(array.path, text));
-    } catch (error) {
-      say((error as Error).message);
-    }
-  };
   return (
-    <form
-      class="go-to"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (text.trim() !== "") void go();
-      }}
+    <AskForm
+      box="go-to"
+      aria-label="Point: latitude and longitude, labels of dimensions, or an index"
+      title="A place such as 52.5N 13.4E, labels such as time=2021-05-18 or lat=52.5, or an index such as [3, 40, 80]"
+      placeholder={example}
+      button="Go to point"
+      go={(text) => void run(() => session.goToPoint(array.path, text))}
     >
-      <input
-        class="field"
-        aria-label="Point: latitude and longitude, labels of dimensions, or an index"
-        title="A place such as 52.5N 13.4E, labels such as time=2021-05-18 or lat=52.5, or an index such as [3, 40, 80]"
-        placeholder={example}
-        spellcheck={false}
-        value={text}
-        onInput={(event) => setText(event.currentTarget.value)}
-      />
-      <Button text="Go to point" type="submit" />
       <span role="status" class="quiet">
         {said}
       </span>
-    </form>
+    </AskForm>
   );
 }
 

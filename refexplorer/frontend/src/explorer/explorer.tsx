@@ -67,7 +67,7 @@ function Whole({ host, session, hello }: ShownProps & { host: Host }) {
         <CopyCell session={session} />
         <Copy text={code} label="Copy code" />
         {isLinked(host) && <CopyLink />}
-        <Button text="?" aria-label="Show the keys" title="Keys (?)" onClick={() => setHelp(true)} />
+        <Button text="?" aria-label="Keyboard shortcuts" title="Keyboard shortcuts (?)" onClick={() => setHelp(true)} />
       </footer>
     </section>
   );
@@ -124,13 +124,7 @@ export function useShares(): { shares: Shares; move(side: Side, share: number): 
   return { shares, move };
 }
 
-interface Props {
-  side: Side;
-  share: number;
-  move(side: Side, share: number): void;
-}
-
-export function Splitter({ side, share, move }: Props) {
+export function Splitter({ side, share, move }: { side: Side; share: number; move(side: Side, share: number): void }) {
   const isLeft = side === "tree";
   const onPointerMove = (event: PointerEvent) => {
     const line = event.currentTarget as HTMLElement;

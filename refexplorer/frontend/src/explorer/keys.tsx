@@ -10,7 +10,7 @@ export const SHORTCUTS = new Set(["/", "?"]);
 
 const KEYS: [keys: string, does: string][] = [
   ["/", "search keys and files"],
-  ["?", "show these keys"],
+  ["?", "show these shortcuts"],
   ["1 to 4", "look at the values, chunks, files or cost"],
   ["n, N", "select the next or previous key with a problem"],
   ["F6", "go to the next part of the screen"],
@@ -83,8 +83,8 @@ export function KeyList({ close }: { close(): void }) {
     return () => removeEventListener("popstate", leave);
   }, []);
   return (
-    <dialog class="keys" ref={dialog} aria-label="Keys" onClose={close}>
-      <h2>Keys</h2>
+    <dialog class="keys" ref={dialog} aria-label="Keyboard shortcuts" onClose={close}>
+      <h2>Keyboard shortcuts</h2>
       <dl>
         {KEYS.map(([keys, does]) => [
           <dt key={keys}>

@@ -24,9 +24,9 @@ export class ExplorerSession extends Views<ExplorerState> {
   readonly maps = this.view(new Maps(this.wire));
   readonly preview = this.view(new Preview(this.wire, () => this.counted()));
   readonly health = this.view(new Health(this.wire, () => this.counted()));
-  readonly verifying = this.view(new Work(this.wire, "verify"));
-  readonly repairing = this.view(new Work(this.wire, "repair.plan"));
-  readonly writing = this.view(new Work(this.wire, "repair.write"));
+  readonly verifying = this.view(new Work<ExplorerOperations, "verify">(this.wire, "verify"));
+  readonly repairing = this.view(new Work<ExplorerOperations, "repair.plan">(this.wire, "repair.plan"));
+  readonly writing = this.view(new Work<ExplorerOperations, "repair.write">(this.wire, "repair.write"));
   readonly details = this.view(new KeyDetails(this.wire));
   readonly comparing = this.view(new Comparing(this.wire, (isShown) => this.marked(isShown)));
   readonly strips = this.view(new Strips(this.wire, () => this.strip));
@@ -296,9 +296,9 @@ export class ExplorerSession extends Views<ExplorerState> {
   /** Shows what was found of the files before, maybe by Python. */
   async lastVerified(): Promise<void> {
     const { found } = await this.wire.request("verify.last", {});
-    const { id, found: known } = this.verifying.state;
+    const { id, answer: known } = this.verifying.state;
     if (found === null || id !== null || known?.at === found.at) return;
-    this.verifying.set({ found });
+    this.verifying.set({ answer: found });
     this.compared();
   }
 
@@ -515,7 +515,7 @@ export class ExplorerSession extends Views<ExplorerState> {
 
   /** Narrows the tree to what is wrong, and selects the first chunk or key that differs from its file. */
   async showDifference(): Promise<void> {
-    const key = this.verifying.state.found?.findings.find((each) => each.key !== null)?.key;
+    const key = this.verifying.state.answer?.findings.find((each) => each.key !== null)?.key;
     await this.showOnly("trouble");
     await this.find(START.search);
     if (key == null) return this.showDetails(true);

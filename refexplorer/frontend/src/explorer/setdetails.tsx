@@ -6,14 +6,16 @@ import { count, counted, KIND_NAMES, KINDS } from "../shared/format.ts";
 import { Files } from "../health/files.tsx";
 import { Repair } from "../health/repair.tsx";
 import { Verified } from "../health/verified.tsx";
+import { DataTable } from "../shared/controls.tsx";
 import { Badge, Button, Notes, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { CodePage, Hello, Note, SetFacts, Severity } from "../shared/wire.ts";
+import type { Hello, Kind, Note, SetFacts, Severity } from "../shared/wire.ts";
 import { Failure, Waited } from "../shared/asking.tsx";
 import { Versions } from "../versions/versions.tsx";
+import type { Waiting } from "../shared/waiting.ts";
 import { VersionPicker } from "../versions/versions.ts";
 import type { ExplorerSession } from "./session.ts";
-import { PageOfCode } from "../text/codepage.tsx";
+import { PageOfCode, useCodePage } from "../text/codepage.tsx";
 
 interface Props {
   session: ExplorerSession;
@@ -22,6 +24,7 @@ interface Props {
 
 export function SetDetails({ session, hello }: Props) {
   const { facts } = hello;
+  const { factsError } = useStore(session);
   return (
     <>
       <Repair session={session} />
@@ -31,7 +34,17 @@ export function SetDetails({ session, hello }: Props) {
       {Number(facts.keys) > 0 && (
         <section>
           <h3>Kinds of references</h3>
-          {facts.kinds === null ? <Counted session={session} /> : <KindTable keys={facts.keys} kinds={facts.kinds} />}
+          {facts.kinds === null ? (
+            <Sought
+              error={factsError}
+              again="Count the references"
+              act={() => void session.seekFacts()}
+              sentence="Counting …"
+              waiting={session.counting}
+            />
+          ) : (
+            <KindTable keys={facts.keys} kinds={facts.kinds} />
+          )}
         </section>
       )}
       {hello.has_versions && <Versions picker={session.of(VersionPicker)} />}
@@ -43,7 +56,7 @@ export function SetDetails({ session, hello }: Props) {
 function SetNotes({ session, hello }: Props) {
   const { notes, note_count: total } = hello;
   const [source, show] = useState<Source | null>(null);
-  const { notesOf, severity, notesShown } = useStore(session);
+  const { notesOf, severity, notesShown, notesError } = useStore(session);
   const section = useRef<HTMLElement>(null);
   useEffect(() => {
     const pane = section.current?.closest(".pane");
@@ -52,7 +65,19 @@ function SetNotes({ session, hello }: Props) {
     pane.scrollTop += section.current!.getBoundingClientRect().top - pane.getBoundingClientRect().top;
     section.current!.focus({ preventScroll: true });
   }, [notesShown]);
-  if (notes === null || total === null) return <Sought session={session} />;
+  if (notes === null || total === null)
+    return (
+      <section>
+        <h3>Findings</h3>
+        <Sought
+          error={notesError}
+          again="Check the references"
+          act={() => void session.seekNotes()}
+          sentence="Checking the references …"
+          waiting={session.seeking}
+        />
+      </section>
+    );
   const follow = (note: Note) => {
     const { key } = note;
     if (key !== null) return () => session.run(session.reveal(key));
@@ -121,80 +146,60 @@ function Lines({ note, lines }: Source) {
   );
 }
 
-/** What stands in place of the notes until they are known. */
-function Sought({ session }: { session: ExplorerSession }) {
-  const { notesError } = useStore(session);
-  return (
-    <section>
-      <h3>Findings</h3>
-      {notesError === null ? (
-        <p class="prose quiet">Checking the references …</p>
-      ) : (
-        <p class="prose quiet">
-          <Sentence text={notesError} /> <Button text="Check the references" onClick={() => session.seekNotes()} />
-        </p>
-      )}
-      <Waited waiting={session.seeking} />
-    </section>
-  );
-}
-
-/** What stands in place of the counts until they are known. */
-function Counted({ session }: { session: ExplorerSession }) {
-  const { factsError } = useStore(session);
+/** What stands in place of something until it is known: why it is not, and the button that asks again. */
+function Sought({ error, again, act, sentence, waiting }: SoughtProps) {
   return (
     <>
-      {factsError === null ? (
-        <p class="prose quiet">Counting …</p>
-      ) : (
-        <p class="prose quiet">
-          <Sentence text={factsError} /> <Button text="Count the references" onClick={() => session.seekFacts()} />
-        </p>
-      )}
-      <Waited waiting={session.counting} />
+      <p class="prose quiet">
+        {error === null ? sentence : <Sentence text={error} />}{" "}
+        {error !== null && <Button text={again} onClick={act} />}
+      </p>
+      <Waited waiting={waiting} />
     </>
   );
 }
 
+interface SoughtProps {
+  error: string | null;
+  again: string;
+  act(): void;
+  sentence: string;
+  waiting: Waiting;
+}
+
 function KindTable({ keys, kinds }: { keys: SetFacts["keys"]; kinds: NonNullable<SetFacts["kinds"]> }) {
-  const all = Math.max(1, Number(keys));
+  const share = (kind: Kind) => (100 * Number(kinds[kind])) / Math.max(1, Number(keys));
   return (
-    <table class="kinds">
-      <thead class="unseen">
-        <tr>
-          <th>Kind</th>
-          <th>Keys</th>
-          <th>Share</th>
-        </tr>
-      </thead>
-      <tbody>
-        {KINDS.map((kind) => (
-          <tr key={kind} class={kind}>
-            <th scope="row">
-              <Badge kind={kind} named />
-            </th>
-            <td class="number">{count(kinds[kind])}</td>
-            <td class="share" title={`${KIND_NAMES[kind]}: ${count(kinds[kind])} keys`}>
-              <span hidden={Number(kinds[kind]) === 0} style={{ width: `${(100 * Number(kinds[kind])) / all}%` }} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <DataTable
+      class="kinds"
+      label="Kinds of references"
+      rows={KINDS}
+      of={(kind) => kind}
+      columns={[
+        { head: <span class="unseen">Kind</span>, cell: (kind) => <Badge kind={kind} named /> },
+        { head: <span class="unseen">Keys</span>, cell: (kind) => count(kinds[kind]), class: "number" },
+        {
+          head: <span class="unseen">Share</span>,
+          class: "share",
+          cell: (kind) => (
+            <span
+              title={`${KIND_NAMES[kind]}: ${count(kinds[kind])} keys`}
+              hidden={Number(kinds[kind]) === 0}
+              style={{ width: `${share(kind)}%`, background: `var(--${kind})` }}
+            />
+          ),
+        },
+      ]}
+    />
   );
 }
 
 export function About({ session, code }: { session: ExplorerSession; code: string }) {
-  const [page, setPage] = useState<CodePage | null>(null);
-  const [trouble, setTrouble] = useState<string | null>(null);
   const [isOpen, setOpen] = useState(false);
-  const toggle = () => {
-    setOpen(!isOpen);
-    if (page === null && !isOpen) session.explainCode(code).then(setPage, (error: Error) => setTrouble(error.message));
-  };
+  const { page, trouble } = useCodePage((name) => session.explainCode(name), isOpen ? code : null);
   return (
     <div class="about">
-      <Button class="link" aria-expanded={isOpen} onClick={toggle}>
+      <Button link aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         {isOpen ? "Close" : "What is this?"}
         <span class="unseen"> {code}</span>
       </Button>

@@ -36,26 +36,18 @@ export type Focus =
 export type Only = "trouble" | "changes";
 
 /** How the values of an array are drawn. */
-export interface Picture {
+export const PLAIN = {
   /** The array; null for any, as long as nothing was chosen. */
-  array: string | null;
-  mode: "heatmap" | "channel" | "line" | "lines" | "table" | "statistics";
+  array: null as string | null,
+  mode: "heatmap" as "heatmap" | "channel" | "line" | "lines" | "table" | "statistics",
   /** The dimensions that are drawn; none: the last ones. */
-  axes: number[];
-  scheme: string;
-  /** Of the colours, as they were written. */
-  limits: [string, string];
-  scale: "linear" | "log" | "symlog";
-}
-
-export const PLAIN: Picture = {
-  array: null,
-  mode: "heatmap",
-  axes: [],
+  axes: [] as number[],
   scheme: "viridis",
-  limits: ["", ""],
-  scale: "linear",
+  /** Of the colours, as they were written. */
+  limits: ["", ""] as [string, string],
+  scale: "linear" as "linear" | "log" | "symlog",
 };
+export type Picture = typeof PLAIN;
 
 /** A value: its index in an array, and where that is in words. */
 export interface Pin {
@@ -65,94 +57,60 @@ export interface Pin {
   text: string;
 }
 
-export interface ExplorerState {
-  hello: Hello | null;
-  failure: string | null;
+export const START = {
+  hello: null as Hello | null,
+  failure: null as string | null,
   /** What of the selection the middle shows: its values, chunks, files or cost. */
-  look: string;
-  /** Whether the right side is about the set although something is selected. */
-  aboutSet: boolean;
-  /** Whether the right side is open where it lies over the picture. */
-  isAside: boolean;
-  selection: string;
-  item: PathItem | null;
-  /** Whether the item of what was selected last is on its way, and `item` is of what was before. */
-  isComing: boolean;
-  itemError: string | null;
-  /** The row that the keyboard is on. */
-  active: number;
-  search: Search;
-  searching: boolean;
-  focus: Focus | null;
-  /** The array whose notes alone are shown. */
-  notesOf: string | null;
-  /** The severity that the notes are narrowed to. */
-  severity: Severity | null;
-  /** Counts up whenever the notes should be scrolled to. */
-  notesShown: number;
-  /** What the tree is narrowed to. */
-  only: Only | null;
-  /** What the search found so far. */
-  found: KeysFound | null;
-  searchError: string | null;
-  /** Why the last move in the tree failed. */
-  trouble: string | null;
-  /** Python that does what was done last. */
-  code: string;
-  /** Null until it was asked for. */
-  dataset: DatasetView | null;
-  /** Why the notes are not known. */
-  notesError: string | null;
-  /** Why the references were not counted. */
-  factsError: string | null;
-  /** Where along each dimension of the values the drawn slice is. */
-  steps: number[];
-  /** How often an address asked for another part of the array that is looked at already. */
-  partsAsked: number;
-  picture: Picture;
-  /** The value that was chosen in a picture. */
-  pin: Pin | null;
-  /** What the map of chunks is coloured by; null: as it is at first. */
-  by: By | null;
-  /** Whether chunks are shown as a grid rather than on the picture of their array; null: what says more. */
-  asGrid: boolean | null;
-  /** Whether values of some chunks are compared with the files, too. */
-  withValues: boolean;
-  /** Counts up whenever the active row should be scrolled to. */
-  revealed: number;
-}
-
-export const START: ExplorerState = {
-  hello: null,
-  failure: null,
   look: "data",
+  /** Whether the right side is about the set although something is selected. */
   aboutSet: false,
+  /** Whether the right side is open where it lies over the picture. */
   isAside: false,
   selection: "",
-  item: null,
+  item: null as PathItem | null,
+  /** Whether the item of what was selected last is on its way, and `item` is of what was before. */
   isComing: false,
-  itemError: null,
+  itemError: null as string | null,
+  /** The row that the keyboard is on. */
   active: 0,
-  search: { text: "", kinds: [] },
+  search: { text: "", kinds: [] } as Search,
   searching: false,
-  focus: null,
-  notesOf: null,
-  severity: null,
+  focus: null as Focus | null,
+  /** The array whose notes alone are shown. */
+  notesOf: null as string | null,
+  /** The severity that the notes are narrowed to. */
+  severity: null as Severity | null,
+  /** Counts up whenever the notes should be scrolled to. */
   notesShown: 0,
-  only: null,
-  found: null,
-  searchError: null,
-  trouble: null,
+  /** What the tree is narrowed to. */
+  only: null as Only | null,
+  /** What the search found so far. */
+  found: null as KeysFound | null,
+  searchError: null as string | null,
+  /** Why the last move in the tree failed. */
+  trouble: null as string | null,
+  /** Python that does what was done last. */
   code: "",
-  dataset: null,
-  notesError: null,
-  factsError: null,
-  steps: [],
+  /** Null until it was asked for. */
+  dataset: null as DatasetView | null,
+  /** Why the notes are not known. */
+  notesError: null as string | null,
+  /** Why the references were not counted. */
+  factsError: null as string | null,
+  /** Where along each dimension of the values the drawn slice is. */
+  steps: [] as number[],
+  /** How often an address asked for another part of the array that is looked at already. */
   partsAsked: 0,
-  picture: PLAIN,
-  pin: null,
-  by: null,
-  asGrid: null,
+  picture: PLAIN as Picture,
+  /** The value that was chosen in a picture. */
+  pin: null as Pin | null,
+  /** What the map of chunks is coloured by; null: as it is at first. */
+  by: null as By | null,
+  /** Whether chunks are shown as a grid rather than on the picture of their array; null: what says more. */
+  asGrid: null as boolean | null,
+  /** Whether values of some chunks are compared with the files, too. */
   withValues: false,
+  /** Counts up whenever the active row should be scrolled to. */
   revealed: 0,
 };
+export type ExplorerState = typeof START;

@@ -106,7 +106,7 @@ function placesText({ places, place_count: all }: TargetsSummary): string {
 
 /** What is wrong, by what was looked at until now: never more than that. */
 function Said({ hello, session }: { hello: Hello; session: ExplorerSession }) {
-  const { found } = useStore(session.verifying);
+  const { answer: found } = useStore(session.verifying);
   const { page } = useStore(session.health);
   const errors = Number(hello.severities?.error ?? 0);
   const warnings = Number(hello.severities?.warning ?? 0);

@@ -2,8 +2,7 @@
 
 import type { Comparing, ComparingState } from "../compare/comparing.ts";
 import { LOOKS, type By } from "../maps/cells.ts";
-import { isNarrowed } from "../maps/maps.ts";
-import { indices, readSpans, spansText } from "../maps/place.ts";
+import { indices, isNarrowed, readSpans, spansText } from "../maps/maps.ts";
 import type { Host, Off } from "../shared/host.ts";
 import { PLACES, type Place, type Places } from "../shared/place.ts";
 import type { Kind, Severity } from "../shared/wire.ts";

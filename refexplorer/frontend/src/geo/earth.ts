@@ -1,7 +1,7 @@
 /** What the map of the earth knows and asks for. */
 
-import { Newest, ViewStore } from "../shared/waiting.ts";
-import type { EarthMap, ExplorerWire, PointFound } from "../shared/wire.ts";
+import { Newest, viewStore } from "../shared/waiting.ts";
+import type { EarthMap, PointFound } from "../shared/wire.ts";
 import { feature } from "topojson-client";
 import type { GeometryCollection, Topology } from "topojson-specification";
 import type { Footprints } from "./colouring.ts";
@@ -11,33 +11,21 @@ import type { EarthMesh } from "./raster.ts";
 export type Land = ReturnType<typeof feature>;
 export type Detail = "110m" | "50m";
 
-export interface EarthState {
-  earth: EarthMap | null;
-  mesh: EarthMesh | null;
-  error: string | null;
-  land: Land | null;
-  detail: Detail | null;
+const BLANK = {
+  earth: null as EarthMap | null,
+  mesh: null as EarthMesh | null,
+  error: null as string | null,
+  land: null as Land | null,
+  detail: null as Detail | null,
   /** Whether finer coastlines were wanted, and are not here. */
-  isCoarse: boolean;
-  /** Null: all of the array. */
-  view: EarthView | null;
-  footprints: Footprints | null;
-  found: PointFound | null;
-  findError: string | null;
-}
-
-const BLANK: EarthState = {
-  earth: null,
-  mesh: null,
-  error: null,
-  land: null,
-  detail: null,
   isCoarse: false,
-  view: null,
-  footprints: null,
-  found: null,
-  findError: null,
+  /** Null: all of the array. */
+  view: null as EarthView | null,
+  footprints: null as Footprints | null,
+  found: null as PointFound | null,
+  findError: null as string | null,
 };
+export type EarthState = typeof BLANK;
 
 interface Wish {
   array: string | null;
@@ -47,16 +35,12 @@ interface Wish {
 /** Bytes of coordinates that are read without a question, where reading is allowed. */
 const CHEAP = 2_000_000;
 
-export class Earth extends ViewStore<EarthState> {
+export class Earth extends viewStore(BLANK) {
   readonly placing = this.waiting();
   private readonly finding = this.waiting();
   private readonly drawing = this.waiting();
   private readonly shown = new Newest<Wish>((wish) => this.ask(wish));
   private asked: Detail | null = null;
-
-  constructor(wire: ExplorerWire) {
-    super(wire, BLANK);
-  }
 
   override forget(): void {
     const { land, detail } = this.state;

@@ -1,12 +1,12 @@
 /** An array on the map of the earth: which one, what its places take, its values and chunks, a place to find. */
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 
 import type { ExplorerSession } from "../explorer/session.ts";
 import type { ExplorerView } from "../explorer/view.ts";
-import { Choice } from "../maps/mapparts.tsx";
 import type { GridPicture } from "../maps/maps.ts";
-import { Failure, Question, Waited, Working } from "../shared/asking.tsx";
+import { Failure, Pending, Question, Waited, Working } from "../shared/asking.tsx";
+import { arrayOptions, AskForm, Choice } from "../shared/controls.tsx";
 import { seenSlices } from "../key/copycell.tsx";
 import { Places } from "../preview/data.tsx";
 import { Steps } from "../preview/scrubber.tsx";
@@ -43,24 +43,19 @@ function EarthPart({ session }: { session: ExplorerSession }) {
     // A selected array that is nowhere on earth says so; without one the largest is shown.
     if (earth === null || (wanted !== null && wanted !== earth.array)) store.show(wanted);
   }, [wanted]);
-  if (error !== null) return <Blank sentence={error} retry={() => store.show(wanted)} />;
-  if (earth === null)
-    return (
-      <>
-        <Blank sentence="Looking for coordinates …" />
-        <Waited waiting={store.placing} />
-      </>
-    );
-  const arrays =
-    earth.arrays.includes(earth.array) || earth.array === "" ? earth.arrays : [earth.array, ...earth.arrays];
+  if (error !== null || earth === null) {
+    const retry = () => store.show(wanted);
+    return <Pending error={error} retry={retry} sentence="Looking for coordinates …" waiting={store.placing} />;
+  }
+  const isNamed = earth.arrays.length > 0 || earth.array !== "";
   return (
     <div class="earth">
-      {arrays.length > 0 && (
+      {isNamed && (
         <div class="controls">
           <Choice
             label="Array"
             value={earth.array}
-            options={arrays.map((path) => [path, path || "/"])}
+            options={arrayOptions(earth.arrays, earth.array)}
             choose={(path) => session.run(session.reveal(path))}
           />
         </div>
@@ -78,7 +73,7 @@ function EarthPart({ session }: { session: ExplorerSession }) {
           </p>
           <Button
             text={earth.estimate?.label ?? "Read the coordinates"}
-            class="button main-button"
+            main
             onClick={() => store.show(earth.array, true)}
           />
         </div>
@@ -133,7 +128,7 @@ function Shown({ session, earth, mesh }: ShownProps) {
         {isOffered && (
           <Button
             text={plan.estimate.label}
-            class={drawn ? "button main-button" : "button"}
+            main={drawn !== null}
             title={`${plan.array || "/"}[${plan.slices.join(", ")}]`}
             onClick={read}
           />
@@ -221,10 +216,7 @@ function saidOfChunks(grid: GridPicture, by: Footprints): string {
 
 function Find({ session, index }: { session: ExplorerSession; index: number[] }) {
   const { found, findError, view } = useStore(session.of(Earth));
-  const [text, setText] = useState("");
-  const ask = async (event: Event) => {
-    event.preventDefault();
-    if (text.trim() === "") return;
+  const find = async (text: string) => {
     const place = await session.of(Earth).find(text, index);
     if (place?.key == null) return;
     const { longitude, latitude } = place;
@@ -232,21 +224,18 @@ function Find({ session, index }: { session: ExplorerSession; index: number[] })
     await session.pick(place.key);
   };
   return (
-    <form class="earth-find" onSubmit={(event) => session.run(ask(event))}>
-      <input
-        class="field"
-        aria-label="Position: latitude and longitude"
-        placeholder="52.5, 13.4 or 52.5N 13.4E"
-        spellcheck={false}
-        value={text}
-        onInput={(event) => setText(event.currentTarget.value)}
-      />
-      <Button text="Find" type="submit" />
+    <AskForm
+      box="earth-find"
+      aria-label="Position: latitude and longitude"
+      placeholder="52.5, 13.4 or 52.5N 13.4E"
+      button="Find"
+      go={(text) => session.run(find(text))}
+    >
       <span role="status">
         {found && found.key !== null ? (
           <Button
             text={found.sentence}
-            class="link"
+            link
             onClick={() => session.showDetails()}
             title="Show the chunk in the inspector"
           />
@@ -255,6 +244,6 @@ function Find({ session, index }: { session: ExplorerSession; index: number[] })
         )}
       </span>
       {findError !== null && <Failure sentence={findError} />}
-    </form>
+    </AskForm>
   );
 }

@@ -7,7 +7,8 @@ import { Earth } from "./earth.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 import { useAppearance } from "../maps/board.tsx";
 import { FAILED } from "../maps/cells.ts";
-import { Choice, Entries, type LegendEntry } from "../maps/mapparts.tsx";
+import { Entries, type LegendEntry } from "../maps/legend.tsx";
+import { Choice, Zoom } from "../shared/controls.tsx";
 import type { GridPicture } from "../maps/maps.ts";
 import { Button } from "../shared/parts.tsx";
 import { inksOf, series } from "../shared/palette.ts";
@@ -16,9 +17,8 @@ import { signsOf } from "../preview/colours.ts";
 import { Infinite } from "../preview/drawing.tsx";
 import { cellWords } from "../preview/slices.ts";
 import { count, counted, fileName, grouped, moment, value } from "../shared/format.ts";
-import { ARROWS } from "../shared/arrows.ts";
+import { ARROWS, useDrag, useWheel, useWidth, ZOOM, ZOOMS } from "../shared/pointing.ts";
 import { useStore } from "../shared/store.ts";
-import { useWidth } from "../shared/width.ts";
 import type { EarthMap, ReadingModel, ValuePlace } from "../shared/wire.ts";
 import {
   chunkNumber,
@@ -47,11 +47,8 @@ import { indexAt, type EarthValues } from "./values.ts";
 const TALLEST = 460;
 /** Finer coastlines are worth their bytes from here on. */
 const NEAR = 3;
-const ZOOM = 1.5;
 /** How far an arrow key moves the cursor and, with Shift, the map; px. */
 const [STEP, PAN] = [8, 60];
-/** How far the pointer goes before a click is a drag, px. */
-const DRAG = 4;
 
 export interface ShownProps {
   session: ExplorerSession;
@@ -78,7 +75,6 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
   const [under, setUnder] = useState<ValuePlace | null>(null);
   /** The value below the cursor where the cell is not that value. */
   const [own, setOwn] = useState<{ index: string; text: string } | null>(null);
-  const drag = useRef<{ at: [number, number]; view: EarthView; moved: boolean } | null>(null);
   const signs = useMemo(() => (drawn ? signsOf(drawn.values) : []), [drawn?.values]);
   const start = useMemo(() => fitted(null, mesh.longitude, mesh.latitude), [mesh]);
   const view = chosen ?? start;
@@ -200,21 +196,13 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
     setUnder(place);
     await session.pick(place.key);
   };
-  useEffect(() => {
-    const element = box.current!;
-    const onWheel = (event: WheelEvent) => {
-      const root = element.getRootNode() as Document | ShadowRoot;
-      if (!(event.ctrlKey || event.metaKey || root.activeElement === element)) return;
-      event.preventDefault();
-      look(zoomedBy(view, ZOOM ** (-event.deltaY / 100)));
-    };
-    element.addEventListener("wheel", onWheel, { passive: false });
-    return () => element.removeEventListener("wheel", onWheel);
+  useWheel(box, (factor) => look(zoomedBy(view, factor)));
+  const drag = useDrag<EarthView>(box, {
+    begin: () => view,
+    move: (from, start, now) => look(dragged(from, [now[0] - start[0], now[1] - start[1]], size)),
+    hover: setCursor,
+    click: (at) => session.run(pick(at)),
   });
-  const at = (event: MouseEvent): [number, number] => {
-    const frame = box.current!.getBoundingClientRect();
-    return [event.clientX - frame.left, event.clientY - frame.top];
-  };
   const onKeyDown = (event: KeyboardEvent) => {
     const move = ARROWS[event.key];
     if (move && event.shiftKey) look(dragged(view, [-move[1] * PAN, -move[0] * PAN], size));
@@ -224,15 +212,14 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
         Math.max(0, Math.min(size.width - 1, from[0] + move[1] * STEP)),
         Math.max(0, Math.min(size.height - 1, from[1] + move[0] * STEP)),
       ]);
-    } else if (event.key === "+" || event.key === "=") look(zoomedBy(view, ZOOM));
-    else if (event.key === "-") look(zoomedBy(view, 1 / ZOOM));
+    } else if (ZOOMS[event.key]) look(zoomedBy(view, ZOOM ** ZOOMS[event.key]!));
     else if (event.key === "0") store.look(null);
     else if (event.key === "Enter" || event.key === " ") session.run(pick(cursor));
     else return;
     event.preventDefault();
   };
   const legend =
-    by !== "state" && by !== "file" ? (reading ? lostEntries(reading) : []) : grid ? entriesOf(grid, by) : [];
+    by !== "state" && by !== "file" ? (reading ? lostEntries(reading.chunks) : []) : grid ? entriesOf(grid, by) : [];
   return (
     <>
       <div class="controls">
@@ -242,17 +229,15 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
           options={Object.entries(PROJECTIONS)}
           choose={(name) => look(reprojected(view, name as ProjectionName, start))}
         />
-        <span class="zoom" role="group" aria-label="Map">
-          <Button
-            text="+"
-            aria-label="Zoom in"
-            title="Zoom in (+, or the wheel when the map has the focus)"
-            onClick={() => look(zoomedBy(view, ZOOM))}
-          />
-          <Button text="−" aria-label="Zoom out" title="Zoom out (-)" onClick={() => look(zoomedBy(view, 1 / ZOOM))} />
-          <Button text="Whole array" title="Whole array (0)" onClick={() => store.look(null)} />
+        <Zoom
+          label="Map"
+          whole="Whole array"
+          keys="the map"
+          zoom={(by) => look(zoomedBy(view, ZOOM ** by))}
+          reset={() => store.look(null)}
+        >
           <Button text="Values in view" title="Read the values in view at full resolution" onClick={wantView} />
-        </span>
+        </Zoom>
         {drawn && by !== "state" && by !== "file" && <Bar drawn={drawn} times={reading?.times ?? false} />}
         {drawn && by !== "state" && by !== "file" && <Infinite signs={signs} />}
       </div>
@@ -263,24 +248,7 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
         tabIndex={0}
         aria-label={`Map of ${earth.array || "/"}: ${PROJECTIONS[view.projection]}, middle ${degrees(view.latitude, view.longitude)}; ${counted((grid?.rows ?? 0) * (grid?.columns ?? 0), "footprint")}. Arrow keys move the cursor, Enter selects the chunk below it; plus and minus zoom, Shift and arrow keys move the map.`}
         style={{ height: `${size.height}px` }}
-        onPointerDown={(event) => {
-          drag.current = { at: at(event), view, moved: false };
-        }}
-        onPointerMove={(event) => {
-          const from = drag.current;
-          const now = at(event);
-          if (from === null || event.buttons !== 1) return setCursor(now);
-          const by = [now[0] - from.at[0], now[1] - from.at[1]] as [number, number];
-          if (!from.moved && Math.hypot(...by) < DRAG) return;
-          from.moved = true;
-          box.current!.setPointerCapture(event.pointerId);
-          look(dragged(from.view, by, size));
-        }}
-        onPointerLeave={() => setCursor(null)}
-        onClick={(event) => {
-          if (!drag.current?.moved) session.run(pick(at(event)));
-          drag.current = null;
-        }}
+        {...drag}
         onKeyDown={onKeyDown}
       >
         <canvas ref={canvas} style={{ width: `${size.width}px`, height: `${size.height}px` }} />
@@ -295,8 +263,8 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
           <span>
             Selected: <code>{item!.path}</code>
           </span>
-          <Button text="Inspect its bytes" class="link" onClick={() => session.showDetails()} />
-          <Button text="Show in the chunk map" class="link" onClick={() => session.show("chunks")} />
+          <Button text="Inspect its bytes" link onClick={() => session.showDetails()} />
+          <Button text="Show the grid of chunks" link onClick={() => session.show("chunks")} />
         </p>
       )}
     </>
@@ -430,7 +398,7 @@ function markChunk(
 }
 
 /** The chunks of a reading that were not fetched. */
-function lostEntries({ chunks: { fill, failed } }: ReadingModel): LegendEntry[] {
+function lostEntries({ fill, failed }: Pick<ReadingModel["chunks"], "fill" | "failed">): LegendEntry[] {
   return [
     ...(fill > 0 ? [{ name: `no reference: ${count(fill)}`, mark: "nothing" as const }] : []),
     ...(failed > 0 ? [{ name: `failed: ${count(failed)}`, mark: "failed" as const }] : []),
@@ -438,21 +406,15 @@ function lostEntries({ chunks: { fill, failed } }: ReadingModel): LegendEntry[] 
 }
 
 function entriesOf(grid: GridPicture, by: Footprints): LegendEntry[] {
-  const absent: LegendEntry[] = [
-    ...(Number(grid.counts[0]) > 0
-      ? [{ name: `no reference: ${count(grid.counts[0]!)}`, mark: "nothing" as const }]
-      : []),
-    ...(Number(grid.counts[grid.states.indexOf(FAILED)]) > 0
-      ? [{ name: `failed: ${count(grid.counts[grid.states.indexOf(FAILED)]!)}`, mark: "failed" as const }]
-      : []),
-  ];
+  const [fill, failed] = [grid.counts[0]!, grid.counts[grid.states.indexOf(FAILED)]!].map(Number) as [number, number];
+  const absent = lostEntries({ fill, failed });
   if (by === "file") {
     const cells = Array.from({ length: grid.rows * grid.columns }, (_, cell) => cell);
     const single = new Set(
       cells.flatMap((cell) => (isSeveral(grid, cell) || grid.target[cell]! < 0 ? [] : [grid.target[cell]!])),
     );
     const files = grid.targets.flatMap(({ url, number }, at) => {
-      const name = url === null ? "the file that the reader names" : fileName(url);
+      const name = url === null ? "the file given by the reader" : fileName(url);
       return single.has(at) ? [{ name, title: url ?? "", mark: series(number) }] : [];
     });
     const several: LegendEntry[] = cells.some((cell) => isSeveral(grid, cell))

@@ -6,8 +6,8 @@ import type { ExplorerSession } from "../explorer/session.ts";
 import { targetName } from "../maps/cells.ts";
 import { STATES, TargetCheck } from "../maps/targettable.tsx";
 import { Button } from "../shared/parts.tsx";
-import { Failure, Waited } from "../shared/asking.tsx";
-import { count, counted } from "../shared/format.ts";
+import { Counting } from "../shared/asking.tsx";
+import { capital, count, counted } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { TargetsSummary } from "../shared/wire.ts";
 
@@ -26,35 +26,24 @@ export function useFiles(session: ExplorerSession): void {
 
 export function Files({ session }: { session: ExplorerSession }) {
   const { files, filesError } = useStore(session.maps);
-  if (filesError !== null)
-    return (
-      <section>
-        <h3>Files</h3>
-        <Failure sentence={filesError} />
-      </section>
-    );
-  if (files === null)
-    return (
-      <section>
-        <h3>Files</h3>
-        <p class="quiet">Sorting the references by their files …</p>
-        <Waited waiting={session.maps.summing} />
-      </section>
-    );
+  if (filesError !== null || files === null) {
+    const sentence = "Sorting the references by their files …";
+    return <Counting title="Files" error={filesError} sentence={sentence} waiting={session.maps.summing} />;
+  }
   if (Number(files.total) === 0) return null;
   const more = Number(files.lost_count) - files.lost.length;
   return (
     <section class="files">
       <h3>{counted(files.total, "file")}</h3>
       <p class="prose">
-        {where(files)} <Button text="Show the table of files" class="link" onClick={() => session.showTargets(null)} />
+        {where(files)} <Button text="Show the table of files" link onClick={() => session.showTargets(null)} />
       </p>
       {files.lost.length > 0 && (
         <ul class="lost" aria-label="Files with problems">
           {files.lost.map(({ url, state, message }) => (
             <li key={url}>
               <span class="bad">{STATES[state]}</span>{" "}
-              <Button text={targetName(url)} class="link" onClick={() => session.showTarget(url)} />{" "}
+              <Button text={targetName(url)} link onClick={() => session.showTarget(url)} />{" "}
               <span class="quiet">{message}</span>
             </li>
           ))}
@@ -81,5 +70,5 @@ function where({ total, places, place_count: all, checked, lost_count: lost, unl
     Number(unlisted) > 0
       ? ` ${counted(unlisted, "generated key")} ${Number(unlisted) === 1 ? "was" : "were"} not evaluated and may have other files.`
       : "";
-  return `${list[0]!.toUpperCase()}${list.slice(1)}. ${asked}${unknown}`;
+  return `${capital(list)}. ${asked}${unknown}`;
 }

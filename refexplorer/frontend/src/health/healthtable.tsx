@@ -3,46 +3,42 @@
 import { useEffect } from "preact/hooks";
 
 import type { ExplorerSession } from "../explorer/session.ts";
-import { Failure, Waited } from "../shared/asking.tsx";
+import { Counting } from "../shared/asking.tsx";
+import { DataTable, Order } from "../shared/controls.tsx";
 import { bytes, count, counted, SEVERITY_MARKS } from "../shared/format.ts";
-import { Button, Words } from "../shared/parts.tsx";
+import { Button, Unknown, Words } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Count, HealthCounts, HealthPage, HealthRow, TimeRange } from "../shared/wire.ts";
 import { STATE_NAMES, type ChunkState, type HealthSort } from "./health.ts";
 
 const TROUBLE: ChunkState[] = ["rejected", "failed", "differing"];
 
-interface Column {
+interface Sorted {
   name: string;
   sort: HealthSort;
   title: string;
   class?: string;
 }
 
-const COLUMNS: Column[] = [
+const COLUMNS: Sorted[] = [
   { name: "Array", sort: "path", title: "In the order of the set", class: "start" },
   { name: "Chunk", sort: "chunks", title: "Chunk shape (click to sort by the number of chunks)", class: "start wide" },
-  { name: "Size", sort: "bytes", title: "Total bytes of its references", class: "wide" },
-  { name: "Time", sort: "times", title: "First and last time; sorts by the first", class: "start middle" },
-  { name: "Referenced", sort: "referenced", title: "Chunks with a reference, out of all chunks", class: "middle" },
+  { name: "Size", sort: "bytes", title: "Total bytes of its references", class: "number wide" },
+  { name: "Time", sort: "times", title: "First and last time; sorts by the first", class: "start middle mono" },
+  {
+    name: "Referenced",
+    sort: "referenced",
+    title: "Chunks with a reference, out of all chunks",
+    class: "number middle",
+  },
   { name: "No reference", sort: "absent", title: "Chunks without a reference: they read as the fill value" },
   { name: "Rejected", sort: "rejected", title: "Chunks whose reference has an error and cannot be used" },
   { name: "Failed", sort: "failed", title: "Chunks that could not be fetched or decoded when they were read" },
   { name: "Not read", sort: "unread", title: "Chunks with a reference that have not been read here yet" },
+  { name: "Differs from file", sort: "differing", title: "Compared chunks that differ from their file" },
+  { name: "Overlapping", sort: "overlapping", title: "Chunks whose byte range shares bytes with that of another key" },
+  { name: "Notes", sort: "trouble", title: "Sort by problems", class: "start" },
 ];
-
-/** Only there once something was compared, here or by `refs.verify()`. */
-const DIFFERING: Column = {
-  name: "Differs from file",
-  sort: "differing",
-  title: "Compared chunks that differ from their file",
-};
-/** Only there where there are some: most sets have none. */
-const OVERLAPPING: Column = {
-  name: "Overlapping",
-  sort: "overlapping",
-  title: "Chunks whose byte range shares bytes with that of another key",
-};
 
 export function HealthTable({ session }: { session: ExplorerSession }) {
   const { page, error, sort, descending } = useStore(session.health);
@@ -50,86 +46,45 @@ export function HealthTable({ session }: { session: ExplorerSession }) {
   useEffect(() => {
     if (page !== null) session.health.load();
   }, [session]);
-  if (error !== null)
-    return (
-      <section>
-        <h3>Arrays</h3>
-        <Failure sentence={error} />
-      </section>
-    );
-  if (page === null) {
-    return (
-      <section>
-        <h3>Arrays</h3>
-        <p class="quiet">Counting the chunks …</p>
-        <Waited waiting={session.health.counting} />
-      </section>
-    );
-  }
+  if (error !== null || page === null)
+    return <Counting title="Arrays" error={error} sentence="Counting the chunks …" waiting={session.health.counting} />;
   if (Number(page.total) === 0) return null;
-  const further = [
-    page.sums.differing === null ? [] : DIFFERING,
-    Number(page.sums.overlapping) > 0 ? OVERLAPPING : [],
-  ].flat();
-  const isTimed = sort === "times" || page.rows.some(({ times }) => times.first !== null);
-  const columns = COLUMNS.filter((column) => isTimed || column.sort !== "times");
+  const { sums } = page;
+  // Some columns are only there where they say something: most sets have nothing in them.
+  const hidden: Partial<Record<HealthSort, boolean>> = {
+    times: sort !== "times" && page.rows.every(({ times }) => times.first === null),
+    differing: sums.differing === null,
+    overlapping: !(Number(sums.overlapping) > 0),
+  };
   const more = Number(page.total) - page.rows.length;
   return (
     <section class="health">
       <h3>{counted(page.total, "array")}</h3>
       <Verdict page={page} session={session} />
       <div class="health-scroll">
-        <table class="health-table" aria-label="Arrays and the states of their chunks">
-          <thead>
-            <tr>
-              {[...columns, ...further].map((column) => (
-                <Head
-                  key={column.sort}
-                  {...column}
-                  sorted={sort === column.sort ? descending : null}
-                  sortBy={() => session.health.sortBy(column.sort)}
-                />
-              ))}
-              <th scope="col" class="start">
-                <Button
-                  text="Notes"
-                  title="Sort by problems"
-                  onClick={() => session.health.sortBy("trouble")}
-                  class=""
-                />
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {page.rows.map((row) => (
-              <ArrayRow key={row.path} row={row} session={session} further={further} isTimed={isTimed} />
-            ))}
-          </tbody>
-        </table>
+        <DataTable
+          class="health-table"
+          label="Arrays and the states of their chunks"
+          rows={page.rows}
+          of={({ path }) => path}
+          columns={COLUMNS.filter((column) => !hidden[column.sort]).map(({ name, sort: by, title, class: look }) => {
+            const descends = sort === by && by !== "trouble" ? descending : null;
+            return {
+              head: (
+                <Button title={title} class="" onClick={() => session.health.sortBy(by)}>
+                  {name}
+                  <Order descends={descends} />
+                </Button>
+              ),
+              class: look ?? "number",
+              sorted: descends === null ? undefined : descends ? "descending" : "ascending",
+              cell: (row: HealthRow) => <Cell row={row} by={by} session={session} />,
+            };
+          })}
+        />
       </div>
       {more > 0 && <Button text={`Show more (${count(more)})`} onClick={() => session.health.showMore()} />}
     </section>
-  );
-}
-
-interface HeadProps {
-  name: string;
-  title: string;
-  class?: string;
-  /** Whether the greatest comes first; null if it is not sorted by this. */
-  sorted: boolean | null;
-  sortBy(): void;
-}
-
-function Head({ name, title, class: look, sorted, sortBy }: HeadProps) {
-  const order = sorted === null ? undefined : sorted ? "descending" : "ascending";
-  return (
-    <th scope="col" class={look} aria-sort={order}>
-      <Button title={title} onClick={sortBy} class="">
-        {name}
-        {order && <span aria-hidden="true"> {sorted ? "▾" : "▴"}</span>}
-      </Button>
-    </th>
   );
 }
 
@@ -182,69 +137,57 @@ function lookOf(state: ChunkState): "error" | "warning" | "" {
   return TROUBLE.includes(state) ? "error" : state === "overlapping" ? "warning" : "";
 }
 
-interface ArrayRowProps {
-  row: HealthRow;
-  session: ExplorerSession;
-  further: Column[];
-  /** Whether there is a column of times. */
-  isTimed: boolean;
+function Cell({ row, by, session }: { row: HealthRow; by: HealthSort; session: ExplorerSession }) {
+  const { counts, path } = row;
+  const sides = (lengths: Count[]) => lengths.map(count).join(" × ") || "scalar";
+  switch (by) {
+    case "path":
+      return (
+        <>
+          <Button link title="Show the array" onClick={() => session.run(session.reveal(path))}>
+            <Words text={path || "/"} />
+          </Button>
+          <span class="quiet shape">
+            {sides(row.shape)} {row.dtype}
+          </span>
+        </>
+      );
+    case "chunks":
+      return (
+        <span class="mono">
+          {row.varying && "up to "}
+          {sides(row.chunks)}
+          {row.inner_chunks != null && (
+            <span
+              class="quiet"
+              title={`Each chunk is a shard: ${count(row.inner_count!)} inner chunks of ${sides(row.inner_chunks)} in all`}
+            >
+              {" "}
+              of {sides(row.inner_chunks)}, {count(row.inner_count!)} inner chunks
+            </span>
+          )}
+        </span>
+      );
+    case "bytes":
+      return row.bytes === null ? <Unknown /> : <span>{bytes(row.bytes)}</span>;
+    case "times":
+      return <Times times={row.times} />;
+    case "trouble":
+      return <NoteCounts row={row} show={() => session.showNotes(path)} />;
+    default:
+      if (counts[by] === null && UNKNOWN[by]) return <span class="quiet">{UNKNOWN[by]}</span>;
+      return (
+        <>
+          <Number_ state={by} counts={counts} name={path || "/"} go={() => session.run(session.focusOn(by, path))} />
+          {by === "referenced" && counts.referenced !== counts.chunks && (
+            <span class="quiet"> of {count(counts.chunks)}</span>
+          )}
+        </>
+      );
+  }
 }
 
-function ArrayRow({ row, session, further, isTimed }: ArrayRowProps) {
-  const { counts, path } = row;
-  const by = (lengths: Count[]) => lengths.map(count).join(" × ") || "scalar";
-  const number = (state: ChunkState) => (
-    <Number_ state={state} counts={counts} name={path || "/"} go={() => session.run(session.focusOn(state, path))} />
-  );
-  return (
-    <tr>
-      <th scope="row" class="start">
-        <Button class="link" title="Show the array" onClick={() => session.run(session.reveal(path))}>
-          <Words text={path || "/"} />
-        </Button>
-        <span class="quiet shape">
-          {by(row.shape)} {row.dtype}
-        </span>
-      </th>
-      <td class="start wide mono">
-        {row.varying && "up to "}
-        {by(row.chunks)}
-        {row.inner_chunks != null && (
-          <span
-            class="quiet"
-            title={`Each chunk is a shard: ${count(row.inner_count!)} inner chunks of ${by(row.inner_chunks)} in all`}
-          >
-            {" "}
-            of {by(row.inner_chunks)}, {count(row.inner_count!)} inner chunks
-          </span>
-        )}
-      </td>
-      <td class="number wide">{row.bytes === null ? <Unknown /> : bytes(row.bytes)}</td>
-      {isTimed && (
-        <td class="start middle mono">
-          <Times times={row.times} />
-        </td>
-      )}
-      <td class="number middle">
-        {number("referenced")}
-        {counts.referenced !== counts.chunks && <span class="quiet"> of {count(counts.chunks)}</span>}
-      </td>
-      <td class="number">{number("absent")}</td>
-      <td class="number">{number("rejected")}</td>
-      <td class="number">{counts.failed === null ? <span class="quiet">not read</span> : number("failed")}</td>
-      <td class="number">{number("unread")}</td>
-      {further.includes(DIFFERING) && (
-        <td class="number">
-          {counts.differing === null ? <span class="quiet">not compared</span> : number("differing")}
-        </td>
-      )}
-      {further.includes(OVERLAPPING) && <td class="number">{number("overlapping")}</td>}
-      <td class="start">
-        <NoteCounts row={row} show={() => session.showNotes(path)} />
-      </td>
-    </tr>
-  );
-}
+const UNKNOWN: Partial<Record<ChunkState, string>> = { failed: "not read", differing: "not compared" };
 
 /** Nothing where the times are not known: the reason is in the title. */
 function Times({ times: { first, last, source, said } }: { times: TimeRange }) {
@@ -272,14 +215,6 @@ function Times({ times: { first, last, source, said } }: { times: TimeRange }) {
         </span>
       )}
       <span class="unseen"> {said}</span>
-    </span>
-  );
-}
-
-function Unknown() {
-  return (
-    <span class="quiet" title="not known">
-      ?<span class="unseen"> not known</span>
     </span>
   );
 }

@@ -1,9 +1,10 @@
 /** Repairing the set: what would change is shown first, then a new file is written. */
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 
 import type { ExplorerSession } from "../explorer/session.ts";
 import { Allow, Failure, Working } from "../shared/asking.tsx";
+import { AskForm, Sentences } from "../shared/controls.tsx";
 import { capital, count, counted } from "../shared/format.ts";
 import { Button, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
@@ -13,9 +14,9 @@ import type { RepairShown } from "../shared/wire.ts";
 export function Repair({ session }: { session: ExplorerSession }) {
   const planning = useStore(session.repairing);
   const writing = useStore(session.writing);
-  const { found } = planning;
+  const { answer: found } = planning;
   const { id, error } = planning.id === null && planning.error === null ? writing : planning;
-  const written = writing.found;
+  const written = writing.answer;
   const section = useRef<HTMLElement>(null);
   const isShown = id !== null || found !== null || error !== null;
   useEffect(() => {
@@ -31,7 +32,14 @@ export function Repair({ session }: { session: ExplorerSession }) {
       )}
       {id === null && error !== null && <Failure sentence={error} />}
       {id === null && found !== null && written === null && found.output !== null && (
-        <Write output={found.output} write={(path) => void session.writing.start({ output: path })} />
+        <AskForm
+          box="offer repair-path"
+          label="New file"
+          start={found.output}
+          button="Write"
+          main
+          go={(path) => void session.writing.start({ output: path })}
+        />
       )}
       {written !== null && (
         <p class="prose" role="status">
@@ -56,14 +64,14 @@ function Found({ found, session }: { found: RepairShown; session: ExplorerSessio
       {grants.map((grant) => (
         <Allow grant={grant} key={grant} allow={() => session.repair(grant)} />
       ))}
-      <Sentences title="Would be repaired" sentences={repaired} />
-      <Sentences title="Not repaired" sentences={left} />
-      <Sentences title="Good to know" sentences={notes} />
+      <Listed title="Would be repaired" sentences={repaired} />
+      <Listed title="Not repaired" sentences={left} />
+      <Listed title="Notes" sentences={notes} />
       {changes.length > 0 && (
         <ul class="repair-changes" aria-label="Keys that would change">
           {changes.map(({ key, mark, before, after }) => (
             <li key={key}>
-              <Button class="link" onClick={() => session.run(session.reveal(key))}>
+              <Button link onClick={() => session.run(session.reveal(key))}>
                 <span aria-hidden="true">{mark}</span> {key}
               </Button>
               <del>{before}</del>
@@ -82,36 +90,11 @@ function Found({ found, session }: { found: RepairShown; session: ExplorerSessio
   );
 }
 
-function Sentences({ title, sentences }: { title: string; sentences: readonly string[] }) {
-  if (sentences.length === 0) return null;
+function Listed({ title, sentences }: { title: string; sentences: readonly string[] }) {
   return (
     <>
-      <h4>{title}</h4>
-      <ul class="prose">
-        {sentences.map((each) => (
-          <li key={each}>
-            <Sentence text={each} />
-          </li>
-        ))}
-      </ul>
+      {sentences.length > 0 && <h4>{title}</h4>}
+      <Sentences class="prose" of={sentences} />
     </>
-  );
-}
-
-function Write({ output, write }: { output: string; write(path: string): void }) {
-  const [path, setPath] = useState(output);
-  return (
-    <form
-      class="offer"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (path.trim() !== "") write(path.trim());
-      }}
-    >
-      <label class="repair-path">
-        New file <input value={path} onInput={(event) => setPath(event.currentTarget.value)} spellcheck={false} />
-      </label>
-      <Button text="Write" type="submit" class="button main-button" />
-    </form>
   );
 }

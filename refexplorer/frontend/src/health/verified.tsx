@@ -5,14 +5,15 @@ import { useEffect } from "preact/hooks";
 import type { ExplorerSession } from "../explorer/session.ts";
 import { targetName } from "../maps/cells.ts";
 import { Allow, Failure, Working } from "../shared/asking.tsx";
-import { count } from "../shared/format.ts";
+import { Sentences } from "../shared/controls.tsx";
+import { capital, count } from "../shared/format.ts";
 import { Button, Sentence, SeverityMark } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { SetVerified, VerifiedFinding } from "../shared/wire.ts";
 
 export function Verified({ session }: { session: ExplorerSession }) {
   const { verifying } = session;
-  const { id, found, error } = useStore(verifying);
+  const { id, answer: found, error } = useStore(verifying);
   const { hello } = useStore(session);
   const { files } = useStore(session.maps);
   useEffect(() => session.run(session.lastVerified()), [session, hello?.title]);
@@ -35,7 +36,7 @@ export function Verified({ session }: { session: ExplorerSession }) {
 /** The button that compares, what it takes, and the wait. */
 export function VerifyControls({ session }: { session: ExplorerSession }) {
   const { verifying } = session;
-  const { id, progress, found } = useStore(verifying);
+  const { id, progress, answer: found } = useStore(verifying);
   const { withValues } = useStore(session);
   return id !== null ? (
     <Working progress={progress} cancel={() => verifying.stop()} />
@@ -66,7 +67,7 @@ function Found({ found, session }: { found: SetVerified; session: ExplorerSessio
     <>
       <p class="prose" role="status">
         <b class={found.good ? "" : "bad"}>
-          {found.good ? "✓" : "≠"} {found.verdict[0]!.toUpperCase() + found.verdict.slice(1)}.
+          {found.good ? "✓" : "≠"} {capital(found.verdict)}.
         </b>
       </p>
       {found.findings.length > 0 && (
@@ -83,13 +84,7 @@ function Found({ found, session }: { found: SetVerified; session: ExplorerSessio
         </p>
       )}
       {found.findings.length > 0 && <Button text="Repair …" onClick={() => session.repair()} />}
-      <ul class="prose quiet">
-        {found.summary.map((sentence) => (
-          <li key={sentence}>
-            <Sentence text={sentence} />
-          </li>
-        ))}
-      </ul>
+      <Sentences class="prose quiet" of={found.summary} />
     </>
   );
 }
@@ -113,17 +108,12 @@ function Finding({ found, session }: { found: VerifiedFinding; session: Explorer
         </span>
       </span>
       <span class="leads">
-        <Button
-          text={array || "/"}
-          class="link"
-          title="Show the array"
-          onClick={() => session.run(session.reveal(array))}
-        />
+        <Button text={array || "/"} link title="Show the array" onClick={() => session.run(session.reveal(array))} />
         {key !== null && key !== array && (
-          <Button text={key} class="link" title="Show the key" onClick={() => session.run(session.reveal(key))} />
+          <Button text={key} link title="Show the key" onClick={() => session.run(session.reveal(key))} />
         )}
         {files.map((url) => (
-          <Button text={targetName(url)} class="link" key={url} title={url} onClick={() => session.showTarget(url)} />
+          <Button text={targetName(url)} link key={url} title={url} onClick={() => session.showTarget(url)} />
         ))}
         {more > 0 && <span class="quiet">and {count(more)} more</span>}
       </span>

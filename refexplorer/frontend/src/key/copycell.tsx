@@ -1,9 +1,8 @@
 /** What is shown as a cell of a notebook, for one library or another. */
 
-import { useState } from "preact/hooks";
-
 import { layout } from "../preview/slices.ts";
-import { toClipboard } from "../shared/parts.tsx";
+import { Select, useSaid } from "../shared/controls.tsx";
+import { toClipboard } from "../shared/kept.ts";
 import { useStore } from "../shared/store.ts";
 import type { ExplorerOperations, ReadingModel } from "../shared/wire.ts";
 import { Earth } from "../geo/earth.ts";
@@ -20,18 +19,12 @@ const LIBRARIES: Record<Library, string> = {
 
 export function CopyCell({ session }: { session: ExplorerSession }) {
   const { item } = useStore(session);
-  const [said, say] = useState<string | null>(null);
-  const array = item?.array;
+  const [said, run] = useSaid(6000);
+  if (!item?.array) return null;
   const copy = async (library: Library) => {
-    try {
-      const text = await session.cell({ library, ...lookOf(session) });
-      say((await toClipboard(text)) ? "Copied" : "The browser refused to copy the cell");
-    } catch (error) {
-      say((error as Error).message);
-    }
-    setTimeout(() => say(null), 6000);
+    const text = await session.cell({ library, ...lookOf(session) });
+    return (await toClipboard(text)) ? "Copied" : "The browser refused to copy the cell";
   };
-  if (!array) return null;
   return (
     <>
       {said !== null && (
@@ -39,26 +32,14 @@ export function CopyCell({ session }: { session: ExplorerSession }) {
           {said}
         </span>
       )}
-      <select
+      <Select
         class="button"
         aria-label="Copy as cell"
         title="Imports, open, select and plot, for a notebook"
-        value=""
-        onChange={(event) => {
-          const { value } = event.currentTarget;
-          event.currentTarget.value = "";
-          void copy(value as Library);
-        }}
-      >
-        <option value="" disabled>
-          Copy as cell …
-        </option>
-        {Object.entries(LIBRARIES).map(([name, label]) => (
-          <option key={name} value={name}>
-            {label}
-          </option>
-        ))}
-      </select>
+        first="Copy as cell …"
+        options={Object.entries(LIBRARIES)}
+        choose={(library) => void run(() => copy(library as Library))}
+      />
     </>
   );
 }

@@ -2,6 +2,7 @@
 
 import { useEffect, useId, useRef } from "preact/hooks";
 
+import { DataTable } from "../shared/controls.tsx";
 import { Button } from "../shared/parts.tsx";
 import { count } from "../shared/format.ts";
 import { decode } from "./decoded.ts";
@@ -118,13 +119,7 @@ function Line({ id, offset, bytes, cursor, choose }: LineProps) {
   );
 }
 
-interface PagerProps {
-  page: number;
-  total: number;
-  moveTo(offset: number): void;
-}
-
-function Pager({ page, total, moveTo }: PagerProps) {
+function Pager({ page, total, moveTo }: { page: number; total: number; moveTo(offset: number): void }) {
   const last = Math.floor((total - 1) / PAGE) * PAGE;
   const go = (event: SubmitEvent) => {
     event.preventDefault();
@@ -152,27 +147,20 @@ function Pager({ page, total, moveTo }: PagerProps) {
 function Meaning({ data, at, offset }: { data: Uint8Array; at: number; offset: number }) {
   return (
     <div class="meaning-box" tabIndex={0} role="group" aria-label="Numbers at the cursor">
-      <table class="meaning">
-        <caption>
-          At byte {count(offset)} <span class="quiet">(0x{hex(offset, 1)})</span>
-        </caption>
-        <thead>
-          <tr>
-            <th scope="col">Type</th>
-            <th scope="col">Little-endian</th>
-            <th scope="col">Big-endian</th>
-          </tr>
-        </thead>
-        <tbody>
-          {decode(data, at).map(({ name, little, big }) => (
-            <tr key={name}>
-              <th scope="row">{name}</th>
-              <td>{little}</td>
-              <td>{big}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <p class="caption">
+        At byte {count(offset)} <span class="quiet">(0x{hex(offset, 1)})</span>
+      </p>
+      <DataTable
+        class="meaning"
+        label={`At byte ${count(offset)}`}
+        rows={decode(data, at)}
+        of={({ name }) => name}
+        columns={[
+          { head: "Type", cell: ({ name }) => name },
+          { head: "Little-endian", cell: ({ little }) => little },
+          { head: "Big-endian", cell: ({ big }) => big },
+        ]}
+      />
     </div>
   );
 }

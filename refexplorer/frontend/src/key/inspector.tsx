@@ -60,7 +60,6 @@ function Shown({ session, item }: { session: ExplorerSession; item: PathItem }) 
   const { details } = session;
   useEffect(() => {
     details.look(item.path);
-    details.writeCode();
   }, [details, item.path]);
   return (
     <>
@@ -100,7 +99,7 @@ function Reference({ item, session }: { item: PathItem; session: ExplorerSession
           </Line>
         )}
         {item.resolved !== null && item.resolved !== item.url && (
-          <Line name="leads to">
+          <Line name="resolves to">
             <Target url={item.resolved} />
           </Line>
         )}
@@ -155,57 +154,53 @@ function isWeb(url: string): boolean {
 
 /** How the key came about, one click away: as it is written, each template, the reference. */
 function Derivation({ details, edit }: { details: KeyDetails; edit: (() => void) | null }) {
-  const { explained } = useStore(details);
-  if (explained === null) {
-    return (
-      <div class="offer">
-        <Button text="Show derivation" onClick={() => details.explain()} />
-        {edit !== null && <Go name="Show in the editor" go={edit} />}
-      </div>
-    );
-  }
-  if (explained.error !== null) return <Failure sentence={explained.error} />;
-  if (explained.answer === null)
+  const { path } = useStore(details);
+  const { id, answer } = useStore(details.explained);
+  const show = edit !== null && <Go name="Show in the editor" go={edit} />;
+  if (id !== null && answer === null)
     return (
       <p class="quiet" role="status">
         Looking it up …
       </p>
     );
   return (
-    <section class="came" aria-label="Derivation of this key">
-      <h3>Derivation, from {explained.answer.origin}</h3>
-      <DerivationSteps steps={explained.answer.steps} />
-      {edit !== null && <Go name="Show in the editor" go={edit} />}
-    </section>
+    <Outcome
+      work={details.explained}
+      start={() => void details.explained.start({ path })}
+      offer="Show derivation"
+      beside={show}
+    >
+      {({ origin, steps }) => (
+        <section class="came" aria-label="Derivation of this key">
+          <h3>Derivation, from {origin}</h3>
+          <DerivationSteps steps={steps} />
+          {show}
+        </section>
+      )}
+    </Outcome>
   );
 }
 
 function Bytes({ item, details }: { item: PathItem; details: KeyDetails }) {
-  const { block, cursor } = useStore(details);
+  const { cursor } = useStore(details);
   const isHere = item.kind === "inline" || item.kind === "base64";
   return (
     <section>
       <h3>Bytes</h3>
-      {block === null ? (
-        <div class="offer">
-          <Button text="Show bytes" onClick={() => details.readBytes()} />
-          <span class="quiet">{isHere ? "They are in the set." : `${amount(item)} from the file.`}</span>
-        </div>
-      ) : (
-        <Outcome
-          asked={block}
-          allow={(grant) => void details.allow("block", grant, () => details.readBytes())}
-          cancel={() => details.cancel("block")}
-        >
-          {(answer) =>
-            answer.state === "failed" ? (
-              <Failure sentence={answer.message ?? "The bytes could not be read."} />
-            ) : (
-              <Hex block={answer} cursor={cursor} move={(next) => details.moveTo(next)} />
-            )
-          }
-        </Outcome>
-      )}
+      <Outcome
+        work={details.block}
+        start={(grant) => details.readBytes(grant)}
+        offer="Show bytes"
+        note={isHere ? "They are in the set." : `${amount(item)} from the file.`}
+      >
+        {(answer) =>
+          answer.state === "failed" ? (
+            <Failure sentence={answer.message ?? "The bytes could not be read."} />
+          ) : (
+            <Hex block={answer} cursor={cursor} move={(next) => details.moveTo(next)} />
+          )
+        }
+      </Outcome>
     </section>
   );
 }
@@ -217,40 +212,34 @@ function amount({ length }: PathItem): string {
 }
 
 function Decoding({ details }: { details: KeyDetails }) {
-  const { trace } = useStore(details);
+  const { path } = useStore(details);
   return (
     <section>
       <h3>Decoding</h3>
-      {trace === null ? (
-        <div class="offer">
-          <Button text="Decode step by step" onClick={() => details.trace()} />
-          <span class="quiet">Reads all bytes of the chunk.</span>
-        </div>
-      ) : (
-        <Outcome
-          asked={trace}
-          allow={(grant) => void details.allow("trace", grant, () => details.trace())}
-          cancel={() => details.cancel("trace")}
-        >
-          {(answer) => <Trace trace={answer} />}
-        </Outcome>
-      )}
+      <Outcome
+        work={details.trace}
+        start={(grant) => void details.trace.start({ path }, grant)}
+        offer="Decode step by step"
+        note="Reads all bytes of the chunk."
+      >
+        {(answer) => <Trace trace={answer} />}
+      </Outcome>
     </section>
   );
 }
 
 /** Python that opens this with fsspec, Zarr and xarray. */
 function Code({ details }: { details: KeyDetails }) {
-  const { code } = useStore(details);
-  const text = code?.answer ?? "";
+  const { answer, error } = useStore(details.code);
+  const text = answer?.code ?? "";
   return (
     <section>
       <div class="section-head">
         <h3>Python code that opens it</h3>
         <Copy text={text} label="Copy Python" />
       </div>
-      {code?.error ? (
-        <Failure sentence={code.error} />
+      {error ? (
+        <Failure sentence={error} />
       ) : (
         <pre class="text" tabIndex={0} role="region" aria-label="Python code that opens it">
           {text}

@@ -2,7 +2,6 @@
 
 import { useRef } from "preact/hooks";
 
-import { Button } from "../shared/parts.tsx";
 import { Failure, Outcome } from "../shared/asking.tsx";
 import { bytes, count, counted, NOT_KNOWN } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
@@ -13,24 +12,18 @@ import { Trace } from "./trace.tsx";
 const DRAWN = 4096;
 
 export function Shard({ details }: { details: KeyDetails }) {
-  const { shard } = useStore(details);
+  const { path } = useStore(details);
   return (
     <section class="shard" aria-label="Inner chunks of this shard">
       <h3>Inner chunks</h3>
-      {shard === null ? (
-        <div class="offer">
-          <Button text="Read the shard index" onClick={() => details.readShard()} />
-          <span class="quiet">One request for a byte range; no inner chunk is read.</span>
-        </div>
-      ) : (
-        <Outcome
-          asked={shard}
-          allow={(grant) => void details.allow("shard", grant, () => details.readShard())}
-          cancel={() => details.cancel("shard")}
-        >
-          {(answer) => <Inside shard={answer} details={details} />}
-        </Outcome>
-      )}
+      <Outcome
+        work={details.shard}
+        start={(grant) => void details.shard.start({ path }, grant)}
+        offer="Read the shard index"
+        note="One request for a byte range; no inner chunk is read."
+      >
+        {(answer) => <Inside shard={answer} details={details} />}
+      </Outcome>
     </section>
   );
 }
@@ -117,7 +110,7 @@ function Grid({ shard, details }: { shard: ShardInside; details: KeyDetails }) {
 }
 
 function Inner({ shard, inner, details }: { shard: ShardInside; inner: number; details: KeyDetails }) {
-  const { innerTrace } = useStore(details);
+  const { path } = useStore(details);
   const index = indexOf(shard, inner);
   const offset = shard.offsets[inner]!;
   const length = shard.lengths[inner]!;
@@ -143,17 +136,13 @@ function Inner({ shard, inner, details }: { shard: ShardInside; inner: number; d
           </>
         )}
       </dl>
-      {innerTrace === null ? (
-        <Button text="Decode this inner chunk step by step" onClick={() => details.traceInner(index)} />
-      ) : (
-        <Outcome
-          asked={innerTrace}
-          allow={(grant) => void details.allow("innerTrace", grant, () => details.traceInner(index))}
-          cancel={() => details.cancel("innerTrace")}
-        >
-          {(answer) => <Trace trace={answer} />}
-        </Outcome>
-      )}
+      <Outcome
+        work={details.innerTrace}
+        start={(grant) => void details.innerTrace.start({ path, inner: index }, grant)}
+        offer="Decode this inner chunk step by step"
+      >
+        {(answer) => <Trace trace={answer} />}
+      </Outcome>
     </div>
   );
 }

@@ -9,6 +9,8 @@ export class TabModel {
   private readonly callbacks = new Map<string, Set<Callback>>();
   private readonly changed: (name: string, value: unknown) => void;
   readonly send: (message: unknown) => void;
+  /** Whose look it has, and whether it follows the address. */
+  place: "notebook" | "page" = "notebook";
 
   /** `send` takes what the view asks, `changed` what it sets. */
   constructor(

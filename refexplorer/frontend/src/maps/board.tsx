@@ -5,7 +5,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { inksOf, type Inks } from "../shared/palette.ts";
-import { useWidth } from "../shared/width.ts";
+import { pointIn, useWidth } from "../shared/pointing.ts";
 
 /** From values to pixels of the figure. */
 export interface Frame {
@@ -44,10 +44,6 @@ export function Board({ label, options, paint, point, pick, onKeyDown, readout }
     box.current!.replaceChildren(plot.current, canvas);
   }, [width, appearance, options, paint]);
 
-  const onPointerMove = (event: PointerEvent) => {
-    const frame = box.current!.getBoundingClientRect();
-    point(valueAt(plot.current, event.clientX - frame.left, event.clientY - frame.top));
-  };
   return (
     <div class="board">
       <div
@@ -56,7 +52,7 @@ export function Board({ label, options, paint, point, pick, onKeyDown, readout }
         role="application"
         tabIndex={0}
         aria-label={label}
-        onPointerMove={onPointerMove}
+        onPointerMove={(event) => point(valueAt(plot.current, ...pointIn(box, event)))}
         onPointerLeave={() => point(null)}
         onClick={pick}
         onKeyDown={onKeyDown}

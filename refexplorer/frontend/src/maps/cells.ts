@@ -4,7 +4,7 @@ import { bytes, count, counted, KIND_NAMES, rounded } from "../shared/format.ts"
 import type { Kind } from "../shared/wire.ts";
 import type { GridPicture, Span } from "./maps.ts";
 
-export const LOOKS = { kind: "kind", target: "target", offset: "offset", size: "size", change: "change" } as const;
+export const LOOKS = { kind: "kind", target: "file", offset: "offset", size: "size", change: "change" } as const;
 /** What colours the chunks of a picture; how often an access reads them has a look of its own. */
 export type By = keyof typeof LOOKS | "access";
 const ABSENT = 0;
@@ -122,7 +122,7 @@ function targetOf({ target, targets }: GridPicture, cell: number): string {
 }
 
 export function targetName(url: string | null): string {
-  return url ?? "the file that the reader names";
+  return url ?? "the file given by the reader";
 }
 
 /** The whole picture in one sentence, for those who do not see it. */

@@ -5,7 +5,7 @@ import type { Frame } from "./board.tsx";
 import { cellAt, type Place } from "./cells.ts";
 import type { ChangePicture } from "../compare/comparing.ts";
 import type { GridPicture } from "./maps.ts";
-import { fill, hatching, type Ink } from "../shared/palette.ts";
+import { type Box, fill, GAPPED, hatching, type Ink, letter, LETTERED } from "../shared/palette.ts";
 
 const SAME = "same";
 /** Colours of Okabe and Ito; no two changes of chunks have both colour and pattern in common. */
@@ -22,13 +22,6 @@ const INKS: Record<string, Ink> = {
   metadata: { colour: "#f0e442", pattern: 1 },
   rejected: { colour: "#8a919c", pattern: 3 },
 };
-
-/** From this size on, px, a cell has a gap to the next, and a letter. */
-const GAPPED = 8;
-const LETTERED = 13;
-
-/** Left, top, width and height, px. */
-type Box = [number, number, number, number];
 
 export function changeInk(name: string): Ink {
   return INKS[name]!;
@@ -73,25 +66,9 @@ export function paintChanges(
       context.fillStyle = fills[found]!;
       context.fillRect(left, top + height - full, width, full);
       if (Math.min(width, height) >= LETTERED)
-        letter(context, frame, changes.kinds[found]!.mark, [left, top, width, height]);
+        letter(context, [left, top, width, height], changes.kinds[found]!.mark, [frame.inks.paper, frame.inks.ink]);
     }
   }
-}
-
-function letter(
-  context: CanvasRenderingContext2D,
-  { inks }: Frame,
-  mark: string,
-  [left, top, width, height]: Box,
-): void {
-  const [x, y] = [left + width / 2, top + height / 2];
-  context.fillStyle = inks.paper;
-  context.fillRect(x - 6, y - 6, 12, 12);
-  context.fillStyle = inks.ink;
-  context.font = "700 10px ui-monospace, Menlo, Consolas, monospace";
-  context.textAlign = "center";
-  context.textBaseline = "middle";
-  context.fillText(mark, x, y + 0.5);
 }
 
 /** What became of a cell, in words. */

@@ -4,7 +4,7 @@ import type { PlotOptions } from "@observablehq/plot";
 import * as Plot from "@observablehq/plot";
 import { useMemo, useState } from "preact/hooks";
 
-import { stepped } from "../shared/arrows.ts";
+import { stepped } from "../shared/pointing.ts";
 import { escaped } from "../shared/escaping.ts";
 import { bytes, count } from "../shared/format.ts";
 import type { Kind } from "../shared/wire.ts";
@@ -27,18 +27,27 @@ import {
 } from "./cells.ts";
 import type { ChangePicture } from "../compare/comparing.ts";
 import type { GridPicture, Span } from "./maps.ts";
-import { cross, fill, hatching, kindInk, series, type Inks } from "../shared/palette.ts";
+import {
+  type Box,
+  cross,
+  fill,
+  GAPPED,
+  hatching,
+  kindInk,
+  letter,
+  LETTERED,
+  outline,
+  series,
+  type Inks,
+} from "../shared/palette.ts";
 import { range } from "../preview/slices.ts";
 
 const MARGINS = { marginRight: 12, marginTop: 8, marginBottom: 36 };
 const LARGEST_CELL = 34;
 /** Of the picture, px: so much that what is said below it stays in sight. */
 const heightFor = (width: number) => Math.min(340, Math.max(160, width * 0.42));
-/** From this size on, px, a cell has a gap to the next, and a letter. */
-const GAPPED = 8;
 /** A square cell is no smaller, px. */
 const POINTED = 6;
-const LETTERED = 13;
 
 interface Props {
   picture: GridPicture;
@@ -63,8 +72,8 @@ export function ChunkBoard({ picture, by, changes, selected, only, select, zoomT
       if (by !== "change") paintCells(context, frame, picture, by);
       else if (changes) paintChanges(context, frame, changes, (place) => rectangle(frame, picture, place));
       if (only) veil(context, frame, picture, only);
-      if (chosen) outline(context, frame, picture, chosen, frame.inks.ink, 2.5);
-      if (shown) outline(context, frame, picture, shown, frame.inks.accent, 2);
+      if (chosen) outline(context, frame.inks, rectangle(frame, picture, chosen), false);
+      if (shown) outline(context, frame.inks, rectangle(frame, picture, shown), true);
     },
     [picture, by, changes, only, shown?.join(), chosen?.join()],
   );
@@ -157,7 +166,7 @@ function placeAt(picture: GridPicture, [x, y]: [number, number]): Place | null {
 }
 
 /** Left, top, width and height of a cell, px. */
-function rectangle({ x, y }: Frame, picture: GridPicture, [row, column]: Place): [number, number, number, number] {
+function rectangle({ x, y }: Frame, picture: GridPicture, [row, column]: Place): Box {
   const [rows, columns] = [side(picture, 0), side(picture, 1)];
   // On whole pixels, or seams would show between cells without a gap.
   const across = (at: number) => Math.round(x(Math.min(columns.stop, at) - 0.5));
@@ -192,13 +201,9 @@ function paintCells(context: CanvasRenderingContext2D, frame: Frame, picture: Gr
       if (failures(picture, cell) > 0) {
         cross(context, frame.inks, [left, top, width - gap, height - gap]);
       } else if (by === "kind" && Math.min(width, height) >= LETTERED) {
-        letter(
-          context,
-          frame,
-          picture.states[stateOf(picture, cell)]!,
-          left + (width - gap) / 2,
-          top + (height - gap) / 2,
-        );
+        const state = picture.states[stateOf(picture, cell)]!;
+        const inks: [string, string] = [frame.inks.of(`--${state}`), frame.inks.paper];
+        letter(context, [left, top, width - gap, height - gap], state[0]!.toUpperCase(), inks);
       }
     }
   }
@@ -221,16 +226,6 @@ function veil(context: CanvasRenderingContext2D, frame: Frame, picture: GridPict
     }
   }
   context.restore();
-}
-
-function letter(context: CanvasRenderingContext2D, { inks }: Frame, state: string, x: number, y: number): void {
-  context.fillStyle = inks.of(`--${state}`);
-  context.fillRect(x - 6, y - 6, 12, 12);
-  context.fillStyle = inks.paper;
-  context.font = "700 10px ui-monospace, Menlo, Consolas, monospace";
-  context.textAlign = "center";
-  context.textBaseline = "middle";
-  context.fillText(state[0]!.toUpperCase(), x, y + 0.5);
 }
 
 export type Colour = (cell: number) => string | CanvasPattern;
@@ -268,22 +263,4 @@ export function domainOf(picture: GridPicture, by: By): Span | null {
   const numbers = by === "size" ? picture.size : picture.offset;
   const found = range(numbers.filter((number, cell) => !lacks(number) && presence(picture, cell).present > 0));
   return found && (found[0] === found[1] ? [found[0], found[0] + 1] : found);
-}
-
-function outline(
-  context: CanvasRenderingContext2D,
-  frame: Frame,
-  picture: GridPicture,
-  place: Place,
-  colour: string,
-  line: number,
-): void {
-  const [left, top, width, height] = rectangle(frame, picture, place);
-  const most = (size: number) => Math.max(size, 5);
-  context.lineWidth = line + 2;
-  context.strokeStyle = frame.inks.paper;
-  context.strokeRect(left - 1, top - 1, most(width) + 1, most(height) + 1);
-  context.lineWidth = line;
-  context.strokeStyle = colour;
-  context.strokeRect(left - 1, top - 1, most(width) + 1, most(height) + 1);
 }

@@ -3,16 +3,15 @@
 import { useEffect, useRef } from "preact/hooks";
 
 import { count, counted } from "../shared/format.ts";
-import { Blank, Button } from "../shared/parts.tsx";
-import { Waited } from "../shared/asking.tsx";
+import { Blank } from "../shared/parts.tsx";
+import { Pending, Waited } from "../shared/asking.tsx";
+import { arrayOptions, Choice, Toggles, Zoom } from "../shared/controls.tsx";
 import { useStore } from "../shared/store.ts";
 import { fitting } from "./changecells.ts";
 import { ChangeLegend, Legend } from "./legend.tsx";
 import { LOOKS, placeOf, TELLING, type By } from "./cells.ts";
 import { ChunkBoard } from "./chunkboard.tsx";
-import { Choice, Zoom, zoomed } from "./mapparts.tsx";
-import { isNarrowed, type GridPicture, type Span } from "./maps.ts";
-import { gridText, showGrid } from "./place.ts";
+import { gridText, indices, isNarrowed, readSpans, zoomed, type GridPicture, type Span } from "./maps.ts";
 import { WHOLE } from "../explorer/state.ts";
 import { Data } from "../preview/data.tsx";
 import type { ExplorerSession } from "../explorer/session.ts";
@@ -24,7 +23,13 @@ export const VIEW: ExplorerView = {
   address: {
     map: {
       text: ({ maps }) => gridText(maps.state.grid),
-      show: showGrid,
+      show(session, text) {
+        const [axes, window, ...array] = text.split(";");
+        const spans = readSpans(window ?? null);
+        if (spans === null) return;
+        session.set({ asGrid: true });
+        session.maps.openGrid(array.join(";"), indices(axes ?? ""), spans);
+      },
     },
   },
 };
@@ -39,16 +44,15 @@ function Chunks({ session }: { session: ExplorerSession }) {
     <>
       {n > 0 && (
         <div class="controls">
-          <span class="zoom" role="group" aria-label="Show chunks">
-            {["On the picture", "As a grid"].map((name, i) => (
-              <Button
-                text={name}
-                key={name}
-                aria-pressed={asGrid === (i === 1)}
-                onClick={() => session.set({ asGrid: i === 1 })}
-              />
-            ))}
-          </span>
+          <Toggles
+            label="Show chunks"
+            options={[
+              [false, "On the picture"],
+              [true, "As a grid"],
+            ]}
+            value={asGrid}
+            choose={(next) => session.set({ asGrid: next })}
+          />
           {!asGrid && (
             <Choice
               label="Colour by"
@@ -84,14 +88,9 @@ function ChunkGrid({ session }: { session: ExplorerSession }) {
   useEffect(() => {
     if (grid) session.comparing.show(grid);
   }, [grid, changes === null, compared]);
-  if (gridError !== null) return <Blank sentence={gridError} retry={() => session.maps.showGrid(wanted)} />;
-  if (grid === undefined) {
-    return (
-      <>
-        <Blank sentence="Counting the chunks …" />
-        <Waited waiting={session.maps.counting} />
-      </>
-    );
+  if (gridError !== null || grid === undefined) {
+    const retry = () => session.maps.showGrid(wanted);
+    return <Pending error={gridError} retry={retry} sentence="Counting the chunks …" waiting={session.maps.counting} />;
   }
   if (grid === null) return <Blank sentence="This set has no arrays, so there are no chunks to map." />;
   const { array, axes, window } = grid;
@@ -170,15 +169,13 @@ interface ControlsProps {
 
 function Controls({ grid, by, looks, setBy, show }: ControlsProps) {
   const { array, arrays, axes, dimensions, window } = grid;
-  const centre = (axis: number) => (window[axis]![0] + window[axis]![1]) / 2;
-  const zoom = (factor: number) =>
-    show(
-      array,
-      axes,
-      window.map((span, axis) =>
-        axes.includes(axis) ? zoomed(span, factor, centre(axis), Number(grid.grid[axis])) : span,
-      ),
-    );
+  const isAlong = (test: (length: number, axis: number) => boolean) =>
+    axes.every((axis) => test(window[axis]![1] - window[axis]![0], axis));
+  const zoom = (by: 1 | -1) => {
+    const narrow = (span: Span, axis: number) =>
+      axes.includes(axis) ? zoomed(span, 0.5 ** by, (span[0] + span[1]) / 2, Number(grid.grid[axis])) : span;
+    show(array, axes, window.map(narrow));
+  };
   const draw = (place: number, axis: number) => {
     const swapped = axes.map((old, i) => (i === place ? axis : old === axis ? axes[place]! : old));
     show(array, swapped, window);
@@ -186,7 +183,7 @@ function Controls({ grid, by, looks, setBy, show }: ControlsProps) {
   return (
     <div class="controls">
       {arrays.length > 1 && (
-        <Choice label="Array" value={array} options={choices(arrays, array)} choose={(path) => show(path)} />
+        <Choice label="Array" value={array} options={arrayOptions(arrays, array)} choose={(path) => show(path)} />
       )}
       <Choice label="Colour by" value={by} options={looks} choose={(look) => setBy(look as By)} />
       {axes.length === 2 &&
@@ -204,16 +201,11 @@ function Controls({ grid, by, looks, setBy, show }: ControlsProps) {
         whole="Whole grid"
         zoom={zoom}
         reset={() => show(array, axes)}
-        deepest={grid.rows * grid.columns === 0 || axes.every((axis) => window[axis]![1] - window[axis]![0] <= 2)}
-        widest={axes.every((axis) => window[axis]![1] - window[axis]![0] === Number(grid.grid[axis]))}
+        deepest={grid.rows * grid.columns === 0 || isAlong((length) => length <= 2)}
+        widest={isAlong((length, axis) => length === Number(grid.grid[axis]))}
       />
     </div>
   );
-}
-
-function choices(arrays: string[], chosen: string): [string, string][] {
-  const listed = arrays.includes(chosen) ? arrays : [chosen, ...arrays];
-  return listed.map((path) => [path, path || "/"]);
 }
 
 /** The dimensions that are not drawn: all chunks along them together, or those of one place. */

@@ -6,11 +6,54 @@ import { bytes, count, fileName, KIND_NAMES } from "../shared/format.ts";
 import type { Kind } from "../shared/wire.ts";
 import { type By, FAILED, targetName } from "./cells.ts";
 import { domainOf, ramp } from "./chunkboard.tsx";
-import { Entries, type LegendEntry } from "./mapparts.tsx";
+import { useAppearance } from "./board.tsx";
 import type { GridPicture, Span } from "./maps.ts";
-import { kindInk, series } from "../shared/palette.ts";
+import { cross, fill, hatching, type Ink, inksOf, kindInk, series } from "../shared/palette.ts";
 import { changeInk, changesShown } from "./changecells.ts";
 import type { ChangePicture } from "../compare/comparing.ts";
+
+const SWATCH = 14;
+
+/** A colour with its pattern; what stands for nothing, or for a chunk that failed. */
+type Mark = Ink | "nothing" | "failed";
+
+function Swatch({ mark }: { mark: Mark }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const appearance = useAppearance(canvas);
+  useLayoutEffect(() => {
+    const context = canvas.current!.getContext("2d")!;
+    const inks = inksOf(canvas.current!.parentElement!);
+    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    if (mark === "failed") return cross(context, inks, [0, 0, SWATCH, SWATCH]);
+    context.fillStyle = mark === "nothing" ? hatching(context, inks) : fill(context, mark, inks);
+    context.fillRect(0, 0, SWATCH, SWATCH);
+  }, [appearance, JSON.stringify(mark)]);
+  const side = SWATCH * devicePixelRatio;
+  // biome-ignore lint/a11y/noAriaHiddenOnFocusable: a canvas takes the focus only with a tabIndex, which this has not
+  return <canvas class="swatch" ref={canvas} width={side} height={side} aria-hidden="true" />;
+}
+
+export interface LegendEntry {
+  name: string;
+  /** Longer than the name, where the name is cut. */
+  title?: string;
+  mark: Mark;
+}
+
+const NAMED = 21;
+
+export function Entries({ label, entries }: { label: string; entries: LegendEntry[] }) {
+  return (
+    <ul class="entries" aria-label={label}>
+      {entries.slice(0, NAMED).map(({ name, title, mark }) => (
+        <li key={name} title={title ?? name}>
+          <Swatch mark={mark} /> <span>{name}</span>
+        </li>
+      ))}
+      {entries.length > NAMED && <li class="quiet">and {entries.length - NAMED} more</li>}
+    </ul>
+  );
+}
 
 export function absence(grid: GridPicture): LegendEntry[] {
   const failed = Number(grid.counts[grid.states.indexOf(FAILED)]) > 0;

@@ -1,6 +1,6 @@
 /** What the maps of chunks and of targets know and ask for. */
 
-import { Newest, ViewStore, Work } from "../shared/waiting.ts";
+import { Newest, ViewStore } from "../shared/waiting.ts";
 import { RowWindow } from "../shared/rows/window.ts";
 import type {
   Count,
@@ -56,37 +56,25 @@ interface StripWish {
 /** What of the targets is listed; what is left out is as it is at first. */
 export type Query = Partial<TargetQuery>;
 
-export interface MapsState {
+const BLANK = {
   /** Undefined until it was asked for; null if the set has no arrays. */
-  grid: GridPicture | null | undefined;
-  gridError: string | null;
+  grid: undefined as GridPicture | null | undefined,
+  gridError: null as string | null,
   /** The chunks that colour the picture of an array, and the wish that they answer. */
-  painted: { picture: GridPicture; wish: string } | null;
-  strip: Strip | null | undefined;
-  stripError: string | null;
+  painted: null as { picture: GridPicture; wish: string } | null,
+  strip: undefined as Strip | null | undefined,
+  stripError: null as string | null,
   /** Null until it was asked for. */
-  files: TargetsSummary | null;
+  files: null as TargetsSummary | null,
   /** Which targets are listed, and in which order. */
-  query: Query;
+  query: {} as Query,
   /** How many targets the query has; null until it was asked. */
-  found: Count | null;
+  found: null as Count | null,
   /** Null until it was asked for. */
-  dates: TargetDates | null;
-  filesError: string | null;
-}
-
-const BLANK: MapsState = {
-  grid: undefined,
-  gridError: null,
-  painted: null,
-  strip: undefined,
-  stripError: null,
-  files: null,
-  filesError: null,
-  query: {},
-  found: null,
-  dates: null,
+  dates: null as TargetDates | null,
+  filesError: null as string | null,
 };
+export type MapsState = typeof BLANK;
 
 export class Maps extends ViewStore<MapsState> {
   readonly rows: RowWindow<TargetRow>;
@@ -94,7 +82,7 @@ export class Maps extends ViewStore<MapsState> {
   readonly counting = this.waiting();
   readonly sorting = this.waiting();
   readonly summing = this.waiting();
-  readonly checking = this.closing(new Work(this.wire, "targets.check"));
+  readonly checking = this.work("targets.check");
   private readonly grids = new Newest<GridWish>((wish) => this.drawGrid(wish));
   private readonly strips = new Newest<StripWish>((wish) => this.drawStrip(wish));
   private readonly paints = new Newest<GridWish>((wish) => this.drawPainted(wish));
@@ -261,4 +249,60 @@ function drawable(grid: Grid) {
 function exact(layout: Layout) {
   const { start, stop, end } = layout;
   return { ...layout, start: Number(start), stop: Number(stop), end: Number(end) };
+}
+
+/** A window of another size around a place, kept inside `[0, end)`. */
+export function zoomed([start, stop]: [number, number], by: number, at: number, end: number): [number, number] {
+  const size = Math.max(1, Math.min(end, Math.round((stop - start) * by)));
+  const share = (at - start) / (stop - start);
+  const from = Math.max(0, Math.min(end - size, Math.round(at - share * size)));
+  return [from, from + size];
+}
+
+export function gridText(grid: GridPicture | null | undefined): string {
+  return grid && isNarrowed(grid) ? `${grid.axes.join(",")};${spansText(grid.window)};${grid.array}` : "";
+}
+
+export function filesText({ open, slices, ...others }: Query): string {
+  const texts = Object.entries(others).map(([name, value]) => [name, String(value)]);
+  const lists = Object.entries({ slices: slices ?? [], open: open ?? [] });
+  return `${new URLSearchParams([...texts, ...lists.flatMap(([name, list]) => list.map((text) => [name, text]))])}`;
+}
+
+const SORTS = ["name", "ranges", "bytes", "share", "size", "state", "date"];
+
+/** What `filesText` wrote; what is no such thing is left out. */
+export function filesQuery(text: string): Query {
+  const found = new URLSearchParams(text);
+  const one = (name: string, allowed: string[]) => (allowed.includes(found.get(name) ?? "") ? found.get(name) : null);
+  const number = (name: string) => (/^-?\d+(\.\d+)?$/.test(found.get(name) ?? "") ? Number(found.get(name)) : null);
+  return {
+    array: found.get("array"),
+    slices: found.has("slices") ? found.getAll("slices") : null,
+    find: found.get("find") ?? "",
+    since: number("since"),
+    until: number("until"),
+    sort: (one("sort", SORTS) ?? "set") as Query["sort"] & string,
+    descending: found.get("descending") === "true",
+    fold: (one("fold", ["folder", "host"]) ?? "none") as Query["fold"] & string,
+    open: found.getAll("open"),
+  };
+}
+
+export function spansText(window: Span[]): string {
+  return window.map((span) => span.join("-")).join(",");
+}
+
+/** What `spansText` wrote; null for what is no such thing. */
+export function readSpans(text: string | null): Span[] | null {
+  const spans = text?.split(",").map((span) => span.split("-").map(Number)) ?? [];
+  return spans.length > 0 && spans.every((span) => span.length === 2 && span.every(Number.isInteger))
+    ? (spans as Span[])
+    : null;
+}
+
+/** Whole numbers, none if one is not. */
+export function indices(text: string): number[] {
+  const found = text === "" ? [] : text.split(",").map(Number);
+  return found.every((at) => Number.isInteger(at) && at >= 0) ? found : [];
 }

@@ -6,9 +6,8 @@ import { useMemo, useState } from "preact/hooks";
 
 import { bytes, count } from "../shared/format.ts";
 import { Board, type Frame } from "./board.tsx";
-import { zoomed } from "./mapparts.tsx";
-import type { Span, Strip } from "./maps.ts";
-import { fill, hatching, series } from "../shared/palette.ts";
+import { type Span, type Strip, zoomed } from "./maps.ts";
+import { fill, hatching, outline, series } from "../shared/palette.ts";
 import { said, intervalAt, intervalsOf, summary, type Interval } from "./intervals.ts";
 
 const MARGINS = { marginLeft: 10, marginRight: 26, marginTop: 12, marginBottom: 34 };
@@ -34,9 +33,8 @@ export function StripBoard({ strip, name, selected, select, show }: Props) {
   const paint = useMemo(
     () => (context: CanvasRenderingContext2D, frame: Frame) => {
       paintStrip(context, frame, strip, intervals);
-      if (selected) outline(context, frame, strip, selected, { line: 2.5, colour: frame.inks.ink });
-      if (shown !== null)
-        outline(context, frame, strip, spanOf(intervals[shown]!), { line: 2, colour: frame.inks.accent });
+      if (selected) mark(context, frame, strip, selected, false);
+      if (shown !== null) mark(context, frame, strip, [intervals[shown]!.from, intervals[shown]!.to], true);
     },
     [strip, intervals, shown, selected?.join()],
   );
@@ -95,15 +93,6 @@ export function StripBoard({ strip, name, selected, select, show }: Props) {
   );
 }
 
-interface Outline {
-  line: number;
-  colour: string;
-}
-
-function spanOf({ from, to }: Interval): Span {
-  return [from, to];
-}
-
 /** Moves the window by half of itself. */
 function pan({ start, stop, end }: Strip, by: number, show: Props["show"]): void {
   const size = stop - start;
@@ -157,16 +146,14 @@ function paintStrip(context: CanvasRenderingContext2D, frame: Frame, strip: Stri
   });
 }
 
-function outline(context: CanvasRenderingContext2D, frame: Frame, strip: Strip, [from, to]: Span, look: Outline): void {
-  const { x, y, inks } = frame;
+function mark(
+  context: CanvasRenderingContext2D,
+  { x, y, inks }: Frame,
+  strip: Strip,
+  [from, to]: Span,
+  isCursor: boolean,
+): void {
   if (to < strip.start || from > strip.stop) return;
   const [left, right] = [x(Math.max(from, strip.start)), x(Math.min(to, strip.stop))];
-  for (const [line, colour] of [
-    [look.line + 2, inks.paper],
-    [look.line, look.colour],
-  ] as const) {
-    context.lineWidth = line;
-    context.strokeStyle = colour;
-    context.strokeRect(left - 1, y(1) - 2, Math.max(4, right - left + 1), y(0) - y(1) + 4);
-  }
+  outline(context, inks, [left, y(1) - 1, right - left, y(0) - y(1) + 3], isCursor);
 }

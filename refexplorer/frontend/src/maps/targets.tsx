@@ -4,12 +4,13 @@ import { useEffect, useRef } from "preact/hooks";
 
 import { count } from "../shared/format.ts";
 import { Blank, Button } from "../shared/parts.tsx";
-import { Waited } from "../shared/asking.tsx";
+import { Pending, Waited } from "../shared/asking.tsx";
+import { Zoom } from "../shared/controls.tsx";
 import { useStore } from "../shared/store.ts";
 import { Data } from "../preview/data.tsx";
 import { targetName, TELLING } from "./cells.ts";
-import { Entries, Zoom, zoomed, type LegendEntry } from "./mapparts.tsx";
-import type { Span, Strip } from "./maps.ts";
+import { Entries, type LegendEntry } from "./legend.tsx";
+import { filesQuery, filesText, zoomed, type Span, type Strip } from "./maps.ts";
 import { series } from "../shared/palette.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 import type { ExplorerView } from "../explorer/view.ts";
@@ -17,7 +18,6 @@ import { arrayName, summary } from "./intervals.ts";
 import { StripBoard } from "./strip.tsx";
 import { TargetCheck, TargetTable } from "./targettable.tsx";
 import { TargetTools } from "./targettools.tsx";
-import { filesQuery, filesText } from "./place.ts";
 import { Timeline } from "./timeline.tsx";
 
 export const VIEW: ExplorerView = {
@@ -49,14 +49,10 @@ function Targets({ session }: { session: ExplorerSession }) {
     else if (strip === undefined) maps.showTarget({ window: null });
     else if (strip && selected && !inView(strip, selected)) maps.showTarget({ url: strip.url, window: null });
   }, [item]);
-  if (stripError !== null) return <Blank sentence={stripError} retry={() => maps.showTarget({ window: null })} />;
-  if (strip === undefined) {
-    return (
-      <>
-        <Blank sentence="Sorting the ranges of all files …" />
-        <Waited waiting={maps.sorting} />
-      </>
-    );
+  if (stripError !== null || strip === undefined) {
+    const retry = () => maps.showTarget({ window: null });
+    const sentence = "Sorting the ranges of all files …";
+    return <Pending error={stripError} retry={retry} sentence={sentence} waiting={maps.sorting} />;
   }
   if (strip === null) return <Blank sentence="No key refers to a file: all data is in the set itself." />;
   return (
@@ -82,29 +78,18 @@ function inView({ start, stop }: Strip, [from, to]: Span): boolean {
 function Target({ strip, selected, session }: { strip: Strip; selected: Span | null; session: ExplorerSession }) {
   const { url, start, stop, end } = strip;
   const show = (window: Span | null) => session.maps.showTarget({ url, window });
-  const near = (): Span => {
-    const [from, to] = selected!;
-    return zoomed(selected!, 8, (from + to) / 2, end);
-  };
+  const near = (): Span => zoomed(selected!, 8, (selected![0] + selected![1]) / 2, end);
+  const go = (path: string) => ({ onClick: () => session.run(session.reveal(path)) });
   return (
     <section class="target-map">
       <h2 class="data-title">{targetName(url)}</h2>
       <p class="caption">{summary(strip)}</p>
       <p class="caption links">
-        <Button text="List its keys" class="link" onClick={() => session.run(session.focusOnTarget(url))} />
+        <Button text="List its keys" link onClick={() => session.run(session.focusOnTarget(url))} />
         {strip.arrays
           .slice(0, NAMED)
-          .map(
-            ({ path }) =>
-              path !== null && (
-                <Button
-                  text={path || "/"}
-                  key={path}
-                  class="link"
-                  title="Show the array"
-                  onClick={() => session.run(session.reveal(path))}
-                />
-              ),
+          .flatMap(({ path }) =>
+            path === null ? [] : [<Button text={path || "/"} key={path} link title="Show the array" {...go(path)} />],
           )}
         {strip.arrays.length > NAMED && <span>and {count(strip.arrays.length - NAMED)} more arrays</span>}
       </p>
@@ -122,7 +107,7 @@ function Target({ strip, selected, session }: { strip: Strip; selected: Span | n
             <span class="space" />
             <Zoom
               whole="Whole file"
-              zoom={(by) => show(zoomed([start, stop], by, (start + stop) / 2, end))}
+              zoom={(by) => show(zoomed([start, stop], 0.5 ** by, (start + stop) / 2, end))}
               reset={() => show(null)}
               deepest={stop - start <= 16}
               widest={stop - start >= end}
@@ -162,7 +147,7 @@ function Whole({ strip, select }: { strip: Strip; select(key: string): void }) {
       {strip.whole_keys.map((key, i) => (
         <>
           {i > 0 && ", "}
-          <Button text={key} key={key} class="link" onClick={() => select(key)} />
+          <Button text={key} key={key} link onClick={() => select(key)} />
         </>
       ))}
       {more > 0 && ` and ${count(more)} more`}. The size is unknown until the file is read.

@@ -1,18 +1,18 @@
 /** The table of targets, and the check of whether they are what the references say. */
 
 import { Fragment } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 
 import { bytes, count, counted, fileName, NOT_KNOWN } from "../shared/format.ts";
-import { Blank, Button, Cut } from "../shared/parts.tsx";
-import { rowGoal, Rows, type RowsHandle } from "../shared/rows/rows.tsx";
+import { Order } from "../shared/controls.tsx";
+import { Button, Cut } from "../shared/parts.tsx";
+import { Rows, useActive } from "../shared/rows/rows.tsx";
 import { useStore } from "../shared/store.ts";
 import type { TargetFold, TargetRow } from "../shared/wire.ts";
 import { Allow, Failure, Working } from "../shared/asking.tsx";
 import { targetName } from "./cells.ts";
 import type { Maps, Query } from "./maps.ts";
-import { apart, common, isAlike } from "./names.ts";
-import { arrayName, percent } from "./intervals.ts";
+import { apart, arrayName, common, isAlike, percent } from "./intervals.ts";
 
 interface Props {
   maps: Maps;
@@ -31,9 +31,8 @@ const DAY = 10;
 const SHOWN = 14;
 
 export function TargetTable({ maps, chosen, reveal }: Props) {
-  const handle = useRef<RowsHandle>(null);
-  const [active, setActive] = useState(0);
   const { rows } = maps;
+  const { handle, active, goTo, goal } = useActive(rows);
   const { strip, query, dates } = useStore(maps);
   const here = Array.from({ length: Math.min(rows.total, COMPARED) }, (_, index) => rows.at(index)).filter(
     (row) => row !== undefined,
@@ -49,15 +48,8 @@ export function TargetTable({ maps, chosen, reveal }: Props) {
     // Sorted or searched anew, the table stays at its top.
     if (place < 0 || revealed.current === chosen) return;
     revealed.current = chosen;
-    setActive(place);
-    handle.current?.reveal(place);
+    goTo(place);
   }, [place, rows.total]);
-  const goTo = (index: number, act: (row: TargetRow) => void = show) => {
-    const next = Math.min(rows.total - 1, Math.max(0, index));
-    setActive(next);
-    handle.current?.reveal(next);
-    rows.withRow(next, act);
-  };
   const show = ({ fold, url }: TargetRow) => {
     if (fold === null) maps.showTarget({ url, window: null });
   };
@@ -67,10 +59,10 @@ export function TargetTable({ maps, chosen, reveal }: Props) {
   };
   const choose = (row: TargetRow) => (row.fold ? toggle(row.fold) : show(row));
   const onKeyDown = (event: KeyboardEvent) => {
-    const next = rowGoal(event.key, active, rows.total, handle.current?.page() ?? 1);
+    const next = goal(event.key);
     const fold = rows.at(active)?.fold;
     const opens: Record<string, boolean> = { ArrowRight: true, ArrowLeft: false };
-    if (next !== undefined) goTo(next);
+    if (next !== undefined) rows.withRow(goTo(next), show);
     else if (fold && (event.key === "Enter" || event.key === " ")) toggle(fold);
     else if (fold && opens[event.key] === !fold.open) toggle(fold);
     else return;
@@ -90,7 +82,6 @@ export function TargetTable({ maps, chosen, reveal }: Props) {
         }}
         onKeyDown={onKeyDown}
         header={<Columns maps={maps} query={query} dated={dated} />}
-        footer={rows.error === null ? null : <Failed maps={maps} />}
       >
         {(row, { index, key, id, style }) => (
           <div
@@ -103,7 +94,7 @@ export function TargetTable({ maps, chosen, reveal }: Props) {
             aria-level={query.fold === undefined ? undefined : row?.fold ? 1 : 2}
             aria-expanded={row?.fold ? row.fold.open : undefined}
             style={style}
-            onClick={() => goTo(index, choose)}
+            onClick={() => rows.withRow(goTo(index), choose)}
           >
             {row?.fold ? (
               <FoldCells row={row} fold={row.fold} dated={dated} names={folds} />
@@ -138,16 +129,6 @@ function shownAs(names: string[]): Names {
   return { shared: common(names), ends: isAlike(names) };
 }
 
-function Failed({ maps }: { maps: Maps }) {
-  return (
-    <div role="row">
-      <div role="gridcell">
-        <Blank sentence={maps.rows.error!} retry={() => maps.rows.retry()} />
-      </div>
-    </div>
-  );
-}
-
 function isChosen(row: TargetRow | undefined, chosen: string | null): boolean {
   return row !== undefined && row.fold === null && row.url === chosen;
 }
@@ -170,7 +151,7 @@ function Columns({ maps, query, dated }: { maps: Maps; query: Query; dated: bool
     >
       <Button class="sorter" title={`Sort by ${name.toLowerCase()}`} onClick={() => by(sort)}>
         {name}
-        {query.sort === sort && <span aria-hidden="true"> {query.descending ? "▾" : "▴"}</span>}
+        <Order descends={query.sort === sort ? query.descending === true : null} />
       </Button>
     </span>
   );
@@ -193,7 +174,7 @@ function FoldCells({ row, fold, dated, names }: { row: TargetRow; fold: TargetFo
     <>
       <span role="gridcell" class="fold-name" title={fold.name}>
         <span aria-hidden="true">{fold.open ? "▾" : "▸"}</span>
-        <Cut text={fold.name === "" ? "given by a name alone" : apart(fold.name, names.shared)} ends={names.ends} />
+        <Cut text={fold.name === "" ? "no folder in the path" : apart(fold.name, names.shared)} ends={names.ends} />
       </span>
       {dated && <span role="gridcell" />}
       <span role="gridcell" class="number">
@@ -268,18 +249,16 @@ function Cells({ row, partly, dated, indented, names, reveal }: CellsProps) {
           {row.date ?? "none"}
         </span>
       )}
-      <span role="gridcell" class="number" title={partly ? SOME : ""}>
-        {whole ? "whole" : `${partly ? "≥ " : ""}${count(row.ranges)}`}
-      </span>
-      <span role="gridcell" class="number">
-        {whole ? "" : `${partly ? "≥ " : ""}${bytes(row.bytes)}`}
-      </span>
-      <span role="gridcell" class="number share">
-        {whole ? "" : partly ? NOT_KNOWN : percent(Number(row.bytes) / Math.max(1, Number(row.end)))}
-      </span>
-      <span role="gridcell" class="number size">
-        {row.size === null ? NOT_KNOWN : bytes(row.size)}
-      </span>
+      {[
+        ["number", whole ? "whole" : `${partly ? "≥ " : ""}${count(row.ranges)}`, partly ? SOME : ""],
+        ["number", whole ? "" : `${partly ? "≥ " : ""}${bytes(row.bytes)}`],
+        ["number share", whole ? "" : partly ? NOT_KNOWN : percent(Number(row.bytes) / Math.max(1, Number(row.end)))],
+        ["number size", row.size === null ? NOT_KNOWN : bytes(row.size)],
+      ].map(([look, text, title = ""], i) => (
+        <span key={i} role="gridcell" class={look} title={title}>
+          {text}
+        </span>
+      ))}
       <span
         role="gridcell"
         class={row.state === "good" ? "" : row.state === "unknown" ? "quiet" : "bad"}
@@ -294,7 +273,7 @@ function Cells({ row, partly, dated, indented, names, reveal }: CellsProps) {
             {path === null ? (
               arrayName(null)
             ) : (
-              <Button text={arrayName(path)} class="link" tabIndex={-1} title="Show the array" onClick={go(path)} />
+              <Button text={arrayName(path)} link tabIndex={-1} title="Show the array" onClick={go(path)} />
             )}
           </Fragment>
         ))}
@@ -306,7 +285,7 @@ function Cells({ row, partly, dated, indented, names, reveal }: CellsProps) {
 
 /** Asks the targets, and tells what was found and what was not checked. */
 export function TargetCheck({ maps }: { maps: Maps }) {
-  const { id, progress, found, error } = useStore(maps.checking);
+  const { id, progress, answer: found, error } = useStore(maps.checking);
   const ask = (grant: string | null) => void maps.checkTargets(grant);
   if (id !== null) return <Working progress={progress} cancel={() => maps.checking.stop()} />;
   return (

@@ -1,17 +1,17 @@
 /** Above the table of targets: what is searched for, how it is folded, what it is narrowed to, the list of it. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 
 import type { ExplorerSession } from "../explorer/session.ts";
-import { Failure } from "../shared/asking.tsx";
 import { count, counted, moment } from "../shared/format.ts";
-import { Button, toClipboard } from "../shared/parts.tsx";
+import { Choice, DraftField, useSaid } from "../shared/controls.tsx";
+import { save, toClipboard } from "../shared/kept.ts";
+import { Button } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Query } from "./maps.ts";
-import { Choice } from "./mapparts.tsx";
 
 const FOLDS: [string, string][] = [
-  ["none", "nothing"],
+  ["none", "none"],
   ["folder", "folder"],
   ["host", "host"],
 ];
@@ -19,21 +19,14 @@ const FOLDS: [string, string][] = [
 export function TargetTools({ session }: { session: ExplorerSession }) {
   const { maps } = session;
   const { query, found, files } = useStore(maps);
-  const [said, say] = useState<string | null>(null);
-  const [failed, fail] = useState<string | null>(null);
+  const [done, run] = useSaid();
   const list = async (form: "text" | "csv") => {
-    fail(null);
-    try {
-      const { name, text, left } = await maps.listTargets(form);
-      if (form === "csv") save(name, text);
-      const done =
-        form === "csv" ? "Saved" : (await toClipboard(text)) ? "Copied" : "The browser refused to copy the list";
-      say(left > 0 ? `${done}; ${count(left)} more do not fit in one list` : done);
-    } catch (error) {
-      fail((error as Error).message);
-    }
+    const { name, text, left } = await maps.listTargets(form);
+    if (form === "csv") save(name, text, "text/csv");
+    const said =
+      form === "csv" ? "Saved" : (await toClipboard(text)) ? "Copied" : "The browser refused to copy the list";
+    return left > 0 ? `${said}; ${count(left)} more do not fit in one list` : said;
   };
-  useEffect(() => say(null), [query]);
   const total = files?.total ?? null;
   const isNarrowed = Object.keys(query).some((name) => !["sort", "descending", "fold", "open"].includes(name));
   useEffect(() => {
@@ -53,27 +46,21 @@ export function TargetTools({ session }: { session: ExplorerSession }) {
           onInput={(event) => maps.narrowTargets({ find: event.currentTarget.value })}
         />
         <Choice
-          label="Fold by"
+          label="Group by"
           value={query.fold ?? "none"}
           options={FOLDS}
           choose={(fold) => maps.narrowTargets({ fold: fold as Query["fold"] & string, open: [] })}
         />
         <span class="space" />
-        <Button text="Copy list" onClick={() => void list("text")} />
-        <Button text="Save as CSV" onClick={() => void list("csv")} />
+        <Button text="Copy list" onClick={() => void run(() => list("text"))} />
+        <Button text="Save as CSV" onClick={() => void run(() => list("csv"))} />
       </div>
       <Narrowed session={session} />
       <p class="caption">
         {found !== null &&
           (isNarrowed && total !== null ? `${count(found)} of ${counted(total, "file")}` : counted(found, "file"))}
-        {said !== null && (
-          <>
-            {" "}
-            · <span role="status">{said}</span>
-          </>
-        )}
+        <span role="status">{done !== null && ` · ${done}`}</span>
       </p>
-      {failed !== null && <Failure sentence={failed} />}
     </div>
   );
 }
@@ -109,7 +96,19 @@ function Narrowed({ session }: { session: ExplorerSession }) {
           <span>
             Files of <b>{array || "/"}</b>
           </span>
-          <Part key={array} slices={slices ?? null} choose={(part) => maps.narrowTargets({ slices: part })} />
+          <label class="choice">
+            <span>part</span>
+            <DraftField
+              key={array}
+              class="slice-text"
+              placeholder="all, or 0:10, :, 5"
+              title="An index or a slice for each dimension, with commas between them: only the files that reading it needs are listed"
+              text={slices?.join(", ") ?? ""}
+              set={(text) =>
+                maps.narrowTargets({ slices: text.trim() === "" ? null : text.split(",").map((part) => part.trim()) })
+              }
+            />
+          </label>
           <Button text="Show all files" onClick={() => maps.narrowTargets({ array: null, slices: null })} />
         </>
       )}
@@ -123,36 +122,4 @@ function Narrowed({ session }: { session: ExplorerSession }) {
       )}
     </div>
   );
-}
-
-/** Which part of the array has to be read, one index or slice for each dimension. */
-function Part({ slices, choose }: { slices: string[] | null; choose(slices: string[] | null): void }) {
-  const text = slices?.join(", ") ?? "";
-  const [draft, setDraft] = useState(text);
-  useEffect(() => setDraft(text), [text]);
-  const tell = () => choose(draft.trim() === "" ? null : draft.split(",").map((part) => part.trim()));
-  return (
-    <label class="choice">
-      <span>part</span>
-      <input
-        type="text"
-        class="slice-text"
-        placeholder="all, or 0:10, :, 5"
-        title="An index or a slice for each dimension, with commas between them: only the files that reading it needs are listed"
-        spellcheck={false}
-        value={draft}
-        onInput={(event) => setDraft(event.currentTarget.value)}
-        onChange={tell}
-      />
-    </label>
-  );
-}
-
-/** Lets the browser save a text as a file. */
-function save(name: string, text: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
 }

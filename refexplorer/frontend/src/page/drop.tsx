@@ -88,7 +88,7 @@ export function DropOver({ host, title, on }: { host: Host; title: string; on: b
     <section class="dropped" aria-label="Dropped file">
       <Sending upload={upload} refusal={why} />
       {file && <b>{file.name}</b>}
-      {file && <Button text={`Compare ${title} with this`} class="button main-button" onClick={() => start(true)} />}
+      {file && <Button text={`Compare ${title} with this`} main onClick={() => start(true)} />}
       {file && <Button text="Open" onClick={() => start(false)} />}
       {upload.state.file === null && <Button text="Cancel" onClick={() => turn(null)} />}
     </section>

@@ -28,11 +28,9 @@ export function Lesson({ host, hidden }: { host: Host; hidden: boolean }) {
           ))}
         </div>
         <div class="lesson-ways">
-          {following && <Button text={following} class="button main-button" onClick={() => go(step + 1)} />}
+          {following && <Button text={following} main onClick={() => go(step + 1)} />}
           {!following && <Copy text={text.join("\n\n")} label="Copy the text" />}
-          {!following && next && (
-            <Button text="Next lesson" class="button main-button" onClick={() => ask(host, "open", { source: next })} />
-          )}
+          {!following && next && <Button text="Next lesson" main onClick={() => ask(host, "open", { source: next })} />}
           {step > 0 && <Button text="Back" onClick={() => go(step - 1)} />}
         </div>
       </div>

@@ -84,7 +84,7 @@ function Typed({ open, busy, typed }: ChoiceProps & { typed: string }) {
           value={source}
           onInput={(event) => setSource(event.currentTarget.value)}
         />
-        <Button text="Open" type="submit" class="button main-button" disabled={busy} />
+        <Button text="Open" type="submit" main disabled={busy} />
       </div>
     </form>
   );

@@ -4,13 +4,13 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import * as Plot from "@observablehq/plot";
 
-import { Choice } from "../maps/mapparts.tsx";
+import { Choice, Select } from "../shared/controls.tsx";
 import { Button } from "../shared/parts.tsx";
 import { moment, value } from "../shared/format.ts";
-import { useWidth } from "../shared/width.ts";
-import { counts, inverse, linearPart, placing, percentiles, SCALES, type ScaleName } from "./bars.ts";
+import { useWidth } from "../shared/pointing.ts";
+import { counts, inverse, placing, percentiles, SCALES, type ScaleName } from "./bars.ts";
 import { SCHEMES, tableOf, type Scheme } from "./colours.ts";
-import { short } from "./plot.ts";
+import { barScale } from "./plot.ts";
 
 interface Props {
   label: string;
@@ -66,11 +66,7 @@ export function ColourBar(props: Props) {
         {isSkewed && (
           <span class="quiet">
             Most values are close together:{" "}
-            <Button
-              text="colour 98 % of them"
-              class="link"
-              onClick={() => setLimits(limitsOf("0.98", values, domain))}
-            />
+            <Button text="colour 98 % of them" link onClick={() => setLimits(limitsOf("0.98", values, domain))} />
           </span>
         )}
       </div>
@@ -195,18 +191,8 @@ function written(number: number | string): string {
   return String(Number(Number(number).toPrecision(6)));
 }
 
-function axisOf(width: number, domain: [number, number], scale: ScaleName, times: boolean): Element {
-  const type = scale === "log" && domain[0] <= 0 ? "symlog" : scale;
-  // The span of the largest numbers is none: of halves there is one.
-  const part = Number.isFinite(domain[1] - domain[0]) ? 1 : 2;
-  const drawn = domain.map((at) => at / part) as [number, number];
-  const isLong = domain.some((at) => at !== 0 && (Math.abs(at) >= 1e4 || Math.abs(at) < 1e-2));
-  const format = times
-    ? (at: number) => moment(Number(at)).slice(0, 10)
-    : isLong || part === 2
-      ? (at: number) => short(at * part)
-      : undefined;
-  const ticks = Math.max(2, Math.min(8, Math.floor(width / 90)));
+function axisOf(width: number, domain: [number, number], name: ScaleName, times: boolean): Element {
+  const { scale, ticks } = barScale({ domain, times, scale: name });
   return Plot.plot({
     width,
     height: 20,
@@ -214,14 +200,9 @@ function axisOf(width: number, domain: [number, number], scale: ScaleName, times
     marginRight: 0,
     marginTop: 0,
     marginBottom: 18,
-    x: {
-      type: times ? "utc" : type,
-      domain: drawn,
-      label: null,
-      ...(type === "symlog" ? { constant: linearPart(drawn) } : {}),
-    },
+    x: { ...scale, type: times ? "utc" : scale.type, label: null },
     // An axis of its own takes nothing of what the scale says of ticks.
-    marks: [Plot.axisX({ tickSize: 3, ticks, ...(format ? { tickFormat: format } : {}) })],
+    marks: [Plot.axisX({ tickSize: 3, ticks: Math.max(2, Math.min(8, Math.floor(width / 90))), ...ticks })],
   });
 }
 
@@ -235,7 +216,6 @@ interface LimitsProps {
 
 /** Limits to choose, as shares of the values that lie between them. */
 const SHARES: [string, string][] = [
-  ["", "of …"],
   ["auto", "all values"],
   ["now", "current range, for every slice"],
   ["0.98", "98 % of the values"],
@@ -268,18 +248,13 @@ export function Limits({ limits, values, now, set }: LimitsProps) {
   return (
     <span class="choice limits" role="group" aria-label="Range">
       <span>Range</span> {field("Lowest value", 0)} {field("Highest value", 1)}
-      <select
+      <Select
         class="select"
         aria-label="Limits of"
-        value=""
-        onChange={(event) => set(limitsOf(event.currentTarget.value, values, now))}
-      >
-        {SHARES.map(([name, label]) => (
-          <option key={name} value={name} disabled={name === ""}>
-            {label}
-          </option>
-        ))}
-      </select>
+        first="of …"
+        options={SHARES}
+        choose={(name) => set(limitsOf(name, values, now))}
+      />
     </span>
   );
 }

@@ -1,7 +1,7 @@
 /** Reading values: which part, what would be read, the question of access, the wait, what came. */
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 
 import { bytes, count, counted, exact } from "../shared/format.ts";
 import { Blank, Button, Sentence } from "../shared/parts.tsx";
@@ -10,13 +10,12 @@ import type { Coordinate, PathItem, Plan } from "../shared/wire.ts";
 import { Allow, Failure, Question, Working } from "../shared/asking.tsx";
 import { ChunkBoard } from "../maps/chunkboard.tsx";
 import { Legend } from "../maps/legend.tsx";
-import { Choice } from "../maps/mapparts.tsx";
+import { arrayOptions, Choice, DraftField } from "../shared/controls.tsx";
 import type { Job } from "./preview.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 import type { ExplorerView } from "../explorer/view.ts";
 import { Menu, type KeptMenu } from "../shared/menu.tsx";
-import { Scrubber } from "./scrubber.tsx";
-import { DateField } from "./time/datefield.tsx";
+import { DateField, Scrubber } from "./scrubber.tsx";
 import { Values } from "./values.tsx";
 
 export const VIEW: ExplorerView = { name: "data", Shown: Data };
@@ -46,10 +45,7 @@ export function Data({ session }: { session: ExplorerSession }) {
     <Choice
       label="Array"
       value={array?.path ?? ""}
-      options={[
-        ...(array ? [] : [["", "choose one"] as [string, string]]),
-        ...arrays.map((path): [string, string] => [path, path || "/"]),
-      ]}
+      options={array ? arrayOptions(arrays, array.path) : [["", "choose one"], ...arrayOptions(arrays)]}
       choose={(path) => session.run(session.reveal(path))}
     />
   );
@@ -215,7 +211,7 @@ export function Places({ session, plan, wanted, want }: PartProps) {
             strip={strips.array === plan.array ? strips.strips[axis] : undefined}
             marks={strips.array === plan.array ? strips.marks.filter((mark) => mark.axis === axis) : []}
           >
-            <DateField name={plan.dimensions[axis]!} coordinate={coordinate} isOne set={set} />
+            <DateField name={plan.dimensions[axis]!} coordinate={coordinate} set={set} />
           </Scrubber>
         );
       })}
@@ -255,36 +251,23 @@ function isDone(job: Job | null, plan: Plan): boolean {
 
 /** For each dimension the part that is wanted, as Python writes it. */
 function Slices({ plan, wanted, want }: PartProps) {
-  const set = (axis: number, text: string) => want(wanted.map((old, i) => (i === axis ? text : old)));
   if (plan.slices.length === 0) return null;
   return (
     <div class="slices" role="group" aria-label="Part to read">
       {wanted.map((text, axis) => (
         <div class="slice" key={axis}>
           <span class="slice-name">{plan.dimensions[axis]}</span>
-          <SliceField name={plan.dimensions[axis]!} text={text} set={(next) => set(axis, next)} />
+          <DraftField
+            class="slice-text"
+            aria-label={`${plan.dimensions[axis]}: index or slice`}
+            title="An index such as 3 or -1, a slice such as 0:10:2, or coordinate values, such as 2000-06 or 45.0:50.0"
+            text={text}
+            set={(next) => want(wanted.with(axis, next))}
+          />
           <span class="quiet slice-size">of {count(plan.sizes[axis]!)}</span>
         </div>
       ))}
     </div>
-  );
-}
-
-/** Keeps what is being written while the part that it is of is looked up. */
-function SliceField({ name, text, set }: { name: string; text: string; set(text: string): void }) {
-  const [draft, setDraft] = useState(text);
-  useEffect(() => setDraft(text), [text]);
-  return (
-    <input
-      type="text"
-      class="slice-text"
-      aria-label={`${name}: index or slice`}
-      title="An index such as 3 or -1, a slice such as 0:10:2, or coordinate values, such as 2000-06 or 45.0:50.0"
-      spellcheck={false}
-      value={draft}
-      onInput={(event) => setDraft(event.currentTarget.value)}
-      onChange={() => set(draft)}
-    />
   );
 }
 
@@ -306,7 +289,7 @@ function Offer({ plan: { estimate, grant }, busy, read, allow }: OfferProps) {
   return (
     <div class="offer">
       {grant === null ? (
-        <Button text={estimate.label} class="button main-button" disabled={busy} onClick={read} />
+        <Button text={estimate.label} main disabled={busy} onClick={read} />
       ) : (
         <Allow grant={grant} then={` and read${size}`} busy={busy} allow={allow} />
       )}

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { Button } from "../shared/parts.tsx";
+import { Zoom } from "../shared/controls.tsx";
 import { count, exact, grouped, value } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { Flag, ReadingModel, ValuePlace } from "../shared/wire.ts";
@@ -14,15 +14,14 @@ import { inksOf } from "../shared/palette.ts";
 import { longitudeOf } from "./coast.ts";
 import { blended, FLAG_COLOURS, flagPlacing, flagTable, INFINITE, signsOf, tableOf, type Scheme } from "./colours.ts";
 import { cellsOf, heatmap, line, painted, type Figure, type Look, type Marked } from "./plot.ts";
-import { ARROWS, stepped } from "../shared/arrows.ts";
+import { ARROWS, type Point, stepped, useDrag, useRoom, useWheel, useWidth, ZOOM, ZOOMS } from "../shared/pointing.ts";
 import { Earth } from "../geo/earth.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 import { cellWords, chunkOf, endsOf, indexOf, lostAt, placeOf, placesOf, type Axis } from "./slices.ts";
-import { useRoom, useWidth } from "../shared/width.ts";
 import { keptWith, profilesOf, type Kept } from "./lines/kept.ts";
 import { Profiles } from "./lines/profiles.tsx";
 import { Take } from "./take/take.tsx";
-import { Told } from "./told/told.tsx";
+import { sentences } from "./told/sentences.ts";
 import { WHOLE } from "../explorer/state.ts";
 import { WhyValue } from "./why.tsx";
 import { moved, slicesOf, wholeOf, zoomed, type Window } from "./window.ts";
@@ -89,9 +88,6 @@ interface Props {
 
 /** Milliseconds without another move after which the values of a window are read. */
 const SETTLED = 250;
-const ZOOM = 1.5;
-/** How far the pointer goes before a click is a drag, px. */
-const DRAG = 4;
 
 export function Drawing({
   session,
@@ -132,7 +128,6 @@ export function Drawing({
   /** The value at the first index of the cell below the cursor, where the cell is not that value. */
   const [own, setOwn] = useState<{ index: string; text: string } | null>(null);
   const [view, setView] = useState<Window | null>(null);
-  const drag = useRef<{ x: number; y: number; window: Window; moved: boolean } | null>(null);
   const [first, second] = axes;
   const pair: [Axis, Axis] | null = second ? [first!, second] : null;
   const window = pair && (view ?? wholeOf(pair));
@@ -260,46 +255,17 @@ export function Drawing({
     else session.preview.want(reading.array, slices);
   };
 
-  // A listener of its own: one that Preact adds could not keep the page from scrolling.
-  useEffect(() => {
-    const element = box.current!;
-    const onWheel = (event: WheelEvent) => {
-      // The page scrolls past a picture, as past a map of a page: only with a key, or once it has the focus.
-      if (
-        !figure.current?.share ||
-        !(
-          event.ctrlKey ||
-          event.metaKey ||
-          element.contains(document.activeElement) ||
-          (element.getRootNode() instanceof ShadowRoot &&
-            (element.getRootNode() as ShadowRoot).activeElement === element)
-        )
-      )
-        return;
-      event.preventDefault();
-      const frame = element.getBoundingClientRect();
-      zoom(ZOOM ** (-event.deltaY / 100), figure.current.share(event.clientX - frame.left, event.clientY - frame.top));
-    };
-    element.addEventListener("wheel", onWheel, { passive: false });
-    return () => element.removeEventListener("wheel", onWheel);
+  useWheel(box, (factor, at) => figure.current?.share && zoom(factor, figure.current.share(...at)));
+  const locate = (at: Point) => figure.current?.locate(...at) ?? null;
+  const drag = useDrag<Window>(box, {
+    begin: () => (figure.current?.share ? window : null),
+    move(from, start, now) {
+      const [before, after] = [figure.current!.share!(...start), figure.current!.share!(...now)];
+      setView(moved(from, [before[0] - after[0], before[1] - after[1]]));
+    },
+    hover: (at) => setCursor(at && locate(at)),
+    click: (at) => pick(locate(at)),
   });
-
-  const at = (event: MouseEvent): [number, number] => {
-    const frame = box.current!.getBoundingClientRect();
-    return [event.clientX - frame.left, event.clientY - frame.top];
-  };
-  const locate = (event: MouseEvent) => figure.current?.locate(...at(event)) ?? null;
-  const onPointerMove = (event: PointerEvent) => {
-    const from = drag.current;
-    const share = figure.current?.share;
-    if (from === null || !share || event.buttons !== 1) return setCursor(locate(event));
-    const [x, y] = at(event);
-    if (!from.moved && Math.hypot(x - from.x, y - from.y) < DRAG) return;
-    from.moved = true;
-    box.current!.setPointerCapture(event.pointerId);
-    const [before, now] = [share(from.x, from.y), share(x, y)];
-    setView(moved(from.window, [before[0] - now[0], before[1] - now[1]]));
-  };
   const places = (cell: number[]) =>
     steps
       .with(axes[0]!.dimension, cell[0]!)
@@ -360,8 +326,7 @@ export function Drawing({
     const pan = event.shiftKey ? ARROWS[event.key] : undefined;
     const next = stepped(cursor, event.key, axes);
     if (window && pan) setView(moved(window, [pan[0] / 4, pan[1] / 4]));
-    else if (event.key === "+" || event.key === "=") zoom(ZOOM);
-    else if (event.key === "-") zoom(1 / ZOOM);
+    else if (ZOOMS[event.key]) zoom(ZOOM ** ZOOMS[event.key]!);
     else if (event.key === "0" && pair) whole();
     else if (next !== null) setCursor(next);
     else if (event.key === "Enter" || event.key === " ") pick(cursor);
@@ -375,16 +340,7 @@ export function Drawing({
         {head}
         <span class="space" />
         {pair && (
-          <span class="zoom" role="group" aria-label="Window">
-            <Button
-              text="+"
-              aria-label="Zoom in"
-              title="Zoom in (+, or the wheel when the picture has the focus)"
-              onClick={() => zoom(ZOOM)}
-            />
-            <Button text="−" aria-label="Zoom out" title="Zoom out (-)" onClick={() => zoom(1 / ZOOM)} />
-            <Button text="Whole slice" title="Whole slice (0)" onClick={whole} />
-          </span>
+          <Zoom label="Window" whole="Whole slice" keys="the picture" zoom={(by) => zoom(ZOOM ** by)} reset={whole} />
         )}
         {width > 0 && (
           <Take
@@ -404,16 +360,7 @@ export function Drawing({
         tabIndex={0}
         aria-describedby={told}
         aria-label={`${reading.name}: ${second ? "heatmap" : "line"}; arrow keys read single values, Enter selects the chunk${second ? "; plus and minus zoom, Shift and arrow keys move the window, p keeps the profiles through a point" : ""}`}
-        onPointerDown={(event) => {
-          const [x, y] = at(event);
-          drag.current = window && { x, y, window, moved: false };
-        }}
-        onPointerMove={onPointerMove}
-        onPointerLeave={() => setCursor(null)}
-        onClick={(event) => {
-          if (!drag.current?.moved) pick(locate(event));
-          drag.current = null;
-        }}
+        {...drag}
         onKeyDown={onKeyDown}
       />
       <Told id={told} values={values} axes={axes} reading={reading} />
@@ -577,4 +524,21 @@ function amount({ units, times, flags }: ReadingModel, number: number, text: str
   const flag = flags?.find((each) => exact(each.value, "float64") === text);
   const shown = isMean && !times ? value(number) : grouped(text);
   return flag ? `${shown}, ${flag.meaning}` : `${shown}${units && !times ? ` ${units}` : ""}`;
+}
+
+/** Milliseconds without another picture: of a scrubbed one nobody wants to hear. */
+const RESTING = 300;
+
+/** The text equivalent of a picture, written when the picture stays. */
+function Told({ id, values, axes, reading }: Pick<Props, "values" | "axes" | "reading"> & { id: string }) {
+  const [text, setText] = useState("");
+  useEffect(() => {
+    const timer = setTimeout(() => setText(sentences(values, axes, reading)), RESTING);
+    return () => clearTimeout(timer);
+  }, [values, axes, reading]);
+  return (
+    <p id={id} class="unseen">
+      {text}
+    </p>
+  );
 }

@@ -364,28 +364,30 @@ function coastMark(
 
 const SVG = "http://www.w3.org/2000/svg";
 
-export function legend(label: string, width: number, { domain, scheme, times, scale }: Look): Element {
+/** The scale of a bar of colours, its ends as they are drawn, and how its ticks are written. */
+export function barScale({ domain, times, scale }: Pick<Look, "domain" | "times" | "scale">) {
   const type = scale === "log" && domain[0] <= 0 ? "symlog" : scale;
   // The span of the largest numbers is none: Plot draws the bar of their halves.
   const part = Number.isFinite(domain[1] - domain[0]) ? 1 : 2;
   const drawn = domain.map((at) => at / part) as [number, number];
-  const color = {
-    type,
-    scheme,
-    domain: drawn,
-    label: escaped(label),
-    ...(type === "symlog" ? { constant: linearPart(drawn) } : {}),
-  };
-  const tickFormat = times ? { tickFormat: (at: number) => moment(at).slice(0, 10) } : {};
   // Long numbers would be printed over each other.
   const isLong = domain.some((at) => at !== 0 && (Math.abs(at) >= 1e4 || Math.abs(at) < 1e-2));
-  return Plot.legend({
-    color,
-    width,
-    height: 44,
-    ticks: times || isLong ? 3 : 5,
-    ...(isLong && !times ? { tickFormat: (at: number) => short(at * part) } : tickFormat),
-  }) as Element;
+  const format = times
+    ? (at: number) => moment(Number(at)).slice(0, 10)
+    : isLong || part === 2
+      ? (at: number) => short(at * part)
+      : undefined;
+  return {
+    scale: { type, domain: drawn, ...(type === "symlog" ? { constant: linearPart(drawn) } : {}) },
+    isLong: times || isLong,
+    ticks: format ? { tickFormat: format } : {},
+  };
+}
+
+export function legend(label: string, width: number, look: Look): Element {
+  const { scale, isLong, ticks } = barScale(look);
+  const color = { ...scale, scheme: look.scheme, label: escaped(label) };
+  return Plot.legend({ color, width, height: 44, ticks: isLong ? 3 : 5, ...ticks }) as Element;
 }
 
 /** 123456789 → "123M", 0.00012 → "1.2e-4". */

@@ -147,12 +147,3 @@ function standingAlone(svg: SVGSVGElement): SVGSVGElement {
   );
   return copy;
 }
-
-/** Has the browser save a file. */
-export function save(name: string, content: Blob): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(content);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-}

@@ -3,14 +3,15 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-import { Choice } from "../maps/mapparts.tsx";
+import { Choice } from "../shared/controls.tsx";
 import { count, counted } from "../shared/format.ts";
 import { SeriesLine, seriesWords, type Series } from "./series.tsx";
 import { Button, Sentence } from "../shared/parts.tsx";
 import { ChunkStrip } from "../shared/strip.tsx";
 import { useStore } from "../shared/store.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
-import type { AxisMark, ReadingModel } from "../shared/wire.ts";
+import type { AxisMark, Coordinate, ReadingModel } from "../shared/wire.ts";
+import { written } from "./time/frames.ts";
 import { placeOf, stripOf, type Axis } from "./slices.ts";
 
 interface Props {
@@ -173,5 +174,34 @@ export function Steps({ session, reading, axes, series = [] }: StepsProps) {
         );
       })}
     </>
+  );
+}
+
+interface DateProps {
+  name: string;
+  /** Of what is shown. */
+  coordinate: Coordinate | undefined;
+  set(text: string): void;
+}
+
+/** A date of a dimension of times, of which the nearest is shown. */
+export function DateField({ name, coordinate, set }: DateProps) {
+  const first = coordinate?.times ? (coordinate.values?.[0] ?? null) : null;
+  const shown = first === null ? "" : written(first);
+  const [draft, setDraft] = useState(shown);
+  useEffect(() => setDraft(shown), [shown]);
+  if (shown === "") return null;
+  return (
+    <input
+      type="datetime-local"
+      class="date"
+      aria-label={`${name}: date`}
+      title="The nearest time is shown (UTC)"
+      value={draft}
+      onInput={(event) => setDraft(event.currentTarget.value)}
+      onChange={(event) => {
+        if (event.currentTarget.value && event.currentTarget.value !== shown) set(`~${event.currentTarget.value}`);
+      }}
+    />
   );
 }

@@ -120,8 +120,14 @@ export function slice<T extends Float64Array | Integers>(
   { drawn }: Layout,
   steps: number[],
 ): T {
-  const strides = stridesOf(reading.shape);
-  const start = steps.reduce((sum, step, dimension) => sum + step * strides[dimension]!, 0);
+  return part(values, reading.shape, drawn, steps);
+}
+
+/** The same of values of a shape. */
+export function part<T extends Float64Array | Integers>(values: T, shape: number[], drawn: Axis[], steps: number[]): T {
+  const strides = stridesOf(shape);
+  const places = drawn.reduce((all, { dimension }) => all.with(dimension, 0), steps);
+  const start = places.reduce((sum, step, dimension) => sum + step * strides[dimension]!, 0);
   const [rows, columns] = drawn.length === 2 ? drawn : [null, drawn[0] ?? null];
   const height = rows?.size ?? 1;
   const width = columns?.size ?? 1;

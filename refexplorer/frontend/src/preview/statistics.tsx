@@ -7,7 +7,7 @@ import type { ReadingModel } from "../shared/wire.ts";
 import { histogram } from "./plot.ts";
 import { cellWords, figures, textsOf } from "./slices.ts";
 import type { Integers } from "./time/frames.ts";
-import { useWidth } from "../shared/width.ts";
+import { useWidth } from "../shared/pointing.ts";
 
 interface Props {
   reading: ReadingModel;

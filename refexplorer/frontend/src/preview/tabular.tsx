@@ -3,7 +3,9 @@
 import { useId, useMemo, useState } from "preact/hooks";
 
 import { count, counted, grouped, value } from "../shared/format.ts";
-import { Button, toClipboard } from "../shared/parts.tsx";
+import { DataTable, useSaid } from "../shared/controls.tsx";
+import { toClipboard } from "../shared/kept.ts";
+import { Button } from "../shared/parts.tsx";
 import type { ReadingModel } from "../shared/wire.ts";
 import { csvOf } from "./saving.ts";
 import { cellWords, layout, placeOf, titleOf, type Axis } from "./slices.ts";
@@ -247,15 +249,15 @@ function RangeCopied({ range, axes, said, copy, clear }: RangeProps) {
 
 /** Copies the rows and columns that are shown, as a spreadsheet takes them. */
 function CopyCells({ head, rows }: { head: string[]; rows(): string[][] }) {
-  const [said, say] = useState("");
+  const [said, run] = useSaid();
   const copy = async () => {
     const copied = rows();
     const text = [head, ...copied].map((cells) => cells.join("\t")).join("\n");
-    say((await toClipboard(text)) ? `${counted(copied.length, "row")} copied` : "The browser refused to copy them");
+    return (await toClipboard(text)) ? `${counted(copied.length, "row")} copied` : "The browser refused to copy them";
   };
   return (
     <p class="pages quiet">
-      <Button text="Copy these cells" title="With coordinates, separated by tabs" onClick={() => void copy()} />
+      <Button text="Copy these cells" title="With coordinates, separated by tabs" onClick={() => void run(copy)} />
       <span role="status">{said}</span>
     </p>
   );
@@ -268,30 +270,19 @@ export function TextTable({ reading }: { reading: ReadingModel }) {
   const named = [...axes.stepped, ...axes.drawn].sort((a, b) => a.dimension - b.dimension);
   return (
     <>
-      <table class="texts">
-        <thead>
-          <tr>
-            {named.map(({ name }) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-            <th scope="col">Value</th>
-          </tr>
-        </thead>
-        <tbody>
-          {texts.map((text, index) => (
-            <tr key={index}>
-              {placesIn(named, index).map((place, i) => (
-                <td key={named[i]!.name} class="number">
-                  {place}
-                </td>
-              ))}
-              <td>{text}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <DataTable
+        class="texts"
+        rows={texts.map((_, index) => ({ index }))}
+        of={({ index }) => String(index)}
+        columns={[
+          ...named.map(({ name }, i) => ({
+            head: name,
+            class: "number",
+            cell: ({ index }: { index: number }) => placesIn(named, index)[i],
+          })),
+          { head: "Value", cell: ({ index }: { index: number }) => texts[index] },
+        ]}
+      />
       {texts.length < total && (
         <p class="quiet">
           The first {count(texts.length)} of {count(total)} values.

@@ -8,10 +8,11 @@ import { count, counted, grouped } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { ReadingModel } from "../shared/wire.ts";
 import { Drawing, labelOf } from "./drawing.tsx";
-import { Choice } from "../maps/mapparts.tsx";
+import { Choice, Toggles } from "../shared/controls.tsx";
 import { ColourBar, Limits } from "./colourbar.tsx";
 import { SCHEMES, type Scheme } from "./colours.ts";
 import { PLAIN, type Picture } from "../explorer/state.ts";
+import type { ChunkState } from "../health/health.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 import { indexOf, layout, range, slice, textsOf, type Axis, type Layout } from "./slices.ts";
 import type { Integers } from "./time/frames.ts";
@@ -51,7 +52,6 @@ export function Values({ session, reading, values, integers, part: menu, menu: k
   const draw = (change: Partial<Picture>) =>
     session.set({ picture: { ...(isOwn ? picture : PLAIN), ...change, array } });
   const setWanted = (axes: number[]) => draw({ axes });
-  const setMode = (next: Mode) => draw({ mode: next });
   const setScheme = (next: Scheme) => draw({ scheme: next });
   const setLimits = (next: [string, string]) => draw({ limits: next });
   const found = useMemo(() => (values === null ? null : range(values)), [values]);
@@ -117,7 +117,14 @@ export function Values({ session, reading, values, integers, part: menu, menu: k
   const single = reading.state === "fill" || values.length === 1 || domain === null;
   const head = !isRecoloured && (
     <>
-      {!single && <Modes modes={modesOf(plan, reading)} chosen={isSingle ? "channel" : drawable} choose={setMode} />}
+      {!single && (
+        <Toggles
+          label="Show as"
+          options={Object.entries(modesOf(plan, reading)) as [Mode, string][]}
+          value={isSingle ? "channel" : drawable}
+          choose={(next) => draw({ mode: next })}
+        />
+      )}
       <Fields session={session} reading={reading} />
       <Menu label="Part and reading" kept={keptMenu}>
         {!single && (
@@ -312,50 +319,23 @@ function Caption({ reading, session }: { reading: ReadingModel; session: Explore
     missing > 0 ? `${count(missing)} missing${dtype === "bool" ? FALSE_IS_MISSING : ""}` : "",
     `${seconds.toFixed(seconds < 1 ? 2 : 1)} s`,
   ];
+  const listed = (state: ChunkState, text: string) => (
+    <>
+      {" · "}
+      <Button
+        text={text}
+        class={state === "failed" ? "link bad" : "link"}
+        title={state === "failed" ? "List the chunks that failed, with the cause of each" : "List these chunks"}
+        onClick={() => session.run(session.focusOn(state, reading.array))}
+      />
+    </>
+  );
   return (
     <p class="caption">
       <b>{name}</b> {parts.filter(Boolean).join(" · ")}
-      {chunks.fill > 0 && (
-        <>
-          {" "}
-          ·{" "}
-          <Button
-            text={`${counted(chunks.fill, "chunk")} without a reference`}
-            class="link"
-            title="List the chunks of the array without a reference"
-            onClick={() => session.run(session.focusOn("absent", reading.array))}
-          />
-        </>
-      )}
-      {chunks.failed > 0 && (
-        <>
-          {" "}
-          ·{" "}
-          <Button
-            text={`✕ ${counted(chunks.failed, "chunk")} failed`}
-            class="link bad"
-            title="List the chunks that failed, with the cause of each"
-            onClick={() => session.run(session.focusOn("failed", reading.array))}
-          />
-        </>
-      )}
+      {chunks.fill > 0 && listed("absent", `${counted(chunks.fill, "chunk")} without a reference`)}
+      {chunks.failed > 0 && listed("failed", `✕ ${counted(chunks.failed, "chunk")} failed`)}
     </p>
-  );
-}
-
-interface ModesProps {
-  modes: Partial<Record<Mode, string>>;
-  chosen: Mode;
-  choose(mode: Mode): void;
-}
-
-function Modes({ modes, chosen, choose }: ModesProps) {
-  return (
-    <span class="zoom" role="group" aria-label="Show as">
-      {Object.entries(modes).map(([mode, name]) => (
-        <Button text={name} key={mode} aria-pressed={mode === chosen} onClick={() => choose(mode as Mode)} />
-      ))}
-    </span>
   );
 }
 

@@ -1,5 +1,6 @@
 import { render } from "preact";
 
+import type { TabModel } from "../lab/model.ts";
 import { watchTheme } from "../shared/theme.ts";
 import type { Render } from "../shared/mount.tsx";
 import base from "../styles/base.css";
@@ -29,7 +30,7 @@ export function open(content: ArrayBuffer, view: { render: Render }, element: HT
 }
 
 /** What the page shows, and the model that answers it. */
-function modelOf(saved: Saved): [label: string, model: ReturnType<typeof editorModel> | ReturnType<typeof savedModel>] {
+function modelOf(saved: Saved): [label: string, model: TabModel] {
   if ("states" in saved.content && "solution" in saved.content) {
     const content = saved.content as unknown as ExerciseContent;
     return ["Exercise", editorModel(content, new ExerciseReplay(content))];

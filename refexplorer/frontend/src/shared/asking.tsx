@@ -1,10 +1,10 @@
-/** Something that is read from a target: the wait, the question of access, the failure. */
+/** Something that is read from a target: the offer, the wait, the question of access, the failure. */
 
 import type { ComponentChildren } from "preact";
 
 import { middled } from "./format.ts";
-import { Button, Sentence } from "./parts.tsx";
-import { useStore } from "./store.ts";
+import { Blank, Button, Sentence } from "./parts.tsx";
+import { type Store, useStore } from "./store.ts";
 import type { JobProgress } from "./wire.ts";
 import { measured, type Asked, type Waiting } from "./waiting.ts";
 
@@ -15,27 +15,59 @@ interface Answer {
   grant: string | null;
 }
 
-interface Props<T extends Answer> {
-  asked: Asked<T>;
-  allow(grant: string): void;
-  cancel(): void;
+interface Props<T> {
+  work: Store<Asked<T>> & { readonly isIdle: boolean; drop(): void };
+  /** Starts it; files of `grant` may be read from now on. */
+  start(grant?: string): void;
+  /** The button that starts it, and what that takes. */
+  offer: string;
+  note?: string | undefined;
+  beside?: ComponentChildren;
   children(answer: T): ComponentChildren;
 }
 
-export function Outcome<T extends Answer>({
-  asked: { id, answer, error, progress },
-  allow,
-  cancel,
-  children,
-}: Props<T>) {
-  const isAsking = answer?.state === "ask" && answer.grant !== null;
+export function Outcome<T>({ work, start, offer, note, beside, children }: Props<T>) {
+  const { id, answer, error, progress } = useStore(work);
+  if (work.isIdle) {
+    return (
+      <Offer text={offer} note={note} act={() => start()}>
+        {beside}
+      </Offer>
+    );
+  }
+  const asks = answer !== null && isQuestion(answer) ? answer : null;
   return (
     <>
-      {answer !== null && !isAsking && children(answer)}
-      {id !== null && <Working progress={progress} cancel={cancel} />}
+      {answer !== null && asks === null && children(answer)}
+      {id !== null && <Working progress={progress} cancel={() => work.drop()} />}
       {id === null && error !== null && <Failure sentence={error} />}
-      {id === null && isAsking && <Question sentence={answer.message} grant={answer.grant!} allow={allow} />}
+      {id === null && asks !== null && <Question sentence={asks.message} grant={asks.grant!} allow={start} />}
     </>
+  );
+}
+
+/** Whether an answer is the question of access. */
+export function isQuestion(answer: unknown): answer is Answer {
+  const { state, grant } = answer as Partial<Answer>;
+  return state === "ask" && grant != null;
+}
+
+interface OfferProps {
+  text: string;
+  note?: string | undefined;
+  main?: boolean;
+  act(): void;
+  children?: ComponentChildren;
+}
+
+/** A button for what is read only on request, and what that takes. */
+export function Offer({ text, note, main = false, act, children }: OfferProps) {
+  return (
+    <div class="offer">
+      <Button text={text} main={main} onClick={act} />
+      {note && <span class="quiet">{note}</span>}
+      {children}
+    </div>
   );
 }
 
@@ -61,7 +93,7 @@ export function Question({ sentence, grant, allow }: AllowProps & { sentence: st
 export function Allow({ grant, allow, then = "", busy = false }: AllowProps) {
   const whole = `Allow ${grant}${then}`;
   const said = { "aria-label": whole, title: whole, disabled: busy, onClick: () => allow(grant) };
-  return <Button text={`Allow ${middled(grant)}${then}`} class="button main-button" {...said} />;
+  return <Button text={`Allow ${middled(grant)}${then}`} main {...said} />;
 }
 
 export function Working({ progress, cancel }: { progress: JobProgress | null; cancel(): void }) {
@@ -78,6 +110,36 @@ export function Working({ progress, cancel }: { progress: JobProgress | null; ca
 export function Waited({ waiting }: { waiting: Waiting }) {
   const { progress } = useStore(waiting);
   return progress && <Working progress={progress} cancel={() => waiting.cancel()} />;
+}
+
+interface PendingProps {
+  /** Why it did not come. */
+  error: string | null;
+  retry(): void;
+  sentence: string;
+  waiting: Waiting;
+}
+
+/** What stands in place of something that has not come. */
+export function Pending({ error, retry, sentence, waiting }: PendingProps) {
+  if (error !== null) return <Blank sentence={error} retry={retry} />;
+  return (
+    <>
+      <Blank sentence={sentence} />
+      <Waited waiting={waiting} />
+    </>
+  );
+}
+
+/** A section whose contents have not come. */
+export function Counting({ title, error, sentence, waiting }: Omit<PendingProps, "retry"> & { title: string }) {
+  return (
+    <section>
+      <h3>{title}</h3>
+      {error === null ? <p class="quiet">{sentence}</p> : <Failure sentence={error} />}
+      <Waited waiting={waiting} />
+    </section>
+  );
 }
 
 export function Failure({ sentence }: { sentence: string }) {

@@ -33,6 +33,8 @@ interface NotebookModel {
     get_model(id: string): Promise<unknown>;
     create_view(model: unknown): Promise<WidgetView>;
   };
+  /** That of a saved page says so. */
+  place?: Host["place"];
   get(name: string): unknown;
   set(name: string, value: unknown): void;
   save_changes(): void;
@@ -62,7 +64,7 @@ function notebook(model: NotebookModel): Host {
     return () => model.off(event, callback);
   };
   return {
-    place: "notebook",
+    place: model.place ?? "notebook",
     isMain: model.get("main") === true,
     get: (name) => model.get(name),
     set: (name, value) => {

@@ -22,3 +22,23 @@ export function keep(name: string, value: unknown): void {
     // A private window, or no room is left.
   }
 }
+
+/** Has the browser save a file. */
+export function save(name: string, content: string | Blob, type = "application/json"): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(typeof content === "string" ? new Blob([content], { type }) : content);
+  link.download = name;
+  link.click();
+  // The browser takes the content when it starts to save, which is after this.
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+/** Puts a text on the clipboard; says whether the browser let it. */
+export async function toClipboard(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -8,17 +8,12 @@ import "./escaping.ts";
 import { adapt, type Host, type Model, type Off } from "./host.ts";
 import { watchTheme } from "./theme.ts";
 
-interface RenderProps {
-  model: Model;
-  el: HTMLElement;
-}
-
 export interface ViewProps {
   host: Host;
   root: ShadowRoot;
 }
 
-export type Render = (props: RenderProps) => Off;
+export type Render = (props: { model: Model; el: HTMLElement }) => Off;
 
 /** A view that has the document to itself is its main part, unless it is the frame of another. */
 export function mount(View: ComponentType<ViewProps>, css: string, isFrame = false): Render {

@@ -89,11 +89,7 @@ export function hatching(context: CanvasRenderingContext2D, { paper, hatch }: In
 }
 
 /** What stands for a chunk that failed, whatever it is coloured by. */
-export function cross(
-  context: CanvasRenderingContext2D,
-  { bad, paper }: Inks,
-  [left, top, width, height]: [number, number, number, number],
-): void {
+export function cross(context: CanvasRenderingContext2D, { bad, paper }: Inks, [left, top, width, height]: Box): void {
   context.fillStyle = paper;
   context.fillRect(left, top, width, height);
   context.strokeStyle = bad;
@@ -108,6 +104,47 @@ export function cross(
     context.lineTo(left + width * to, top + height * 0.75);
   }
   context.stroke();
+}
+
+/** Left, top, width and height, px. */
+export type Box = [number, number, number, number];
+
+/** Draws around something, so that it is seen on any colour. */
+export function outline(
+  context: CanvasRenderingContext2D,
+  inks: Inks,
+  [left, top, width, height]: Box,
+  isCursor: boolean,
+): void {
+  const line = isCursor ? 2 : 2.5;
+  for (const [thick, colour] of [
+    [line + 2, inks.paper],
+    [line, isCursor ? inks.accent : inks.ink],
+  ] as const) {
+    context.lineWidth = thick;
+    context.strokeStyle = colour;
+    context.strokeRect(left - 1, top - 1, Math.max(width, 5) + 1, Math.max(height, 5) + 1);
+  }
+}
+
+/** From this size on, px, a cell has a gap to the next, and a letter. */
+export const [GAPPED, LETTERED] = [8, 13];
+
+/** A letter in the middle of a cell. */
+export function letter(
+  context: CanvasRenderingContext2D,
+  [left, top, width, height]: Box,
+  text: string,
+  [ground, ink]: [string, string],
+): void {
+  const [x, y] = [left + width / 2, top + height / 2];
+  context.fillStyle = ground;
+  context.fillRect(x - 6, y - 6, 12, 12);
+  context.fillStyle = ink;
+  context.font = "700 10px ui-monospace, Menlo, Consolas, monospace";
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.fillText(text, x, y + 0.5);
 }
 
 function tile(

@@ -6,17 +6,21 @@ import { useState } from "preact/hooks";
 import { grouped, placeOf, TOGETHER } from "./notes.ts";
 import { KIND_NAMES, SEVERITY_MARKS } from "./format.ts";
 import type { Host } from "./host.ts";
+import { toClipboard } from "./kept.ts";
 import type { Kind, Note, Severity } from "./wire.ts";
 
 interface ButtonProps extends ButtonHTMLAttributes {
   /** What stands on it, where that is no more than text. */
   text?: ComponentChildren;
+  /** Drawn as a link, or as the main button of its place. */
+  link?: boolean;
+  main?: boolean;
 }
 
 /** A button as it is drawn everywhere, where nothing else is said of it. */
-export function Button({ text, children, ...others }: ButtonProps) {
+export function Button({ text, children, link = false, main = false, ...others }: ButtonProps) {
   return (
-    <button type="button" class="button" {...others}>
+    <button type="button" class={link ? "link" : main ? "button main-button" : "button"} {...others}>
       {text ?? children}
     </button>
   );
@@ -163,16 +167,6 @@ export function Copy({ text, label = "Copy" }: { text: string | (() => string); 
       <span role="status">{said ?? label}</span>
     </Button>
   );
-}
-
-/** Puts a text on the clipboard; says whether the browser let it. */
-export async function toClipboard(text: string): Promise<boolean> {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** What a view is of: the first heading of a document of its own; among those of a notebook, a name. */

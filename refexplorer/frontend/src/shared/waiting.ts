@@ -2,7 +2,7 @@
 
 import type { Off } from "./host.ts";
 import { Store } from "./store.ts";
-import type { ExplorerOperations, ExplorerWire, JobProgress, Reply } from "./wire.ts";
+import type { ExplorerOperations, ExplorerWire, JobProgress, Reply, Table, Wire } from "./wire.ts";
 
 /** Milliseconds before there is anything to see. */
 const MOMENT = 700;
@@ -45,6 +45,14 @@ export class ViewStore<S extends object> extends Store<S> {
     return this.closing(new Waiting(this.wire));
   }
 
+  /** Something that is done on request. */
+  protected work<K extends keyof ExplorerOperations, A = ExplorerOperations[K]["reply"]>(
+    op: K,
+    read?: Work<ExplorerOperations, K, A>["read"],
+  ): Work<ExplorerOperations, K, A> {
+    return this.closing(new Work<ExplorerOperations, K, A>(this.wire, op, read));
+  }
+
   /** Closes something with the view. */
   protected closing<C extends { close(): void }>(made: C): C {
     this.held.push(made);
@@ -64,6 +72,15 @@ export class ViewStore<S extends object> extends Store<S> {
   forget(): void {
     this.set(this.start);
   }
+}
+
+/** The class of a `ViewStore` that begins with a state. */
+export function viewStore<S extends object>(start: S) {
+  return class extends ViewStore<S> {
+    constructor(wire: ExplorerWire) {
+      super(wire, start);
+    }
+  };
 }
 
 /** One piece of work at a time; a new one takes the place of what was asked before. */
@@ -132,29 +149,28 @@ export class Waiting extends Store<WaitingState> {
   }
 }
 
-export interface WorkState<A> {
-  /** Of what runs. */
-  id: string | null;
-  progress: JobProgress | null;
-  /** What came last. */
-  found: A | null;
-  error: string | null;
-}
+const IDLE = { id: null, progress: null, answer: null, error: null };
 
-const BLANK = { id: null, progress: null, found: null, error: null };
+type Told = { progress: JobProgress };
 
-export class Work<K extends keyof ExplorerOperations> extends Store<WorkState<ExplorerOperations[K]["reply"]>> {
-  private readonly wire: ExplorerWire;
+/** Something that is done on request and may take long: how far it is, what came last, why it failed. */
+export class Work<O extends Table<O>, K extends keyof O & string, A = O[K]["reply"]> extends Store<Asked<A>> {
+  private readonly wire: Wire<O, Told>;
   private readonly op: K;
-  private readonly off: () => void;
+  private readonly read: (message: O[K]["reply"], buffers: ArrayBuffer[]) => A;
+  private readonly off: Off;
 
-  constructor(wire: ExplorerWire, op: K) {
-    super(BLANK);
+  constructor(wire: Wire<O, Told>, op: K, read: Work<O, K, A>["read"] = (message) => message as unknown as A) {
+    super(IDLE);
     this.wire = wire;
     this.op = op;
-    this.off = wire.on("progress", (message) => {
-      if (message.id === this.state.id) this.set({ progress: message });
-    });
+    this.read = read;
+    this.off = wire.on("progress", (message) => message.id === this.state.id && this.set({ progress: message }));
+  }
+
+  /** Whether nothing was asked for yet. */
+  get isIdle(): boolean {
+    return Object.values(this.state).every((each) => each === null);
   }
 
   close(): void {
@@ -163,26 +179,35 @@ export class Work<K extends keyof ExplorerOperations> extends Store<WorkState<Ex
 
   /** The set is another one. */
   forget(): void {
-    this.set(BLANK);
+    this.set(IDLE);
   }
 
-  /** Starts; files of `grant` may be read from now on. */
-  async start(fields: ExplorerOperations[K]["asks"], grant: string | null = null): Promise<void> {
+  /** Starts; files of `grant` may be read from now on. What came before stays in sight until the next comes. */
+  async start(fields: O[K]["asks"], grant: string | null = null): Promise<void> {
     this.set({ error: null });
-    await this.attempt(
-      "error",
-      async () => {
-        if (grant !== null) await this.wire.request("allow", { grant });
-        const { id, reply } = this.wire.job(this.op, fields, true);
-        this.set({ id, progress: null });
-        return { id: null, found: (await reply).message };
-      },
-      { otherwise: { id: null } },
-    );
+    let id: string | null = null;
+    const work = async () => {
+      if (grant !== null) await this.wire.job("allow" as K, { grant }).reply;
+      const job = this.wire.job(this.op, fields, true);
+      id = job.id;
+      this.set({ id, progress: null });
+      const { message, buffers } = await job.reply;
+      return { ...IDLE, answer: this.read(message, buffers) };
+    };
+    await this.attempt("error", work, {
+      otherwise: { id: null, progress: null },
+      isWanted: () => this.state.id === id,
+    });
   }
 
   stop(): void {
     if (this.state.id !== null) this.wire.cancel(this.state.id);
+  }
+
+  /** Stops, and forgets what was asked. */
+  drop(): void {
+    this.stop();
+    this.forget();
   }
 }
 

@@ -12,7 +12,7 @@ import type { Host, Message, Off } from "./host.ts";
 export type * from "../../generated/protocol.ts";
 
 /** What is asked with and answered, by the name of the operation. */
-type Table<O> = { [K in keyof O]: { asks: object; reply: object } };
+export type Table<O> = { [K in keyof O]: { asks: object; reply: object } };
 /** The fields of a request, left out where it needs none. */
 export type Fields<A> = object extends A ? [fields?: A] : [fields: A];
 type Heard<E> = E & { [OVERHEARD]: Message };

@@ -1,8 +1,9 @@
 /** The menu of a row of the tree: copy its key, its reference, the Python for it. */
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 
-import { Button, toClipboard } from "../shared/parts.tsx";
+import { toClipboard } from "../shared/kept.ts";
+import { ActionList } from "../shared/menu.tsx";
 import type { PathItem } from "../shared/wire.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 
@@ -21,7 +22,7 @@ const CHOICES: { name: string; text(item: PathItem): string | null }[] = [
 /** Puts the key of the active row on the clipboard. */
 export async function copyKey(session: ExplorerSession): Promise<void> {
   const row = await session.activeRow();
-  if (row && !(await toClipboard(row.path))) throw new Error("The browser refused to copy the text.");
+  if (row) await copy(row.path);
 }
 
 interface Props {
@@ -33,10 +34,8 @@ interface Props {
 }
 
 export function CopyMenu({ session, place, path, close }: Props) {
-  const list = useRef<HTMLDivElement>(null);
   const [item, setItem] = useState<PathItem | null>(null);
   useEffect(() => {
-    list.current!.querySelector("button")?.focus();
     session.run(
       (async () => {
         const key = path ?? (await session.activeRow())?.path;
@@ -44,43 +43,14 @@ export function CopyMenu({ session, place, path, close }: Props) {
       })(),
     );
   }, []);
-  const copy = async (text: string) => {
-    close();
-    if (!(await toClipboard(text))) throw new Error("The browser refused to copy the text.");
-  };
-  const onKeyDown = (event: KeyboardEvent) => {
-    const buttons = [...list.current!.querySelectorAll("button")];
-    const at = buttons.indexOf((event.currentTarget as HTMLElement).querySelector("button:focus")!);
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (event.key === "Escape" || event.key === "Tab") close();
-    else if (step) buttons[(at + step + buttons.length) % buttons.length]!.focus();
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
-  };
-  return (
-    <div
-      class="menu"
-      role="menu"
-      aria-label="Copy"
-      ref={list}
-      style={{ left: `${place.left}px`, top: `${place.top}px` }}
-      onKeyDown={onKeyDown}
-      onFocusOut={(event) => !list.current!.contains(event.relatedTarget as Node | null) && close()}
-    >
-      {CHOICES.map(({ name, text }) => {
-        const found = item && text(item);
-        return (
-          <Button
-            text={name}
-            key={name}
-            role="menuitem"
-            aria-disabled={!found}
-            onClick={() => found && session.run(copy(found))}
-            class=""
-          />
-        );
-      })}
-    </div>
-  );
+  const choices = CHOICES.map(({ name, text }) => {
+    const found = item && text(item);
+    return { name, act: found ? () => session.run(copy(found)) : null };
+  });
+  const style = { left: `${place.left}px`, top: `${place.top}px` };
+  return <ActionList label="Copy" choices={choices} style={style} close={close} />;
+}
+
+async function copy(text: string): Promise<void> {
+  if (!(await toClipboard(text))) throw new Error("The browser refused to copy the text.");
 }

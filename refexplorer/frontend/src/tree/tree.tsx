@@ -4,7 +4,7 @@ import type { CSSProperties } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { bytes, count, fileName, TYPE_NAMES } from "../shared/format.ts";
-import { Badge, Blank, Cut, Unknown } from "../shared/parts.tsx";
+import { Badge, Cut, Unknown } from "../shared/parts.tsx";
 import { ChunkStrip } from "../shared/strip.tsx";
 import { Rows, type RowsHandle } from "../shared/rows/rows.tsx";
 import { useStore } from "../shared/store.ts";
@@ -80,7 +80,7 @@ function Tree({ session, label }: { session: ExplorerSession; label: string }) {
         }}
         onKeyDown={onKeyDown}
         header={<Columns troubled={troubled} compared={compared} />}
-        footer={<Absence session={session} />}
+        empty={emptyOf(session)}
       >
         {(row = WAITING, { index, key, id, style }) => (
           <TreeRow
@@ -122,47 +122,23 @@ function Columns({ troubled, compared }: { troubled: boolean; compared: boolean 
       {troubled && <span role="columnheader">Problems</span>}
       {compared && <span role="columnheader">Changes</span>}
       <span role="columnheader">Kind</span>
-      <span role="columnheader" class="number">
-        Size
-      </span>
-      <span role="columnheader" class="target">
-        File
-      </span>
-      <span role="columnheader" class="target origin">
-        Origin
-      </span>
+      {[
+        ["Size", "number"],
+        ["File", "target"],
+        ["Origin", "target origin"],
+      ].map(([name, look]) => (
+        <span key={name} role="columnheader" class={look}>
+          {name}
+        </span>
+      ))}
     </div>
   );
 }
 
-/** What stands in place of rows. */
-function Absence({ session }: { session: ExplorerSession }) {
-  const { searching, only, found } = session.state;
-  const { rows } = session;
-  if (rows.error !== null) {
-    return (
-      <div role="row">
-        <div role="gridcell">
-          <Blank sentence={rows.error} retry={() => rows.retry()} />
-        </div>
-      </div>
-    );
-  }
-  if (rows.total > 0) return null;
-  const sentence = searching
-    ? found?.unfinished
-      ? "No key matches so far."
-      : "No key and no file matches."
-    : only === null
-      ? "This reference set has no keys."
-      : NOTHING[only];
-  return (
-    <div role="row">
-      <div role="gridcell">
-        <Blank sentence={sentence} />
-      </div>
-    </div>
-  );
+/** What is said where there are no rows. */
+function emptyOf({ state: { searching, only, found } }: ExplorerSession): string {
+  if (searching) return found?.unfinished ? "No key matches so far." : "No key and no file matches.";
+  return only === null ? "This reference set has no keys." : NOTHING[only];
 }
 
 const NOTHING: Record<Only, string> = {

@@ -1,25 +1,20 @@
 /** The versions of an Icechunk repository, and what changed between two of them. */
 
 import type { Work } from "../shared/store.ts";
-import { ViewStore } from "../shared/waiting.ts";
-import type { ExplorerWire, VersionChanges, VersionList } from "../shared/wire.ts";
+import { viewStore } from "../shared/waiting.ts";
+import type { VersionChanges, VersionList } from "../shared/wire.ts";
 
-export interface VersionsState {
-  versions: VersionList | null;
-  before: string;
-  after: string;
-  changes: VersionChanges | null;
-  error: string | null;
-}
+const NOTHING = {
+  versions: null as VersionList | null,
+  before: "",
+  after: "",
+  changes: null as VersionChanges | null,
+  error: null as string | null,
+};
+export type VersionsState = typeof NOTHING;
 
-const NOTHING: VersionsState = { versions: null, before: "", after: "", changes: null, error: null };
-
-export class VersionPicker extends ViewStore<VersionsState> {
+export class VersionPicker extends viewStore(NOTHING) {
   readonly progress = this.waiting();
-
-  constructor(wire: ExplorerWire) {
-    super(wire, NOTHING);
-  }
 
   list(): Promise<void> {
     return this.tried(async () => {

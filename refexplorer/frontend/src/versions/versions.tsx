@@ -1,7 +1,8 @@
 /** Branches, tags and snapshots to choose from: to open one, and to compare any two. */
 
 import { Button } from "../shared/parts.tsx";
-import { Failure, Waited } from "../shared/asking.tsx";
+import { Failure, Offer, Waited } from "../shared/asking.tsx";
+import { Sentences } from "../shared/controls.tsx";
 import { useStore } from "../shared/store.ts";
 import type { VersionList } from "../shared/wire.ts";
 import type { VersionPicker } from "./versions.ts";
@@ -15,10 +16,11 @@ export function Versions({ picker }: { picker: VersionPicker }) {
     <section class="versions" aria-label="Versions of the repository">
       <h3>Versions</h3>
       {versions === null ? (
-        <div class="offer">
-          <Button text="List branches, tags and snapshots" onClick={() => void picker.list()} />
-          <span class="quiet">Reads the history of the repository; no reference.</span>
-        </div>
+        <Offer
+          text="List branches, tags and snapshots"
+          note="Reads the history of the repository; no reference."
+          act={() => void picker.list()}
+        />
       ) : (
         <>
           <Choice
@@ -100,11 +102,7 @@ function Lines({ name, lines }: { name: string; lines: string[] }) {
   return (
     <>
       <h4>{name}</h4>
-      <ul>
-        {lines.map((line) => (
-          <li key={line}>{line}</li>
-        ))}
-      </ul>
+      <Sentences of={lines} />
     </>
   );
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { apart, common, isAlike } from "../../../../refexplorer/frontend/src/maps/names.ts";
+import { apart, common, isAlike } from "../../../../refexplorer/frontend/src/maps/intervals.ts";
 
 function cut(names: string[]): string[] {
   const shared = common(names);

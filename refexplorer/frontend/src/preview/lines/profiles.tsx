@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 
 import { Button } from "../../shared/parts.tsx";
 import { counted } from "../../shared/format.ts";
-import { useWidth } from "../../shared/width.ts";
+import { useWidth } from "../../shared/pointing.ts";
 import { lineColours, lines, type Look } from "../plot.ts";
 import { type Axis, placeOf } from "../slices.ts";
 import { type Kept, type Line, linesAcross, linesAlong, MOST_KEPT, type Profile } from "./kept.ts";
@@ -58,12 +58,7 @@ export function Profiles({ axes, profiles, values, stepped, steps, all, shape, l
           <li key={name}>
             <span class="swatch" style={{ background: colour }} /> {name}{" "}
             {own !== null && (
-              <Button
-                text="remove"
-                class="link"
-                aria-label={`Remove the profile at ${name}`}
-                onClick={() => remove(own)}
-              />
+              <Button text="remove" link aria-label={`Remove the profile at ${name}`} onClick={() => remove(own)} />
             )}
           </li>
         ))}

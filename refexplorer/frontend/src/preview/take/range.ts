@@ -1,5 +1,6 @@
 /** A range of cells that was drawn by hand in a table. */
 
+import { ARROWS } from "../../shared/pointing.ts";
 import type { Axis } from "../slices.ts";
 
 /** Row and column of the cell where it began, and of the one where it ends; both are in it. */
@@ -21,13 +22,6 @@ export function holds(range: Range | null, row: number, column: number): boolean
   return row >= top && row <= bottom && column >= left && column <= right;
 }
 
-const MOVES: Record<string, [number, number]> = {
-  ArrowUp: [-1, 0],
-  ArrowDown: [1, 0],
-  ArrowLeft: [0, -1],
-  ArrowRight: [0, 1],
-};
-
 /** The range after a key: an arrow moves its end, without Shift with its beginning; null for other keys. */
 export function stepped(
   range: Range | null,
@@ -36,7 +30,7 @@ export function stepped(
   first: [number, number],
   last: [number, number],
 ): Range | null {
-  const move = MOVES[key];
+  const move = ARROWS[key];
   if (!move) return null;
   if (range === null) return { from: first, to: first };
   const to = range.to.map((at, side) => Math.max(first[side]!, Math.min(last[side]!, at + move[side]!))) as [

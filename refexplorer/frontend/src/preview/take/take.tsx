@@ -1,12 +1,12 @@
 /** Files of what is seen: the picture, its cells, the values as they are stored. */
 
-import { useState } from "preact/hooks";
-
 import type { ExplorerSession } from "../../explorer/session.ts";
+import { useSaid } from "../../shared/controls.tsx";
 import { Button } from "../../shared/parts.tsx";
 import type { ReadingModel } from "../../shared/wire.ts";
 import { Menu } from "../../shared/menu.tsx";
-import { pngOf, save, svgOf, type Caption } from "../saving.ts";
+import { save } from "../../shared/kept.ts";
+import { pngOf, svgOf, type Caption } from "../saving.ts";
 import { indexOf, type Axis } from "../slices.ts";
 
 interface Props {
@@ -22,16 +22,9 @@ interface Props {
 }
 
 export function Take({ session, reading, axes, steps, figure, caption }: Props) {
-  const [said, say] = useState<string | null>(null);
+  const [said, run] = useSaid();
+  const start = (make: () => Promise<void>) => run(() => make().then(() => null));
   const name = fileOf(reading);
-  const run = async (make: () => Promise<void>) => {
-    say(null);
-    try {
-      await make();
-    } catch (error) {
-      say((error as Error).message);
-    }
-  };
   const take = (form: "netcdf" | "csv" | "npy", type: string) => async () => {
     const drawn = axes.map(({ dimension }) => dimension);
     const slices = reading.slices.map((text, dimension) =>
@@ -59,7 +52,7 @@ export function Take({ session, reading, axes, steps, figure, caption }: Props) 
     <Menu label="Save as">
       <div class="menu-list">
         {files.map(([label, title, make]) => (
-          <Button key={label} class="menu-item" aria-label={label} onClick={() => void run(make)}>
+          <Button key={label} class="menu-item" aria-label={label} onClick={() => void start(make)}>
             <b>{label}</b> <span class="quiet">{title}</span>
           </Button>
         ))}

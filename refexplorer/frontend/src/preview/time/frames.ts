@@ -77,3 +77,10 @@ export class Frames {
 function bytesOf({ values, integers }: Frame): number {
   return (values?.byteLength ?? 0) + (integers?.byteLength ?? 0);
 }
+
+/** A time as the field has it, to the minute; nothing of years that it cannot have. */
+export function written(milliseconds: number): string {
+  const date = new Date(milliseconds);
+  if (Number.isNaN(date.getTime()) || date.getUTCFullYear() < 1 || date.getUTCFullYear() > 9999) return "";
+  return date.toISOString().slice(0, 16);
+}

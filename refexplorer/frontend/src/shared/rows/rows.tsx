@@ -3,6 +3,8 @@
 import type { ComponentChildren, CSSProperties, HTMLAttributes, RefObject } from "preact";
 import { useId, useImperativeHandle, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 
+import { Blank } from "../parts.tsx";
+import { useHeight } from "../pointing.ts";
 import * as virtual from "./window.ts";
 import type { RowWindow } from "./window.ts";
 
@@ -41,9 +43,9 @@ interface Props<R> {
   /** Of the element that scrolls and takes the focus: role, label, class. */
   attributes: HTMLAttributes<HTMLDivElement>;
   onKeyDown(event: KeyboardEvent): void;
-  /** A row that stays on top, and what stands below in place of rows. */
+  /** A row that stays on top, and what is said where there are no rows. */
   header: ComponentChildren;
-  footer: ComponentChildren;
+  empty?: string | undefined;
   /** Draws one row; it is undefined while it is waited for. */
   children(row: R | undefined, place: RowPlace): ComponentChildren;
 }
@@ -57,7 +59,7 @@ export interface RowPlace {
   style: CSSProperties;
 }
 
-export function Rows<R>({ rows, handle, active, attributes, onKeyDown, header, footer, children }: Props<R>) {
+export function Rows<R>({ rows, handle, active, attributes, onKeyDown, header, empty, children }: Props<R>) {
   const list = useId();
   const scroller = useRef<HTMLDivElement>(null);
   const height = Math.max(0, useHeight(scroller) - ROW_HEIGHT);
@@ -117,9 +119,36 @@ export function Rows<R>({ rows, handle, active, attributes, onKeyDown, header, f
       <div class="rows" role="rowgroup" style={{ height: `${virtual.spacer(geometry)}px` }}>
         {drawn}
       </div>
-      {footer}
+      <Instead rows={rows} empty={empty} />
     </div>
   );
+}
+
+/** What stands in place of rows: why they did not come, or that there are none. */
+function Instead<R>({ rows, empty }: Pick<Props<R>, "rows" | "empty">) {
+  const sentence = rows.error ?? (rows.total > 0 ? undefined : empty);
+  if (sentence === undefined) return null;
+  return (
+    <div role="row">
+      <div role="gridcell">
+        <Blank sentence={sentence} {...(rows.error === null ? {} : { retry: () => rows.retry() })} />
+      </div>
+    </div>
+  );
+}
+
+/** The row that the keyboard is on in a list that keeps it itself. */
+export function useActive<R>(rows: RowWindow<R>) {
+  const handle = useRef<RowsHandle>(null);
+  const [active, setActive] = useState(0);
+  const goTo = (index: number): number => {
+    const next = Math.min(rows.total - 1, Math.max(0, index));
+    setActive(next);
+    handle.current?.reveal(next);
+    return next;
+  };
+  const goal = (key: string) => rowGoal(key, active, rows.total, handle.current?.page() ?? 1);
+  return { handle, active, goTo, goal };
 }
 
 /** Milliseconds before rows that are waited for are drawn: most come sooner, and are drawn once. */
@@ -182,14 +211,4 @@ function usePosition(
     };
   }, []);
   return { top: now.current.top, moveTo };
-}
-
-function useHeight(element: RefObject<HTMLElement | null>): number {
-  const [height, setHeight] = useState(0);
-  useLayoutEffect(() => {
-    const observer = new ResizeObserver(([entry]) => setHeight(entry!.contentRect.height));
-    observer.observe(element.current!);
-    return () => observer.disconnect();
-  }, []);
-  return height;
 }

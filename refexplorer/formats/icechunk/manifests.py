@@ -161,8 +161,10 @@ def _gathered(
 def _repeats(data: np.ndarray, places: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Return which byte strings equal the one before, shape ``(n,)`` bool; not all are noticed."""
     found = np.zeros(len(places), np.bool_)
-    rows = np.flatnonzero((sizes[1:] == sizes[:-1]) & (sizes[1:] >= _WORD)) + 1
-    for word in range(-(-int(sizes.max(initial=0)) // _WORD)):
+    is_short = (sizes >= _WORD) & (sizes <= _COMPARED) & (places >= 0)
+    is_short &= places <= len(data) - sizes
+    rows = np.flatnonzero((sizes[1:] == sizes[:-1]) & is_short[1:] & is_short[:-1]) + 1
+    for word in range(-(-int(sizes[rows].max(initial=0)) // _WORD)):
         # the last word ends where the string does
         places_in = np.minimum(word * _WORD, sizes[rows] - _WORD)
         one, other = (
@@ -200,6 +202,8 @@ _BLOCK = 2**16
 """Chunks that are read together."""
 _WORD = 8
 """Bytes of strings that are compared together."""
+_COMPARED = 2**10
+"""Bytes of the longest strings that are compared with the one before."""
 _NUMBER = 8
 """Bytes of a number of an index, as it is held."""
 _NO_METHOD = b"\0"

@@ -118,9 +118,9 @@ def table(here: dict[str, str | None], newest: dict[str, str | None]) -> str:
     lines = [
         "# Versions that were tested",
         "",
-        "Written by `python -m tests.newest`, which runs what depends on versions on the newest "
-        "Python. The whole suite runs on the versions of the second column; "
-        "`python -m tests.packaging.floors` runs the lowest.",
+        "`python -m tests.newest` writes this page. It runs the tests that depend on versions with "
+        "the newest versions, on the newest Python. All tests run\nwith the versions in the column "
+        "*whole suite*. `python -m tests.packaging.floors` runs them with the lowest versions.",
         "",
         "| package | lowest | whole suite | newest |",
         "|---|---|---|---|",

@@ -121,7 +121,7 @@ class Preflight:
         if 1 < len(self.eras) == known:
             return f"no two of {counted(known, 'file')} can be combined"
         if len(self.eras) > 1:
-            return f"{count} can be combined{along} in {len(self.eras):,} parts, not as one set"
+            return f"{count} can be combined{along} in {len(self.eras):,} groups only"
         if self.unread:
             lost = f"{counted(len(self.unread), 'file')} could not be read completely"
             rest = f"; {counted(known, 'file')} can be combined{along}" if known > 1 else ""
@@ -153,7 +153,7 @@ class Preflight:
         if len(self.eras) > 1:
             for number, era in enumerate(self.eras, 1):
                 ends = "" if era.first is None else f", {era.first} to {era.last}"
-                lines.append(f"  Part {number:,}: {_files_text(era.files)}{ends}")
+                lines.append(f"  Group {number:,}: {_files_text(era.files)}{ends}")
         lines += [f"  {found.severity} {found.code}: {found.message}" for found in self.findings]
         alike: dict[str, list[str]] = {}
         for name, why in self.unread.items():
@@ -179,7 +179,7 @@ class Preflight:
                  for e in self.eras]  # fmt: skip
         head = ("Variable", "What", "Most files", "These files", "Files")
         tables = table(head, rows) if rows else ""
-        tables += table(("Files of a part", "First", "Last"), parts) if len(parts) > 1 else ""
+        tables += table(("Files of a group", "First", "Last"), parts) if len(parts) > 1 else ""
         return f'<div class="refexplorer"><p><b>{shown(self.headline)}</b></p>{tables}</div>'
 
 

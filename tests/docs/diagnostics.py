@@ -8,9 +8,12 @@ from refexplorer.spec.codes import codes_of, titles
 
 def diagnostics_page() -> str:
     """Return the page: a section for each code."""
-    lines = ["# Diagnostics", "", "Written by `python -m tests.docs.reference`.", ""]
+    lines = ["# Diagnostics", ""]
     lines += [
-        "`refexplorer explain-code CODE` and `rx.explain_code` show the same text for one code.",
+        "Each problem that refexplorer finds has a code. For each code, this page says what was "
+        "found, what readers do with such a set, what the cause may be, and what to do, with an "
+        "example. `refexplorer explain-code CODE` and `rx.explain_code` show the same text for one "
+        "code. `python -m tests.docs.reference` writes this page.",
         "",
     ]
     for subject, title in titles().items():

@@ -6,6 +6,7 @@ the one that is: the page of the diagnostics.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -36,7 +37,7 @@ passwords. refexplorer removes them from everything it shows: `repr` and HTML of
 output of commands with and without `--json`, reports, results of `audit`, `verify` and `check`
 (including tables and files), warnings, errors, progress and logs. It shows the protocol, host and
 path of a URL, and parameters that are known to be harmless, such as `versionId`. It replaces
-everything else by `***`, because the name of a parameter does not tell whether it is secret. It
+everything else by `***`, because the name of a parameter does not show whether it is secret. It
 shows the names of options, and replaces their values by `***` unless the option is known to be
 harmless.
 
@@ -59,6 +60,7 @@ _STATUSES = (
     ("130", "interrupted by Ctrl-C (143 by SIGTERM)", *("the same",) * 3),
 )  # fmt: skip
 _SAME = "as above"
+_SEVERITIES = {"error": "the error", "warning": "the warning", "info": "the note"}
 _OTHERS = "also_ok"
 
 
@@ -98,8 +100,12 @@ def cli_page() -> str:
 def decisions_page() -> str:
     """Return what refexplorer does where the specification does not decide."""
     lines = ["# Choices beyond the specification", ""]
-    lines += ["Each choice is a test case. [DIAGNOSTICS.md](DIAGNOSTICS.md) describes the codes.",
-              ""]  # fmt: skip
+    lines += [
+        "Where the specification does not say what to do, or readers differ, refexplorer makes "
+        "these choices. Each is a test case, whose name is in parentheses. "
+        "[Diagnostics](DIAGNOSTICS.md) describes the codes.",
+        "",
+    ]
     cases = [case for case in conformance() if "judgement" in case.fields]
     for room, title in _ROOMS.items():
         lines += [f"## {title}", "", "| case | specification | refexplorer | reason |"]
@@ -128,14 +134,19 @@ def _outcome(case: Case) -> str:
         return f"refused: `{expect['error']}`"
     if "error" in expect:
         return f"rejected: `{expect['error']}`; all other keys are kept"
-    return f"kept, with `{expect['diagnostic']}`" if "diagnostic" in expect else "kept"
+    if "diagnostic" not in expect:
+        return "kept"
+    code = expect["diagnostic"]
+    return f"kept, with {_SEVERITIES[rx.explain_code(code).severity]} `{code}`"
 
 
 def _because(case: Case, before: str) -> str:
     """Return the reason; notes on what other readers may do as well are none."""
     reason, _, _ = str(case.fields["judgement"]).partition(_OTHERS)
     reason = reason.rstrip(" (;")
-    return before if reason.startswith(_SAME) else reason
+    if reason.startswith(_SAME):
+        return before
+    return re.sub(r"^(info|a warning)(: |; |, because |$)", "", reason)  # the outcome says it
 
 
 def _text(lines: list[str]) -> str:

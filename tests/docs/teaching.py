@@ -56,6 +56,91 @@ text = '''
 note = "A list gives the same values."
 """
 """An exercise as a teacher may write it; a test opens it."""
+V0, V1, PARQUET = "v0_by_hand", "v1_templates_and_gen", "parquet_references"
+TITLES = {V0: "V0 by hand", V1: "V1: templates and gen", PARQUET: "References in parquet"}
+COVERAGE: dict[str, tuple[str, str, str]] = {
+    "v0": (
+        V0,
+        "one JSON object that maps each key to its reference",
+        "v0-spec-example v0-not-object not-object",
+    ),
+    "byte-range": (
+        V0,
+        "## Kind 1: byte range",
+        "v0-spec-example v0-range-zero-length bad-offset bad-length",
+    ),
+    "text": (V0, "A string is the data of its key", "v0-text v0-empty-string"),
+    "json-object": (
+        V0,
+        "You can also write a JSON object",
+        "v0-object v0-object-equals-string",
+    ),
+    "base64": (V0, "after the prefix `base64:`", "v1-base64 v0-base64-bad-chars bad-base64"),
+    "ascii": (V0, "All other strings must be ASCII", "v0-nonascii non-ascii-inline"),
+    "whole-url": (V0, "`[url]` is the whole file", "v0-null-url-whole v1-spec-example"),
+    "list-shape": (V0, "one element or three", "v0-list-4 bad-ref-shape"),
+    "version": (
+        V1,
+        '`"version": 1`, a number',
+        "v1-version-true v0-key-templates bad-version version-missing",
+    ),
+    "refs": (V1, "a V0 set in `refs`", "v1-spec-example v1-refs-object v1-stray-keys"),
+    "jinja": (V1, "is a Jinja2 expression", "t-filter t-concat t-call-expr bad-template"),
+    "expand": (V1, "In Python use `expand`", "v1-spec-example"),
+    "templates": (V1, "`{{u}}` inserts it", "v1-spec-example t-two t-undefined undefined-name"),
+    "arguments": (V1, "passes it by name", "t-call-int t-positional t-missing-arg unused-argument"),
+    "scope": (V1, "sees only the arguments of its call", "t-sees-other g-template-sees-dim"),
+    "gen": (V1, "A gen item makes one key", "g-key-missing g-literal gen-missing-field"),
+    "dimensions": (
+        V1,
+        "combination of its `dimensions`",
+        "g-dims-empty g-dim-int gen-bad-dimension",
+    ),
+    "gen-names": (V1, "see the dimensions and", "g-template g-template-call"),
+    "gen-range": (
+        V1,
+        "Use both, or neither",
+        "g-offset-missing g-offset-int gen-offset-length-pair",
+    ),
+    "range": (V1, "which ends before `stop`", "g-step g-stop-missing g-stop-zero"),
+    "range-defaults": (V1, "`start` defaults to 0", "v1-spec-example g-stop-missing"),
+    "values": (V1, "can also be a list of values", "g-list g-list-equals-range g-list-strings"),
+    "product": (V1, "the last one runs fastest", "g-unused-dim"),
+    "parquet-layout": (
+        PARQUET,
+        "*record files* for each array",
+        "p-record-files p-file-without-array",
+    ),
+    "zmetadata": (
+        PARQUET,
+        "the record size and the metadata of all arrays",
+        "p-metadata-strings p-record-size-zero",
+    ),
+    "small-arrays": (PARQUET, "lets it contain the data of small arrays", "test_data_in_zmetadata"),
+    "c-order": (PARQUET, "Chunks are counted in C order", "p-record-files p-edge-chunks"),
+    "record-size": (
+        PARQUET,
+        "The default is 10,000",
+        "p-record-files p-record-size-zero",
+    ),
+    "raw": (
+        PARQUET,
+        "If `raw` contains bytes, they are the data",
+        "p-raw-and-path parquet-raw-and-path",
+    ),
+    "row": (
+        PARQUET,
+        "| a URL | above 0 | null | a byte range |",
+        "p-offset-size-zero parquet-bad-columns",
+    ),
+    "null-row": (PARQUET, "| null | | null | missing |", "p-padding p-missing-file"),
+    "padding": (
+        PARQUET,
+        "padded with rows in which both are null",
+        "p-padding p-padding-filled p-unpadded",
+    ),
+}
+"""Rule → the notebook that teaches it, its words there, and the cases and codes that test it."""
 
 
 def specification_page() -> str:
@@ -74,7 +159,12 @@ def specification_page() -> str:
         trained = ", ".join(f"`{one.name}`" for one in exercises() if name in one.rules)
         lines += [f"### {name}", "", rule.sentence, ""]
         lines += ["```json", rule.example, "```", ""] if rule.example else []
-        lines += [f"Exercises: {trained}.", ""]
+        notebook = COVERAGE[name][0]
+        lines += [
+            f"Notebook: [{TITLES[notebook]}](../notebooks/{notebook}.ipynb). "
+            f"[Exercises](../notebooks/exercises.ipynb): {trained}.",
+            "",
+        ]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -129,7 +219,8 @@ def jinja_page() -> str:
     lines += [
         "## Not supported",
         "",
-        "A template that uses anything else has a diagnostic, and its references are not used.",
+        "If a template uses anything else, refexplorer reports an error and does not use its "
+        "references.",
         "",
     ]
     refused = [(case.template, case.says, case.instead) for case in REFUSED]

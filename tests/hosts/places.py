@@ -49,13 +49,9 @@ if __name__ == "__main__":
 def main(place: str | None = None) -> int:
     """Make the environment if it is not there, and try each host."""
     with TemporaryDirectory() as folder:
-        environment = Path(place or folder) / "environment"
-        if not environment.exists():
-            subprocess.run([sys.executable, "-m", "venv", environment], check=True)
-            pip = [str(environment / "bin" / "pip"), "install", "--quiet", str(ROOT), *PACKAGES]
-            if subprocess.run(pip).returncode:
-                print("Not run: the packages could not be installed (no index of packages?).")
-                return 0
+        environment = make_environment(Path(place or folder))
+        if environment is None:
+            return 0
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(**launch_options())  # type: ignore[arg-type]
             rows = []
@@ -68,6 +64,18 @@ def main(place: str | None = None) -> int:
             browser.close()
     print("\n".join(f"| {' | '.join(row)} |" for row, _ in rows))
     return int(not all(worked for _, worked in rows))
+
+
+def make_environment(folder: Path) -> Path | None:
+    """Install the clone and the hosts into an environment in a folder, unless it is there."""
+    environment = folder / "environment"
+    if not environment.exists():
+        subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+        pip = [str(environment / "bin" / "pip"), "install", "--quiet", str(ROOT), *PACKAGES]
+        if subprocess.run(pip).returncode:
+            print("Not run: the packages could not be installed (no index of packages?).")
+            return None
+    return environment
 
 
 def _row(

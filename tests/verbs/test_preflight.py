@@ -144,7 +144,7 @@ def test_the_command_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     ran = run("preflight", "f*.nc")
     assert (ran.status, ran.err) == (1, "")
     assert "`t`  scale_factor  0.1 | 0.2  f002.nc, f003.nc" in ran.out
-    assert "Part 2: f002.nc, f003.nc, 2000-01-09 to 2000-01-16" in ran.out
+    assert "Group 2: f002.nc, f003.nc, 2000-01-09 to 2000-01-16" in ran.out
     document = json.loads(run("preflight", *sorted(map(str, tmp_path.glob("*.nc"))), "--json").out)
     assert document == json.loads(json.dumps(rx.preflight("f*.nc").to_dict()))
     assert (document["status"], document["dimension"]) == (1, "time")

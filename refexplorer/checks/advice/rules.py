@@ -86,24 +86,23 @@ class LayoutBound:
     def __str__(self) -> str:
         files = counted(self.least_requests, "request")
         size = "" if self.least_bytes is None else f" and {size_text(self.least_bytes)}"
-        text = (
-            f"{self.path or 'The root array'}, {self.access}: the files allow {files}{size} at best"
-        )
+        name = self.path or "The root array"
+        text = f"{name}, {self.access}: the files need at least {files}{size}"
         if self.copy_requests is None or self.copy_bytes is None:
             return f"{text}."
         text += (
-            f"; a copy in chunks of the same size made for it, {size_text(self.copy_bytes)} "
-            f"before compression, would take {counted(self.copy_requests, 'request')}"
+            f"; a copy with chunks of the same size for this access, {size_text(self.copy_bytes)} "
+            f"before compression, would need {counted(self.copy_requests, 'request')}"
         )
         if self.copy_seconds is None or self.seconds_gained is None:
             return f"{text}."
         if self.seconds_gained <= 0:
-            return f"{text} and gain no time."
+            return f"{text} and save no time."
         times = counted(
             math.ceil(self.copy_seconds / self.seconds_gained), "such access", "such accesses"
         )
         return (
-            f"{text}. It takes about {self.copy_seconds:.2g} s to write and gains "
+            f"{text}. It takes about {self.copy_seconds:.2g} s to write and saves "
             f"{self.seconds_gained:.2g} s each time: worth it from {times} on."
         )
 
@@ -156,8 +155,8 @@ def inline_coordinates(
     where = f" of group {cost.path}" if cost.path else ""
     names = ", ".join(coordinates[:5]) + (", …" if len(coordinates) > 5 else "")
     said = (
-        f"Opening{where} with xarray reads {names} in {counted(now.requests, 'request')}; held "
-        f"in the set they take none, and it grows by {grows}."
+        f"Opening{where} with xarray reads {names} in {counted(now.requests, 'request')}. Stored "
+        f"in the set, they need no request; the set grows by {grows}."
     )
     remedy = f"refexplorer convert {name} out.json --inline-coordinates; "
     remedy += _inlining_text(arrays, coordinates)
@@ -207,8 +206,8 @@ def asked_apart(cost: AccessCost) -> Iterator[AdviceFinding]:
     if merged.requests >= now.requests or now.seconds < merged.seconds * _LEAST_GAIN:
         return
     said = (
-        f"Zarr asks for {counted(now.requests, 'range')} one by one; merged, neighbouring ranges "
-        f"take {counted(merged.requests, 'request')}."
+        f"Zarr requests {counted(now.requests, 'range')} one by one; with neighbouring ranges "
+        f"merged, {counted(merged.requests, 'request')} would do."
     )
     remedy = (
         "refs.filesystem().cat(keys) merges them all; refs.to_xarray() merges what Zarr requests "
@@ -230,7 +229,7 @@ def few_at_a_time(cost: AccessCost, place: Connection) -> Iterator[AdviceFinding
         return
     said = (
         f"{counted(now.requests, 'request')}, ten at a time, take about {now.seconds:.2g} s; "
-        f"{MORE_AT_ONCE} at a time {seconds:.2g} s."
+        f"{MORE_AT_ONCE} at a time take about {seconds:.2g} s."
     )
     remedy = f"zarr.config.set({{'async.concurrency': {MORE_AT_ONCE}}})."
     yield _finding("few-at-a-time", cost, said, remedy, now.requests, now.bytes, seconds)
@@ -246,8 +245,8 @@ def small_chunks(full: AccessCost, place: Connection) -> Iterator[AdviceFinding]
     if size >= _SMALL_CHUNK or now.requests < _MANY_REQUESTS or now.seconds < 2 * seconds:
         return
     said = (
-        f"{now.requests:,} chunks of {size_text(round(size))} on average; in chunks of "
-        f"{size_text(GOOD_CHUNK)} it takes {counted(after, 'request')}.{_copy_text(full, place)}"
+        f"{now.requests:,} chunks of {size_text(round(size))} on average. With chunks of "
+        f"{size_text(GOOD_CHUNK)}, {counted(after, 'request')} would do.{_copy_text(full, place)}"
     )
     yield _finding("small-chunks", full, said, _copy_code_text(full), after, now.bytes, seconds)
 
@@ -267,8 +266,8 @@ def large_chunks(cost: AccessCost, full: AccessCost, place: Connection) -> Itera
         return
     share = "less than 0.01%" if used < 0.00005 else f"{used:.2%}"  # 0 would be none
     said = (
-        f"of {size_text(now.bytes)} in {counted(now.requests, 'chunk')}, {share} are used; in "
-        f"chunks made for it about {size_text(size)} are fetched.{_copy_text(full, place)}"
+        f"{share} of {size_text(now.bytes)} in {counted(now.requests, 'chunk')} are used. "
+        f"With chunks for this access, about {size_text(size)} would do.{_copy_text(full, place)}"
     )
     yield _finding("large-chunks", cost, said, _copy_code_text(cost), requests, size, seconds)
 

@@ -196,7 +196,7 @@ def compare_values(
                 continue
             where = comparison.region(ours.meta.path, row["chunk"])
             if where is None:
-                record.unchecked.append("values of chunks whose position in the file is unknown")
+                record.unchecked.append("values of chunks at unknown positions in the file")
                 continue
             native, region = where
             inside = tuple(slice(0, part.stop - part.start) for part in region)

@@ -114,7 +114,7 @@ def test_the_layout_bounds_what_merging_can_do() -> None:
     bounds = rx.open_references(costly.refs).advise().bounds
     (bound,) = [each for each in bounds if each.access == "one time series"]
     assert (bound.least_requests, bound.copy_requests) == (7, 1)
-    assert "the files allow 7 requests" in str(bound)
+    assert "the files need at least 7 requests" in str(bound)
 
 
 def test_bytes_of_whole_files_are_not_known_and_requests_are() -> None:
@@ -275,7 +275,7 @@ def test_chunks_of_which_little_is_used_are_found() -> None:
     assert {each.access for each in several} == {"one slice", "one time series"}
     (finding,) = [each for each in several if each.access == "one slice"]
     assert (finding.bytes, finding.bytes_after) == (4 * 10**8, 400_000)
-    assert "0.10% are used" in finding.message
+    assert "0.10% of 400 MB in 4 chunks are used" in finding.message
     assert "Writing a copy takes about" in finding.message
     plain = {key: [each[0], 0, 4 * 10**8] for key, each in keys.items()}
     divided = made([1_000, 400_000], [1_000, 100_000], plain).advise()

@@ -66,7 +66,6 @@ function Picture({ of: { path, reading, values, why }, go }: { of: Thumbnail; go
     const made = drawn(reading, values, domain);
     if (made) box.current!.replaceChildren(made);
   }, [reading, values]);
-  const text = (at: number) => (reading?.times ? new Date(at).toISOString().slice(0, 10) : value(at));
   return (
     <li>
       <Button class="thumbnail" onClick={go} title={`Show ${path || "/"}`}>
@@ -77,12 +76,19 @@ function Picture({ of: { path, reading, values, why }, go }: { of: Thumbnail; go
           <b>{path || "/"}</b> {reading && reading.name !== path && <span class="quiet">{reading.name}</span>}
         </span>
         <span class="thumbnail-line quiet">
-          {domain && `${text(domain[0])} to ${text(domain[1])} ${reading?.times ? "" : (reading?.units ?? "")}`}
+          {domain && extent(reading!, domain)}
           {reading && whereOf(reading)}
         </span>
       </Button>
     </li>
   );
+}
+
+/** The smallest and largest value that was read; the cells of a picture are means. */
+function extent({ times, units, minimum, maximum }: ReadingModel, domain: [number, number]): string {
+  if (times) return domain.map((at) => new Date(at).toISOString().slice(0, 10)).join(" to ");
+  const ends = minimum === null || maximum === null ? domain : [minimum, maximum];
+  return `${ends.map(value).join(" to ")}${units ? ` ${units}` : ""}`;
 }
 
 /** Where along the dimensions that are not drawn the picture is. */

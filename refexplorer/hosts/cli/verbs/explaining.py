@@ -246,10 +246,10 @@ def _plain(value: Any) -> object:
 
 @app.command()
 def grade(
-    files: Annotated[list[Path], typer.Argument(help="Files of answers, one for each person.")],
+    files: Annotated[list[Path], typer.Argument(help="Answer files, one for each person.")],
     exercises: Annotated[
         Path | None,
-        typer.Option(help="A folder with your own exercises; the shipped ones if omitted."),
+        typer.Option(help="A folder with your own exercises instead of the built-in ones."),
     ] = None,
     details: Annotated[
         bool, typer.Option("--details", help="List what is wrong with each wrong answer.")
@@ -258,7 +258,7 @@ def grade(
 ) -> int:
     """Grade answer files: print a table with one line per file.
 
-    `rx.Exercises()` writes answers.json beside the notebook; on the page it is Export, Save
+    `rx.Exercises()` saves answers.json next to the notebook; on the page, choose Export, Save
     answers. Each answer is checked again. Exit status 2 if a file cannot be read.
     """
     from msgspec.structs import asdict as asdict_of
@@ -268,7 +268,6 @@ def grade(
 
     grades = graded(files, exercises)
     status = 2 if any(each.error for each in grades) else 0
-    counted_states = [state for state in AnswerState if state != AnswerState.NONE]
     if as_json:
         items = [
             {
@@ -283,11 +282,11 @@ def grade(
         output.write_json({"schema": 1, "status": status}, "grades", items)
         return status
     rows = [
-        (each.name, *map(each.count, counted_states), len(each.answers))
+        (each.name, *map(each.count, AnswerState), len(each.answers))
         for each in grades
         if not each.error
     ]
-    output.write_rows(["name", *map(str, counted_states), "of"], rows)
+    output.write_rows(["name", *map(str, AnswerState), "of"], rows, always=True)
     for each in grades:
         if each.error:
             output.say(each.error)

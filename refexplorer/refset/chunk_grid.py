@@ -25,9 +25,9 @@ from refexplorer.formats.columns.references import (
 )
 from refexplorer.refset.generated import EVALUATED_KEYS, Generated, generated_tables
 from refexplorer.refset.grid_view import (
+    CellCounter,
     ChunkBlock,
     GridView,
-    Picture,
     Side,
     Windows,
     blocks,
@@ -69,13 +69,13 @@ def reduce(
     chunks: ChunkColumns, sides: tuple[Side, ...], windows: Windows, states: int
 ) -> GridView:
     """Count the chunks of a window cell by cell; absent ones are not counted."""
-    picture = Picture(sides, windows, states)
+    picture = CellCounter(sides, windows, states)
     _count(picture, chunks, sides, windows)
     return picture.view()
 
 
 def _count(
-    picture: Picture, chunks: ChunkColumns, sides: tuple[Side, ...], windows: Windows
+    picture: CellCounter, chunks: ChunkColumns, sides: tuple[Side, ...], windows: Windows
 ) -> None:
     found = chunks.select(inside(chunks.indices, windows))
     ids = cells_of(found.indices, sides)
@@ -307,7 +307,7 @@ class ChunkReferences:
         total = math.prod(stop - start for start, stop in windows)
         partly = not self.complete and total > EXAMINED_CHUNKS
         sides = blocks(drawn, windows, min(cells, math.isqrt(EXAMINED_CHUNKS)) if partly else cells)
-        counting = Picture(sides, windows, len(STATES), self.shape)
+        counting = CellCounter(sides, windows, len(STATES), self.shape)
         _count(counting, self._others, sides, windows)
         for block in self.read():
             counting.add_block(block)

@@ -172,7 +172,7 @@ class ChunkBlock(NamedTuple):
         return np.arange(self.first, self.first + len(self.states))
 
 
-class Picture:
+class CellCounter:
     """Counts chunks by cell; absent ones are not counted."""
 
     def __init__(

@@ -257,7 +257,7 @@ class _Totals:
         self.name(urls.at(np.arange(len(urls))))
 
     def name(self, urls: Iterable[str | None]) -> None:
-        """Number targets."""
+        """Give a number to each new target."""
         for url in urls:
             self.urls.setdefault(url, len(self.urls))
 

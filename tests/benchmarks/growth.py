@@ -117,7 +117,7 @@ def audited(watch: Watch, path: Path) -> object:
     refs = _with_files(path)
     with watch.running():
         report = refs.audit(decode="none")
-    return report.ok
+    return str(report).splitlines()[0]
 
 
 def verified(watch: Watch, path: Path) -> object:
@@ -125,7 +125,7 @@ def verified(watch: Watch, path: Path) -> object:
     refs = _with_files(path)
     with watch.running():
         report = refs.verify()
-    return report.ok
+    return str(report).splitlines()[0]
 
 
 def converted(watch: Watch, path: Path) -> object:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from refexplorer.core.errors import LimitError, RefexplorerError
+from refexplorer.core.files import Progress
 from refexplorer.core.limits import INT64_MAX
 from refexplorer.formats.columns.chunk_names import MOST_DIMENSIONS, chunk_indices, run_of
 from refexplorer.formats.columns.references import (
@@ -23,35 +24,22 @@ from refexplorer.formats.columns.references import (
     text_column,
 )
 from refexplorer.refset.generated import EVALUATED_KEYS, Generated, generated_tables
+from refexplorer.refset.grid_view import (
+    CellCounter,
+    ChunkBlock,
+    GridView,
+    Side,
+    Windows,
+    blocks,
+    cells_of,
+    inside,
+    unravel,
+)
 from refexplorer.refset.numbered_segment import Loaded, Records
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.segments import Segment, code_targets
 from refexplorer.spec.references import prefix
 from refexplorer.spec.zarr_metadata import ArrayMeta
-
-Windows = Sequence[tuple[int, int]]
-
-
-class Side(NamedTuple):
-    """One drawn dimension: chunks ``start`` to ``stop``, ``step`` of them per cell."""
-
-    axis: int
-    start: int
-    stop: int
-    step: int
-
-    @property
-    def cells(self) -> int:
-        """The number of cells."""
-        return -(-(self.stop - self.start) // self.step)
-
-    @property
-    def sizes(self) -> np.ndarray:
-        """Chunks in each cell, shape ``(cells,)``; the last may have fewer."""
-        sizes = np.full(self.cells, self.step, np.float64)
-        if self.cells:
-            sizes[-1] = self.stop - self.start - self.step * (self.cells - 1)
-        return sizes
 
 
 @dataclass(frozen=True)
@@ -77,146 +65,27 @@ class ChunkColumns:
         return ChunkColumns(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
 
-@dataclass(frozen=True)
-class GridView:
-    """A picture of a grid of chunks; its arrays have the shape ``(rows, columns)``."""
-
-    # The drawn dimensions, rows before columns; without one there is a single row or column
-    sides: tuple[Side, ...]
-    window: tuple[tuple[int, int], ...]  # ``(start, stop)`` of each dimension of the array
-    counts: np.ndarray  # Chunks of each state, shape ``(states, rows, columns)`` float64
-    # The target of most chunks, an index into `ChunkReferences.urls`; -1 for none; int64
-    targets: np.ndarray
-    distinct: np.ndarray  # How many targets there are, int64
-    offsets: np.ndarray  # The least offset in bytes, -1 for none, int64
-    # The sum of all lengths in bytes, float64; -1 where one is not known, that of a whole file
-    sizes: np.ndarray
-    sampled: bool = False  # Whether of generated chunks only one in each cell was looked at
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        return _shape(self.sides)
-
-    @property
-    def totals(self) -> np.ndarray:
-        """The number of chunks in each cell, including unexamined ones."""
-        drawn = {side.axis for side in self.sides}
-        others = [b - a for axis, (a, b) in enumerate(self.window) if axis not in drawn]
-        sizes = [np.ones(1)] * (2 - len(self.sides)) + [side.sizes for side in self.sides]
-        return np.outer(*sizes) * float(math.prod(others))
-
-    def with_absent(self) -> GridView:
-        """Return the picture with every chunk that it does not count marked as absent."""
-        counts = self.counts.copy()
-        counts[0] = self.totals - counts.sum(axis=0)
-        return replace(self, counts=counts)
-
-    def examined(self, found: GridView, absent: np.ndarray, partly: bool) -> GridView:
-        """Return the picture with further chunks, and some that were found absent."""
-        counts = self.counts + found.counts
-        ids = _cells_of(absent, self.sides)
-        counts[0] += np.bincount(ids, minlength=self.sizes.size).reshape(self.shape)
-        return replace(
-            self,
-            counts=counts,
-            targets=np.where(self.targets < 0, found.targets, self.targets),
-            distinct=self.distinct + found.distinct,
-            offsets=_least(self.offsets, found.offsets),
-            sizes=np.where(np.minimum(self.sizes, found.sizes) < 0, -1, self.sizes + found.sizes),
-            sampled=partly,
-        )
-
-
-def blocks(axes: Sequence[int], windows: Windows, cells: int) -> tuple[Side, ...]:
-    """Divide the windows of the drawn axes into a limited number of cells each."""
-    sides = []
-    for axis in axes:
-        start, stop = windows[axis]
-        sides.append(Side(axis, start, stop, max(1, -(-(stop - start) // cells))))
-    return tuple(sides)
-
-
 def reduce(
     chunks: ChunkColumns, sides: tuple[Side, ...], windows: Windows, states: int
 ) -> GridView:
     """Count the chunks of a window cell by cell; absent ones are not counted."""
-    inside = np.ones(len(chunks.states), np.bool_)
-    for axis, (start, stop) in enumerate(windows):
-        inside &= (chunks.indices[:, axis] >= start) & (chunks.indices[:, axis] < stop)
-    shape = _shape(sides)
-    cells = shape[0] * shape[1]
-    ids = _cells_of(chunks.indices[inside], sides)
-    counts = np.bincount(
-        ids + cells * chunks.states[inside].astype(np.int64), minlength=states * cells
-    )
-    targets, distinct = _dominating(ids, chunks.targets[inside], cells)
-    lengths = chunks.lengths[inside].astype(np.float64)
-    sizes = np.bincount(ids, lengths, minlength=cells)
-    sizes[ids[lengths < 0]] = -1
-    return GridView(
-        sides,
-        tuple(windows),
-        counts.reshape(states, *shape).astype(np.float64),
-        targets.reshape(shape),
-        distinct.reshape(shape),
-        _first_offsets(ids, chunks.offsets[inside], cells).reshape(shape),
-        sizes.reshape(shape),
-    )
+    picture = CellCounter(sides, windows, states)
+    _count(picture, chunks, sides, windows)
+    return picture.view()
 
 
-def _shape(sides: tuple[Side, ...]) -> tuple[int, int]:
-    rows, columns = ([1] * (2 - len(sides)) + [side.cells for side in sides])[:2]
-    return rows, columns
-
-
-def _cells_of(indices: np.ndarray, sides: tuple[Side, ...]) -> np.ndarray:
-    """Return the cell of each chunk, counted in C order."""
-    ids = np.zeros(len(indices), np.int64)
-    for side in sides:
-        positions = indices[:, side.axis]
-        if side.stop > INT64_MAX:
-            positions = positions.astype(object)
-        ids = ids * side.cells + ((positions - side.start) // side.step).astype(np.int64)
-    return ids
-
-
-def _dominating(ids: np.ndarray, targets: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the most frequent target of each cell, the first if tied, and its count."""
-    known = targets >= 0
-    base = int(targets.max(initial=0)) + 1
-    pairs = ids[known] * base + targets[known]
-    if cells * base <= _COUNTED_PAIRS:  # sorting takes several times as long
-        every = np.bincount(pairs)
-        pairs = np.flatnonzero(every)
-        counts = every[pairs]
-    else:
-        pairs, counts = np.unique(pairs, return_counts=True)
-    of_cell, codes = np.divmod(pairs, base)
-    order = np.lexsort((-codes, counts, of_cell))
-    most = np.full(cells, -1, np.int64)
-    most[of_cell[order]] = codes[order]  # of several, the last counts: the most frequent
-    return most, np.bincount(of_cell, minlength=cells)
-
-
-def _first_offsets(ids: np.ndarray, offsets: np.ndarray, cells: int) -> np.ndarray:
-    known = offsets >= 0
-    ids, offsets = ids[known], offsets[known]
-    first = np.full(cells, offsets.max(initial=-1), offsets.dtype)
-    np.minimum.at(first, ids, offsets)
-    first[np.bincount(ids, minlength=cells) == 0] = -1
-    return first
-
-
-def _least(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    both = np.minimum(one, other)
-    return np.where(both < 0, np.maximum(one, other), both)
+def _count(
+    picture: CellCounter, chunks: ChunkColumns, sides: tuple[Side, ...], windows: Windows
+) -> None:
+    found = chunks.select(inside(chunks.indices, windows))
+    ids = cells_of(found.indices, sides)
+    picture.add(ids, found.states, found.targets, found.offsets, found.lengths)
 
 
 STATES = ("absent", *KINDS)
 """What a chunk can be; a state is a position in this. A rejected one is absent, too."""
-_COUNTED_PAIRS = 2**23  # pairs of a cell and a target, eight bytes each
 DENSE_CHUNKS = 100_000_000  # one byte each in an array of states, eight in one of lengths
+_NO_INDICES = np.empty((0, 0), np.int64)
 _BLOCK = 2**16
 """References of a block: few enough to stay in the caches of a processor."""
 EXAMINED_CHUNKS = 2_048
@@ -239,6 +108,9 @@ class ChunkReferences:
         self._opened = opened
         self._codes: dict[str | None, int] = {}
         self._listed, self._unlisted = _split(_segments_of(opened, array))
+        is_narrow = array.chunk_count <= INT64_MAX
+        self._numbered = [s for s in self._listed if isinstance(s, Records) and is_narrow]
+        self._blocks: list[ChunkBlock] | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -253,7 +125,9 @@ class ChunkReferences:
     @property
     def urls(self) -> tuple[str | None, ...]:
         """The distinct targets met so far; None is the target chosen by the reader."""
-        self._all  # noqa: B018  the targets are met there
+        if "_all" not in vars(self):
+            self._others  # noqa: B018  the targets are met there
+            self.read()
         return tuple(self._codes)
 
     @cached_property
@@ -261,12 +135,35 @@ class ChunkReferences:
         return self._opened.arrays.chunk_rows(self.array)
 
     @cached_property
-    def _all(self) -> ChunkColumns:
+    def _others(self) -> ChunkColumns:
+        """The chunks that are not in numbered blocks, inside the grid or not."""
         rows, indices = self._explicit
         parts = [self._chunks(indices, self._opened.table.columns.select(run_of(rows)))]
         for segment in self._listed:
-            parts += self._of_segment(segment)
+            if segment not in self._numbered:
+                parts += self._of_segment(segment)
         return _concatenated(parts)
+
+    @cached_property
+    def _all(self) -> ChunkColumns:
+        found = [self._of_records(segment.loaded) for segment in self._numbered]
+        return _concatenated([self._others, *found])
+
+    def read(self, progress: Progress | None = None) -> list[ChunkBlock]:
+        """Read the record files and manifests that pictures are made from, once.
+
+        Each chunk needs 21 bytes. `progress` is called with the read parts and their number.
+        """
+        if self._blocks is None:
+            found: list[ChunkBlock] = []
+            for segment in self._numbered:
+                for first, numbers, columns in segment.in_turn(progress):
+                    targets = code_targets(columns, self._codes).astype(np.int32)
+                    one = _columns(_NO_INDICES, columns, targets)
+                    fields = one.states, one.targets, one.offsets, one.lengths
+                    found += ChunkBlock(first, numbers, *fields).slices()
+            self._blocks = found
+        return self._blocks
 
     @cached_property
     def _is_inside(self) -> np.ndarray:
@@ -302,7 +199,7 @@ class ChunkReferences:
     @cached_property
     def outside(self) -> ChunkColumns:
         """References to chunks outside the grid, which no reader uses."""
-        return self._all.select(~self._is_inside)
+        return self._others.select(~self.array.inside(self._others.indices))
 
     @cached_property
     def left_out(self) -> ChunkColumns:
@@ -313,13 +210,18 @@ class ChunkReferences:
         found = [self._opened.rejected.indices(self.array)]
         for segment in self._listed:
             if isinstance(segment, Records):
-                found.append(_unravel(segment.rejected_numbers(), self.array.narrow_grid))
+                found.append(unravel(segment.rejected_numbers(), self.array.narrow_grid))
             elif isinstance(segment, Generated):
                 found.append(chunk_indices(self.array, text_column([*segment.failing()]))[1])
         indices = np.concatenate(found)
         indices = indices[self.array.inside(indices)]
+        if not len(indices):
+            return _without_reference(indices)
         numbers, first = np.unique(self._numbers(indices), return_index=True)
-        is_absent = ~np.isin(numbers, self._numbers(self.chunks.indices))
+        others = self._others.indices
+        known = [self._numbers(others[self.array.inside(others)])]
+        known += [block.all_numbers() for block in self.read()]
+        is_absent = ~np.isin(numbers, np.concatenate(known))
         return _without_reference(indices[first[is_absent]])
 
     def _numbers(self, indices: np.ndarray) -> np.ndarray:
@@ -338,7 +240,7 @@ class ChunkReferences:
             yield self._chunks(indices, table.columns.select(positions))
 
     def _of_records(self, loaded: Loaded) -> ChunkColumns:
-        return self._chunks(_unravel(loaded.numbers, self.array.narrow_grid), loaded.columns)
+        return self._chunks(unravel(loaded.numbers, self.array.narrow_grid), loaded.columns)
 
     def _chunks(self, indices: np.ndarray, columns: Columns) -> ChunkColumns:
         return _columns(indices, columns, code_targets(columns, self._codes))
@@ -405,7 +307,11 @@ class ChunkReferences:
         total = math.prod(stop - start for start, stop in windows)
         partly = not self.complete and total > EXAMINED_CHUNKS
         sides = blocks(drawn, windows, min(cells, math.isqrt(EXAMINED_CHUNKS)) if partly else cells)
-        picture = reduce(self.chunks, sides, windows, len(STATES))
+        counting = CellCounter(sides, windows, len(STATES), self.shape)
+        _count(counting, self._others, sides, windows)
+        for block in self.read():
+            counting.add_block(block)
+        picture = counting.view()
         if self.complete:
             return picture.with_absent()
         ranges = [range(*window) for window in windows]
@@ -427,7 +333,7 @@ class ChunkReferences:
             elif isinstance(found[0], Generated) and any(found[0] is s for s in self._unlisted):
                 columns = build_columns([found[0].reference_at(found[1])])
                 parts.append(self._chunks(self._indices([index] * len(columns)), columns))
-        none = self.chunks.select(np.zeros(len(self.chunks), np.bool_))
+        none = self._others.select(np.zeros(len(self._others), np.bool_))
         return _concatenated([none, *parts]), self._indices(absent)
 
     def _indices(self, listed: list[tuple[int, ...]]) -> np.ndarray:
@@ -507,14 +413,6 @@ def _concatenated(parts: Sequence[ChunkColumns]) -> ChunkColumns:
     return ChunkColumns(
         *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
     )
-
-
-def _unravel(numbers: np.ndarray, grid: tuple[int, ...]) -> np.ndarray:
-    """Return the index for each chunk number, C order; the grid may be too large for numpy."""
-    indices = np.empty((len(numbers), len(grid)), np.int64)
-    for axis in reversed(range(len(grid))):
-        numbers, indices[:, axis] = np.divmod(numbers, grid[axis])
-    return indices
 
 
 class StateCounts(NamedTuple):

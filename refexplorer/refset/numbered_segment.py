@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.core.errors import PickledByFields
+from refexplorer.core.files import Progress
 from refexplorer.formats.columns.chunk_names import chunk_keys
 from refexplorer.formats.columns.references import KINDS, URL, Columns, UrlColumn, joined_columns
 from refexplorer.spec.findings import Finding, Reason
@@ -144,6 +145,10 @@ class SegmentPart(ABC):
     @abstractmethod
     def columns(self) -> Columns:
         """The references, `count` rows; unusable ones are `FAILED`."""
+
+    def decode(self) -> None:
+        """Decode the references ahead of `columns`, if any thread can; nothing is reported."""
+        return
 
     def release(self) -> None:
         """Drop the references but keep the counts; when read again, nothing is reported twice."""
@@ -317,6 +322,28 @@ class Records(PickledByFields):
             yield self.between(start, start + size)
             while fresh and fresh[-1][0] <= start + size:
                 fresh.pop()[1].release()
+
+    def in_turn(
+        self, progress: Progress | None = None
+    ) -> Iterator[tuple[int, np.ndarray | None, Columns]]:
+        """Yield the usable references of each part, and keep none that was not read before.
+
+        With the number of the first chunk, and all numbers, or None if they are consecutive.
+        """
+        decoded = made_ahead(lambda part: part.decode(), self.parts)
+        for done, (part, _) in enumerate(zip(self.parts, decoded, strict=True), 1):
+            is_fresh, columns = not part.is_read, part.columns
+            good = part.usable(np.arange(part.count))
+            rows = part.held.rows
+            if len(good) < len(columns):
+                rows, columns = part.held.rows_at(good), columns.select(good)
+            if len(columns):
+                numbers = None if rows is None else part.start + rows.astype(np.int64)
+                yield part.start if numbers is None else int(numbers[0]), numbers, columns
+            if is_fresh:
+                part.release()
+            if progress is not None:
+                progress(done, len(self.parts))
 
     def groups(self, size: int) -> Iterator[Loaded]:
         """Yield all usable references, grouping record files up to `size` rows."""

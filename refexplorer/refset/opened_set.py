@@ -392,8 +392,18 @@ class Internals:
         if path not in self._summaries:
             if seconds(self.opened, path) > within:
                 return outline(self.opened, path)
-            self._summaries[path] = summarize(self.opened, path, progress)
+            urls: dict[str | None, int] = {}
+            self._summaries[path] = summarize(self.opened, path, progress, urls)
+            if path == "" and len(urls) == self._summaries[path].targets:
+                vars(self).setdefault("file_numbers", urls)
         return self._summaries[path]
+
+    def number_files(self, array: str, urls: Sequence[str | None]) -> None:
+        """Find `file_numbers`, with the targets of an array that was read."""
+        from refexplorer.refset.summary import file_numbers
+
+        if "file_numbers" not in vars(self):
+            self.file_numbers = file_numbers(self.opened, _watching.get(), {array: urls})
 
     @property
     def generated(self) -> tuple[GenItem, ...]:

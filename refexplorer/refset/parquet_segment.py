@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
@@ -135,6 +136,7 @@ class RecordPart(SegmentPart):
         self._findings = store.findings
         self.bad: BadRecords | None = None
         self._bad_numbers: dict[str, np.ndarray] = {}
+        self._decoded: RecordColumns | None = None
 
     @property
     def is_read(self) -> bool:
@@ -216,7 +218,7 @@ class RecordPart(SegmentPart):
         if self._footer.rows == 0:
             return failed_rows(0)
         try:
-            read = self._file.columns()
+            read, self._decoded = self._decoded or self._file.columns(), None
             if len(read.codes) != self._footer.rows:
                 raise self._changed()
             is_told = self._known_count in (0, self._footer.rows)
@@ -227,6 +229,12 @@ class RecordPart(SegmentPart):
             return read_rows(read, held.rows, held.count, self.name, self._findings)
         except BadRecords as bad:
             return self._note(bad, failed_rows(self.count))
+
+    def decode(self) -> None:
+        """Decode the columns; an error is reported when they are read."""
+        if not self.is_read and self.bad is None:
+            with suppress(BadRecords):
+                self._decoded = self._file.columns()
 
     @property
     def is_full(self) -> bool:

@@ -224,7 +224,7 @@ def kinds_text(summary: Summary) -> str:
 class _Totals:
     kinds: dict[Kind, int]
     bytes: int | None
-    urls: set[str | None]
+    urls: dict[str | None, int]  # With a number each, in the order in which they are met
     more_urls: int = 0
 
     def add(self, columns: Columns, rows: np.ndarray | None, alone: bool = False) -> None:
@@ -242,7 +242,7 @@ class _Totals:
         if alone:
             self.more_urls += len(named)
         else:
-            self.urls.update(columns.urls.at(named))
+            self.name(columns.urls.at(named))
 
     def take(self, found: Tally, urls: UrlColumn) -> None:
         """Add the counts of a record file."""
@@ -250,7 +250,12 @@ class _Totals:
             self.kinds[kind] += count
         if self.bytes is not None:
             self.bytes += found.bytes
-        self.urls.update(urls.at(np.arange(len(urls))))
+        self.name(urls.at(np.arange(len(urls))))
+
+    def name(self, urls: Iterable[str | None]) -> None:
+        """Give a number to each new target."""
+        for url in urls:
+            self.urls.setdefault(url, len(self.urls))
 
 
 def outline(opened: OpenedSet, path: str) -> Summary:
@@ -288,18 +293,27 @@ def _groups(opened: OpenedSet, folder: Folder) -> int:
     return sum(opened.tree.type_of(each) is NodeType.GROUP for each in below)
 
 
-def summarize(opened: OpenedSet, path: str, progress: Progress | None = None) -> Summary:
-    """Count what is below a path; `progress` is called with the finished and total parts."""
+def summarize(
+    opened: OpenedSet,
+    path: str,
+    progress: Progress | None = None,
+    urls: dict[str | None, int] | None = None,
+) -> Summary:
+    """Count what is below a path; `progress` is called with the finished and total parts.
+
+    Targets that are met are added to `urls`, as by `file_numbers`.
+    """
     folder = _folder(opened, path)
     segments = opened.tree.segments_below(folder)
-    tally = _Totals(dict.fromkeys(KINDS, 0), 0, set())
+    tally = _Totals(dict.fromkeys(KINDS, 0), 0, {} if urls is None else urls)
     rows = None if folder is opened.tree.root else opened.tree.rows_below(folder)
     tally.add(opened.table.columns, rows, alone=not segments)
-    numbered = [segment for segment in segments if isinstance(segment, Records)]
+    below = set(map(id, segments))
+    numbered = [each for each in opened.segments if isinstance(each, Records) and id(each) in below]
     parts = sum(len(segment.parts) for segment in numbered)
     tallied = chain.from_iterable(segment.tallied() for segment in numbered)
-    for read, (found, urls) in enumerate(tallied, 1):
-        tally.take(found, urls)
+    for read, (found, named) in enumerate(tallied, 1):
+        tally.take(found, named)
         if progress is not None:
             progress(read, parts)
     for segment in segments:
@@ -316,10 +330,16 @@ def summarize(opened: OpenedSet, path: str, progress: Progress | None = None) ->
     return Summary(path, *of_tree, tally.bytes, n_targets, counts.absent, counts.rejected)
 
 
-def file_numbers(opened: OpenedSet, progress: Progress | None = None) -> dict[str | None, int]:
+def file_numbers(
+    opened: OpenedSet,
+    progress: Progress | None = None,
+    known: Mapping[str, Sequence[str | None]] | None = None,
+) -> dict[str | None, int]:
     """Return a number for each target, in the order in which the parts of a set name them."""
-    # No byte range is read. Of gen items that make too many keys only the first ones are evaluated.
+    # No byte range is read, and nothing of arrays whose targets are `known`. Of gen items that make
+    # too many keys only the first ones are evaluated.
     numbers: dict[str | None, int] = {}
+    known = known or {}
     left = EVALUATED_KEYS
     parts = sum(len(part.parts) for part in opened.parts if isinstance(part, Records))
     read = 0
@@ -329,6 +349,8 @@ def file_numbers(opened: OpenedSet, progress: Progress | None = None) -> dict[st
             count = min(part.count, left)
             left -= count
             found = (run.urls for run in part.runs(0, count))
+        elif isinstance(part, Records) and part.array.path in known:
+            found = iter([known[part.array.path]])
         elif isinstance(part, Records):
             found = (urls for _, urls in part.tallied())
         for urls in found:

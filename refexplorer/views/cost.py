@@ -22,7 +22,7 @@ from refexplorer.checks.advice.requests import (
 from refexplorer.checks.advice.rules import AdviceFinding
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import counted
-from refexplorer.refset.chunk_grid import Windows
+from refexplorer.refset.grid_view import Windows
 from refexplorer.refset.opened_set import internals
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.views.wire.context import ExplorerPart, Keep, ViewContext, array_at

@@ -11,15 +11,23 @@ from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 
+from tests.benchmarks import sets
 from tests.benchmarks.measuring import Measured, Watch, Work, measure
 from tests.benchmarks.sets import BUCKET, CELLS, COLUMNS, NAMES, ROWS, STEPS, WRITERS, made, url_of
 
+if TYPE_CHECKING:
+    from refexplorer.verbs.referenceset import ReferenceSet
+
 _SPLIT = 2_500
 """Steps of a manifest, so 50,000 of its chunks."""
+_FILE_BYTES = 2**32
+"""More than the ranges of a file have."""
 _AT_ONCE = 50_000
 """Steps that are written together."""
 
@@ -85,6 +93,60 @@ def listed(watch: Watch, path: Path) -> object:
     return [len(found), sum(each.bytes for each in found)]
 
 
+def mapped(watch: Watch, path: Path) -> object:
+    """Draw all chunks of an array, for the first time."""
+    from refexplorer import open_references
+
+    refs = open_references(path)
+    with watch.running():
+        grid = refs.chunk_grid(NAMES[0])
+        view = grid.view(None, None, 120)
+    return [int(view.counts[1:].sum()), len(grid.urls)]
+
+
+def targets_checked(watch: Watch, path: Path) -> object:
+    """Check that all files exist and all byte ranges are inside them."""
+    refs = _with_files(path)
+    with watch.running():
+        report = refs.check_targets()
+    return str(report)
+
+
+def audited(watch: Watch, path: Path) -> object:
+    """Audit all references, and decode no chunk."""
+    refs = _with_files(path)
+    with watch.running():
+        report = refs.audit(decode="none")
+    return str(report).splitlines()[0]
+
+
+def verified(watch: Watch, path: Path) -> object:
+    """Compare with the files, which cannot be opened."""
+    refs = _with_files(path)
+    with watch.running():
+        report = refs.verify()
+    return str(report).splitlines()[0]
+
+
+def converted(watch: Watch, path: Path) -> object:
+    """Convert to another parquet store, which is compared with the source."""
+    from refexplorer import convert
+
+    with TemporaryDirectory(dir=path.parent) as folder, watch.running():
+        report = convert(path, Path(folder) / "converted.parq")
+    return str(report)
+
+
+def _files_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}-files")
+
+
+def _with_files(path: Path) -> ReferenceSet:
+    from refexplorer import open_references
+
+    return open_references(path).allowing(str(_files_of(path)))
+
+
 def opened_by_gdal(watch: Watch, path: Path) -> object:
     """Import rasterio and open the same document by GDAL's driver for Zarr."""
     with watch.running():
@@ -105,6 +167,7 @@ class Growth(NamedTuple):
     needs: str = ""
 
 
+_LOCAL = (10**6, 3 * 10**6, 10**7)
 _JSON, _STORED, _ICECHUNK = (10**4, 10**5, 10**6), (10**6, 10**7, 5 * 10**7), (10**5, 10**6, 10**7)
 GROWTHS = (
     Growth("v0", "JSON: import, open, first level", opened, _JSON),
@@ -115,11 +178,23 @@ GROWTHS = (
     Growth("parquet", "parquet: a page of keys", paged, _STORED),
     Growth("parquet", "parquet: all diagnostics", diagnosed, _STORED),
     Growth("parquet", "parquet: table of files (`targets`)", listed, _STORED),
+    Growth("parquet", "parquet: first map of chunks, a tenth of the keys", mapped, _STORED),
+    Growth("local", "parquet: `check --targets`, files of zeros", targets_checked, _LOCAL),
+    Growth("local", "parquet: audit without decoding, files of zeros", audited, _LOCAL),
+    Growth("local", "parquet: verify, files that are not NetCDF", verified, _LOCAL),
+    Growth("parquet", "parquet: convert to parquet", converted, _LOCAL),
     Growth("icechunk", "Icechunk: import, open, first level", opened, _ICECHUNK, "icechunk"),
     Growth("icechunk", "Icechunk: a page of keys", paged, _ICECHUNK, "icechunk"),
     Growth("icechunk", "Icechunk: count kinds, bytes, targets", counted, _ICECHUNK, "icechunk"),
     Growth("icechunk", "Icechunk: all diagnostics", diagnosed, _ICECHUNK, "icechunk"),
     Growth("icechunk", "Icechunk: table of files (`targets`)", listed, _ICECHUNK, "icechunk"),
+    Growth(
+        "icechunk",
+        "Icechunk: first map of chunks, a tenth of the keys",
+        mapped,
+        _ICECHUNK,
+        "icechunk",
+    ),
 )
 
 
@@ -133,7 +208,7 @@ def lines(folder: Path, runs: int, only: str = "") -> Iterator[str]:
             continue
         sizes = [_measured(growth, folder, keys, runs) for keys in growth.keys]
         cells = [
-            ", ".join(_power(keys) for keys in growth.keys),
+            ", ".join(power(keys) for keys in growth.keys),
             ", ".join(f"{median(found.cpu):.2f}" for found in sizes),
             ", ".join(f"{found.added / 1e6:,.0f}" for found in sizes),
             _exponent(growth.keys, [median(found.cpu) for found in sizes]),
@@ -158,7 +233,8 @@ def _exponent(keys: Sequence[int], seconds: Sequence[float]) -> str:
     return f"{max(float(power), 0):.1f}"
 
 
-def _power(keys: int) -> str:
+def power(keys: int) -> str:
+    """Return a number of keys as a power of ten."""
     power = int(math.log10(keys))
     first = keys // 10**power
     digits = str(power).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
@@ -208,4 +284,16 @@ def _icechunk(path: Path, steps: int) -> None:
             session.commit(f"{name} from {first}")
 
 
-WRITERS |= {"icechunk": _icechunk}
+def _local(path: Path, steps: int) -> None:
+    """Write a parquet store whose files are next to it: sparse, and all zeros."""
+    files = _files_of(path)
+    with patch.object(sets, "BUCKET", str(files)):
+        WRITERS["parquet"](path, steps)
+        for number in range(-(-steps // STEPS)):
+            file = Path(sets.url_of(number))
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with file.open("wb") as stream:
+                stream.truncate(_FILE_BYTES)
+
+
+WRITERS |= {"icechunk": _icechunk, "local": _local}

@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
+from refexplorer.core.text import size_text
 from tests.benchmarks import fetch, growth, opening, parquet, pictures
 from tests.benchmarks.measuring import Case, Measured, Work, measure
 from tests.benchmarks.sets import made
@@ -49,6 +50,31 @@ def _cases(names: tuple[str, ...]) -> Iterator[Case]:
     cases = [each for module in (opening, parquet, fetch, pictures) for each in module.CASES]
     for name in names:
         yield next(each for each in cases if each.work == name)
+
+
+_FORMS = {
+    "v0": "V0", "many-urls": "V0, one URL per key", "long-keys": "V0, keys of 160 characters",
+    "gen": "V1, `gen`", "parquet": "parquet",
+}  # fmt: skip
+_OPENED: Mapping[str, tuple[int, ...]] = {
+    "v0": (10**4, 10**5, 10**6, 10**7), "many-urls": (10**6,), "long-keys": (10**6,),
+    "gen": (10**6, 10**9), "parquet": (10**6, 10**7),
+}  # fmt: skip
+"""Sets of the table of opening."""
+
+
+def opened(folder: Path, runs: int) -> Iterator[str]:
+    """Open sets of several forms and sizes, with all modules loaded."""
+    yield "| set | size | time to show the first level | memory |\n|---|---|---|---|"
+    for kind, sizes in _OPENED.items():
+        for keys in sizes:
+            path = made(folder, kind, keys)
+            (found,) = measure([opening.open_ours], path, runs)
+            files = [each for each in (path, *path.rglob("*")) if each.is_file()]
+            size = size_text(sum(each.stat().st_size for each in files))
+            name = f"{_FORMS[kind]}, {growth.power(keys)} keys"
+            cells = f"{median(found.cpu):.2g} s | {found.added / 1e6:,.0f} MB"
+            yield f"| {name} | {size} | {cells} |"
 
 
 def compared(folder: Path, runs: int) -> Iterator[str]:
@@ -91,6 +117,7 @@ def _cell(seconds: tuple[float, ...], found: Measured) -> str:
 TABLES: Mapping[str, Table] = {
     "headline": Table(Path("README.md"), headline),
     "compared": Table(Path("docs/reference/speed.md"), compared),
+    "opened": Table(Path("docs/reference/costs.md"), opened),
     "growth": Table(Path("docs/reference/costs.md"), growth.lines),
 }
 

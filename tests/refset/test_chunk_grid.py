@@ -229,3 +229,29 @@ def test_generated_chunks_whose_template_fails_are_left_out(stop: int) -> None:
     grid = rx.open_references({"version": 1, "refs": refs, "gen": [item]}).chunk_grid("v")
     assert grid.left_out.indices.tolist() == [[500], [stop + 5]]
     assert grid.states[[3, 500, stop + 5]].tolist() == [STATES.index("range"), 0, 0]
+
+
+@pytest.mark.parametrize("shape", [(7, 5, 3), (60,), (1, 70_001), (3, 2, 4, 2)])
+@pytest.mark.parametrize("step", [1, 3], ids=["all chunks", "a third"])
+def test_record_files_give_the_pictures_of_the_json(
+    shape: tuple[int, ...], step: int, tmp_path: Path
+) -> None:
+    """Record files are kept without indices, which pictures find from the chunk numbers."""
+    named: dict[str, Any] = {}
+    for number, index in list(enumerate(itertools.product(*map(range, shape))))[::step]:
+        reference = ["a.nc", "b.nc", "c.nc"][number % 3], number * 7 % 100, number % 11 + 1
+        named[f"v/{'.'.join(map(str, index))}"] = "text" if number % 10 == 9 else [*reference]
+    refs = rx.open_references({"v/.zarray": metadata(shape), **named})
+    refs.to_parquet(tmp_path / "s", record_size=13 if len(named) < 1000 else 10_000)
+    one, other = refs.chunk_grid("v"), rx.open_references(tmp_path / "s").chunk_grid("v")
+    for axes in [None, *itertools.permutations(range(len(shape)), min(2, len(shape)))]:
+        for window in (None, [(size // 3, size - size // 4) for size in shape]):
+            expected, found = one.view(axes, window, 4), other.view(axes, window, 4)
+            for name in ("counts", "offsets", "sizes", "distinct"):
+                np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+            urls = [
+                [g.urls[c] for c in v.targets.flat] for g, v in ((one, expected), (other, found))
+            ]
+            assert urls[0] == urls[1]
+    assert not len(other.outside)
+    np.testing.assert_array_equal(other.states, one.states)

@@ -27,6 +27,8 @@ class FlatTables:
         self._bytes, self._places = data, places
         self._data = np.frombuffer(data, np.uint8)
         self._layouts = places - _gathered(self._data, places, "<i4")
+        if len(places) and (self._layouts == self._layouts[0]).all():
+            self._layouts = self._layouts[:1]  # as most writers make them
         self._sizes = _gathered(self._data, self._layouts, "<u2")
 
     @classmethod
@@ -65,11 +67,10 @@ class FlatTables:
     def places_of(self, field: int) -> np.ndarray:
         """Return the offset of a field in each table, int64, shape ``(n,)``; -1 if absent."""
         at = 4 + 2 * field
-        places = np.full(len(self), -1, np.int64)
+        offsets = np.zeros(len(self._layouts), np.int64)
         rows = np.flatnonzero(self._sizes > at)
-        offsets = _gathered(self._data, self._layouts[rows] + at, "<u2")
-        places[rows] = np.where(offsets > 0, self._places[rows] + offsets, -1)
-        return places
+        offsets[rows] = _gathered(self._data, self._layouts[rows] + at, "<u2")
+        return np.where(offsets > 0, self._places + offsets, -1)
 
     def numbers(self, field: int, form: str = "<u8") -> np.ndarray:
         """Return 64-bit numbers, or another type, shape ``(n,)`` uint64; 0 if absent."""
@@ -101,7 +102,26 @@ def _gathered(
     size = np.dtype(form).itemsize
     if len(places) and (places.min() < 0 or places.max() + size > len(data)):
         raise IndexError("an offset is outside the file")
-    return data[places[:, None] + np.arange(size)].view(form)[:, 0].astype(kind)
+    # a number begins at each byte of the file
+    every: np.ndarray = np.ndarray(max(len(data) - size + 1, 0), form, data, strides=(1,))
+    return every[places].astype(kind)
+
+
+def _repeats(data: np.ndarray, places: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return which byte strings equal the one before, shape ``(n,)`` bool; not all are noticed."""
+    found = np.zeros(len(places), np.bool_)
+    is_short = (sizes >= _WORD) & (sizes <= _COMPARED) & (places >= 0)
+    is_short &= places <= len(data) - sizes
+    rows = np.flatnonzero((sizes[1:] == sizes[:-1]) & is_short[1:] & is_short[:-1]) + 1
+    for word in range(-(-int(sizes[rows].max(initial=0)) // _WORD)):
+        # the last word ends where the string does
+        places_in = np.minimum(word * _WORD, sizes[rows] - _WORD)
+        one, other = (
+            _gathered(data, places[each] + places_in, "<u8", np.uint64) for each in (rows, rows - 1)
+        )
+        rows = rows[one == other]
+    found[rows] = True
+    return found
 
 
 _MAGIC = "ICE🧊CHUNK".encode()
@@ -124,6 +144,8 @@ _OF_CHUNK = frozenset(range(9))
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _BASE32 = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", _CROCKFORD)
 _BLOCK = 2**16  # Chunks that are read together
+_WORD = 8  # Bytes of strings that are compared together
+_COMPARED = 2**10  # Bytes of the longest strings that are compared with the one before
 _NUMBER = 8  # Bytes of a number of an index, as it is held
 _NO_METHOD = b"\0"  # If absent, locations are compressed by zstd with a dictionary
 _IN_CONTAINER = "vcc://"
@@ -293,10 +315,11 @@ class _Manifest:
         """Return the distinct byte strings at the given offsets, and the index for each row."""
         self.check_size(int(sizes.sum()), limits)
         found: dict[bytes, int] = {}
-        spans = zip(places.tolist(), sizes.tolist(), strict=True)
+        is_new = ~_repeats(np.frombuffer(content, np.uint8), places, sizes)
+        spans = zip(places[is_new].tolist(), sizes[is_new].tolist(), strict=True)
         cut = (self._cut(content, at, size) for at, size in spans)
-        rows = [found.setdefault(text, len(found)) for text in cut]
-        return list(found), np.array(rows, np.int64)
+        rows = np.array([found.setdefault(text, len(found)) for text in cut], np.int64)
+        return list(found), rows[np.cumsum(is_new) - 1]
 
     def _indices(self, chunks: FlatTables, limits: Limits) -> np.ndarray:
         starts, ranks = chunks.vectors(_INDEX)

@@ -142,6 +142,9 @@ class Offer(NamedTuple):
 class Library:
     """The sets that anybody on the page may open, and where typed paths may be."""
 
+    # Other people may see the page: a typed path is opened only inside `allow`, a URL only if it is
+    # on the internet or inside `allow`.
+
     def __init__(
         self, allow: Iterable[str] = (), largest: int = LARGEST, openings: Openings | None = None
     ) -> None:
@@ -224,7 +227,7 @@ class Library:
         if facts is None or facts.place is None:
             return None
         if facts.place not in self._repositories:
-            if "://" in facts.place:
+            if "://" in facts.place:  # icechunk connects to servers regardless of `allow`
                 return None
             try:
                 InternetPolicy(self._allow).allowed(facts.place)

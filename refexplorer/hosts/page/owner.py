@@ -13,6 +13,9 @@ PARAMETER = "token"  # Of the address; the front end takes it out of the address
 class Owner:
     """Identifies the owner by a secret, in the URL of the first visit and then in a cookie."""
 
+    # 127.0.0.1 proves nothing, since machines are shared. No other site can make a browser send the
+    # cookie, and a page reached by another host name, as in DNS rebinding, has no owner.
+
     def __init__(self, port: int, origins: Iterable[str]) -> None:
         self._token = secrets.token_urlsafe(24)
         self._origins = frozenset(origins)

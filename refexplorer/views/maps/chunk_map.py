@@ -14,7 +14,8 @@ from msgspec import Struct
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import counted
 from refexplorer.io.decode.sizes import Index
-from refexplorer.refset.chunk_grid import STATES, ChunkReferences, GridView, reduce
+from refexplorer.refset.chunk_grid import STATES, ChunkReferences, reduce
+from refexplorer.refset.grid_view import GridView
 from refexplorer.refset.moves import CHANGES
 from refexplorer.refset.opened_set import internals, watched
 from refexplorer.verbs.differing import MARKS, Difference
@@ -220,8 +221,9 @@ class ChunkMap:
         grid = self._grid(path)
         present = counted(grid.array.chunk_count, "chunk")
         go_on(report, 1, _STEPS, f"Looking up {present}")
+        grid.read(steps_of(report, "Reading chunks"))
         with watched(steps_of(report, "Numbering files")):
-            internals(self._refs).file_numbers  # noqa: B018  before the map is drawn
+            internals(self._refs).number_files(path, grid.urls)
         outside = len(grid.outside)
         go_on(report, 2, _STEPS, f"Counting {present}")
         view = grid.view(axes, window, CELLS)

@@ -145,6 +145,7 @@ function Focused({ focus, total }: { focus: Focus; total: number | null }) {
 
 function said({ total, capped, in_targets: inTargets, unfinished }: KeysFound): string {
   const by = Number(inTargets) > 0 ? `, ${count(inTargets)} of them by file` : "";
+  if (capped && Number(total) === 0) return "none found before it was stopped";
   if (capped) return `the first ${count(total)} found${by}`;
   return `${counted(total, "key")} found${unfinished ? " so far" : ""}${by}`;
 }

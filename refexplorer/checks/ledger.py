@@ -125,6 +125,8 @@ class Ledger:
         self, path: str, start: Sequence[int], stop: Sequence[int], state: LedgerState
     ) -> None:
         """Set the state of the chunks in a box of the grid that have none yet."""
+        # For an array with too many chunks for a byte each, nothing is recorded: chunks whose state
+        # does not follow by arithmetic stay untouched.
         if path not in self._dense:
             return  # too many for a byte each: they stay untouched
         self._counted.pop(path, None)

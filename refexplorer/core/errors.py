@@ -30,6 +30,9 @@ class PickledByFields:
 class PickledError(Exception):
     """An error that survives pickling even if its `__init__` has other parameters than ``args``."""
 
+    # By default, Python calls the class with only ``args``, which fails if it takes more: a worker
+    # then dies, or hangs, instead of reporting the error.
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _error_again, (type(self), self.args, self.__dict__)
 

@@ -181,6 +181,8 @@ if sys.platform != "win32":  # which has no such lock
 @contextmanager
 def writing_alone(path: Path) -> Iterator[None]:
     """Keep other processes and threads from writing to a name, by a lock file next to it."""
+    # The lock is a file next to it, and not the partial output itself, which is renamed. A lock
+    # file left by a killed process locks nothing and is reused.
     if sys.platform == "win32":
         yield
         return

@@ -97,6 +97,8 @@ def memory_limit() -> int | None:
 
 def limit_arrow_pool() -> None:
     """Keep Arrow from reserving 1 GiB if memory is limited; call this before using Arrow."""
+    # Call it before Arrow allocates memory. Its own allocator (mimalloc) reserves 1 GiB of address
+    # space: with a limit of 1.6 GB, the rest was too little for a set that needs 1.2 GB.
     if memory_limit() is not None:
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 

@@ -1,4 +1,8 @@
-"""Child processes that answer requests on stdin: a line of JSON, then ``"size"`` bytes."""
+"""Child processes that work one request at a time, and can be ended at any time.
+
+A child runs a module that calls `serve` and responds to requests on its stdin until that ends. Both
+sides write a line of JSON, followed by as many bytes as its ``"size"`` says.
+"""
 
 from __future__ import annotations
 

@@ -178,6 +178,9 @@ def _sound() -> References:
 
 def three_forms(path: Path, *, loaded: Iterable[str] = ()) -> dict[str, Any]:
     """Return a set as kerchunk's dict, VirtualiZarr's store and Icechunk's store."""
+    # Icechunk's store has the values of the arrays in `loaded`, and references for the others.
+    # Icechunk's references are dated yesterday, later than all files except one that was
+    # republished: Icechunk does not read a file that is newer than its reference.
     import icechunk
     from obspec_utils.registry import ObjectStoreRegistry
     from obstore.store import LocalStore

@@ -1,4 +1,7 @@
-"""DMR++ documents, which describe the arrays of a data file and the locations of their chunks."""
+"""DMR++ documents, which describe the arrays of a data file and the locations of their chunks.
+
+A variable with an unsupported layout is omitted with the reason: half of one would be wrong.
+"""
 
 from __future__ import annotations
 

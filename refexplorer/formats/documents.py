@@ -29,6 +29,7 @@ _OTHERS = (b"\0", b'"stac_version"', b'"nbformat"', b'"cells"', b'"zarr_format"'
 
 def own_document(source: object, limits: Limits) -> Source | None:
     """Return the document at a file path; None in any doubt, so that all formats are asked."""
+    # None in any doubt; then `refexplorer.formats.finding` asks them all.
     if not isinstance(source, str | os.PathLike) or len(str(source)) > _NAME_LENGTH:
         return None
     try:

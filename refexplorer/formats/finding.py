@@ -160,6 +160,7 @@ def _of_data_url(
 
 def _of_sought(url: str, locate: Locate, terms: OpeningTerms) -> Source | None:
     """Ask the versioned formats whether a URL without a file, or ``URL@version``, is a folder."""
+    # Only then is a server asked for their marker files, and what follows an ``@`` is a version.
     before, at, version = url.rpartition("@")
     asked: list[tuple[str, str | None]] = [(url.rstrip("/"), None)]
     if at and "/" not in version and "/" in before.partition("://")[2]:
@@ -320,6 +321,8 @@ def _of_path(name: str, terms: OpeningTerms, *, parts: bool = True) -> Source:
 
 def _of_version(name: str, path: Path | None, terms: OpeningTerms) -> Source | None:
     """Read the version that a name means; None if it has none. `path` is its literal meaning."""
+    # `path` is the literal meaning of the name, None if it may not be opened. Each interpretation
+    # is checked against the access policy before the file system is asked.
     before, at, version = name.rpartition("@")
     if not at or not Path(before).name or set(version) & {os.sep, os.altsep}:
         return None

@@ -1,4 +1,8 @@
-"""The source formats of sets, one class each, in the order in which `finding` asks them."""
+"""The source formats of sets, one class each, in the order in which `finding` asks them.
+
+To add a format, add a subclass of `SourceForm` and list it in `FORMS`. Packages are imported only
+if needed: VirtualiZarr and icechunk are only asked about their own objects.
+"""
 
 from __future__ import annotations
 
@@ -96,6 +100,8 @@ class StacForm(SourceForm):
 
 class DataFileForm(SourceForm):
     """HDF5 and NetCDF4, NetCDF3, GRIB2, FITS and TIFF; no chunks are read, except GRIB messages."""
+
+    # Only metadata are read, no chunks; of GRIB every message, as its metadata are spread over it.
 
     name = DATA_FILE
 
@@ -277,6 +283,8 @@ class VirtualiZarrForm(SourceForm):
 
     def of_object(self, given: object, terms: OpeningTerms) -> Source | None:
         """Return the references that VirtualiZarr writes for kerchunk; groups become folders."""
+        # No variable of a ``ManifestStore`` or ``ManifestGroup`` is loaded. Nested groups become
+        # folders.
         kind = type(given)
         package = kind.__module__.partition(".")[0]
         if package == "virtualizarr" and kind.__name__ in ("ManifestStore", "ManifestGroup"):

@@ -1,4 +1,7 @@
-"""Files that are not reference sets, by their first bytes: how to make references to them."""
+"""Files that are not reference sets, by their first bytes: how to make references to them.
+
+This needs no reader of another package, and trusts none with the file.
+"""
 
 from __future__ import annotations
 

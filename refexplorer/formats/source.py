@@ -141,6 +141,7 @@ class Source:
 
     def portable(self) -> Source:
         """Return the source without large documents in memory, to be sent to other processes."""
+        # Without its document a set knows pointers, but no lines, and no references as written.
         light = replace(self, value=None) if _is_heavy(self.value) else self
         in_memory = isinstance(self.content, partial) and self.content.func is plain_bytes
         return replace(light, content=None) if in_memory and self.is_large else light

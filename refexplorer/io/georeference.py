@@ -71,6 +71,8 @@ class Georeference:
 
 def georeference(refs: SetLike, array: ArrayMeta, folders: Folders | None = None) -> Georeference:
     """Return the metadata that locate an array; no target is read."""
+    # One-dimensional latitude and longitude come first, then GeoZarr's `spatial:` or a grid
+    # mapping, if pyproj is installed, then two-dimensional latitude and longitude.
     name = array.path or "The root array"
     if not array.dimensions or len(array.shape) < 2:
         raise NoPlaceError(f"{name} is not on the map: it has fewer than two named dimensions.")

@@ -1,4 +1,9 @@
-"""The child process in which other readers read, with limits on memory and time, and no network."""
+"""The confined child process, which lets other readers read and returns their results.
+
+`python -m refexplorer.readers.child` is the child. fsspec renders untrusted templates
+with `str.format` and jinja2's sandbox, which prevent neither long loops nor long strings: memory
+and time are limited, and nothing here opens a connection or another program.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The verdicts of all readers on a set: installed ones are run, a table covers the others."""
+"""The verdicts of all readers on a set: installed ones are run, a table covers the others.
+
+The source format decides first: no reader of reference sets reads DMR++ or an HDF5 file.
+"""
 
 from __future__ import annotations
 
@@ -151,6 +154,7 @@ def note_readers(
     source: Source, contents: Contents, noted: Collection[Finding], uses: Sequence[Use]
 ) -> Findings:
     """Note features that a reader ignores silently, or for which a reader refuses the set."""
+    # Also if a reader of the whole specification rejects a set; other readers report it themselves.
     findings = Findings()
     if source.form not in (*DOCUMENTS, "parquet"):
         return findings

@@ -1,4 +1,8 @@
-"""The features of the specification used by a set, and a dated table of readers without them."""
+"""The features of the specification used by a set, and a dated table of readers without them.
+
+One pass over the columns finds the features; no reader is imitated. Readers that can be run are in
+`running`.
+"""
 
 from __future__ import annotations
 

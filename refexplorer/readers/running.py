@@ -1,4 +1,8 @@
-"""Runs the installed readers on a sample of a set, and compares their keys with its own."""
+"""Runs the installed readers on a set, and compares their keys with those of the set.
+
+They run in `child`, a child process under limits of memory and time, on a sample of the keys: of
+a large set one from its first key to its last, of a large `gen` some combinations.
+"""
 
 from __future__ import annotations
 

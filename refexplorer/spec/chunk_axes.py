@@ -1,4 +1,7 @@
-"""The chunks along one dimension: of equal lengths, or runs (``rectilinear`` in Zarr)."""
+"""The chunks along one dimension of an array, by arithmetic: equal lengths, or runs.
+
+Sources: the chunk grids ``regular`` of Zarr v3 and ``rectilinear`` of zarr-extensions.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,9 @@ _LONGEST = 2**53  # Elements along a dimension of varying chunks, which are coun
 @dataclass(frozen=True)
 class ChunkAxis:
     """The chunks along one dimension as runs of equal chunks; the last run is unbounded."""
+
+    # The run that covers the edge of the array is unbounded. Runs are stored instead of chunks,
+    # since a few characters of metadata may represent any number of chunks.
 
     extent: int  # Elements of the array along the dimension
     lengths: tuple[int, ...]  # Elements of the chunks of each run

@@ -1,4 +1,8 @@
-"""The specification as data: the codes of findings, its rules, and its JSON Schemas."""
+"""The specification as data: codes of findings, its rules, and its JSON Schemas.
+
+``codes.toml`` has the severity, meaning and remedy of every code; ``rules.toml`` has the rules of
+the reference specification, cited by exercises and its page.
+"""
 
 from __future__ import annotations
 

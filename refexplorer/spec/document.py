@@ -1,4 +1,7 @@
-"""A reference set as written (specification, "Version 0" and "Version 1")."""
+"""The document model: the contents of a reference set as written.
+
+Source: reference specification, "Version 0" and "Version 1".
+"""
 
 from __future__ import annotations
 

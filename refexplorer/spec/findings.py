@@ -207,6 +207,9 @@ class Findings:
         together: bool = False,
     ) -> None:
         """Add a finding; those of one array, or `together` of one message, are counted as one."""
+        # A hint that has to be computed is only computed for the findings kept. Findings with the
+        # same code in the same array are counted; with `together`, those with the same message,
+        # wherever they are.
         identity = (code, message if together else pointer)
         group = (code, "" if together else _folder_of(pointer, key))
         is_spread = together

@@ -1,4 +1,8 @@
-"""Lint rules for single keys and URLs that match `ODD_KEY` and `ODD_URL`, and for arrays."""
+"""Lint rules for one key, URL or array: things that are allowed, but usually mistakes.
+
+Rules see only the keys and URLs of a set that match `ODD_KEY` and `ODD_URL`: a new rule may have
+to extend these.
+"""
 
 from __future__ import annotations
 
@@ -67,6 +71,7 @@ _PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
 def lint_key(key: str, version: int | None) -> Iterator[LintFinding]:
     """Yield remarks on a key that `ODD_KEY` matches; `version` is None outside reference sets."""
+    # `version` is None if the references are not written in a reference set.
     if _SEGMENT.search(key):
         yield LintFinding(
             "suspicious-key",
@@ -84,6 +89,7 @@ def lint_key(key: str, version: int | None) -> Iterator[LintFinding]:
 
 def lint_url(url: str | None, version: int | None) -> Iterator[LintFinding]:
     """Return what is odd about a rendered URL that `ODD_URL` matches."""
+    # `version` is the same as in `lint_key`.
     is_written = version is not None
     if url is None:
         yield LintFinding(

@@ -1,4 +1,7 @@
-"""Lint rules for metadata keys, from the storage specifications of Zarr v2 and v3."""
+"""Lint rules for metadata keys: metadata that no reader can open.
+
+Sources: Zarr v2 and Zarr v3 storage specifications, "Array metadata" and "Data types".
+"""
 
 from __future__ import annotations
 
@@ -313,6 +316,8 @@ def lint_ignored_fill_value(
 
 def may_be_a_value(array: ArrayMeta, attributes: Mapping[str, object]) -> bool:
     """Return whether the fill value of a Zarr v2 array, which xarray masks, looks like a value."""
+    # xarray reads it as missing, even if no attribute marks it as missing. False for the usual
+    # markers of missing values, unless the array is a coordinate: those have none.
     value = array.fill_value
     if array.zarr_format != 2 or isinstance(value, bool) or not isinstance(value, int | float):
         return False

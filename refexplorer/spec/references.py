@@ -1,4 +1,7 @@
-"""The four kinds of reference (specification, "Version 0"), and keys that are not portable."""
+"""Keys and references: keys that readers treat differently; the four kinds of reference.
+
+Source: kerchunk's reference specification, "Version 0".
+"""
 
 from __future__ import annotations
 
@@ -390,6 +393,7 @@ def is_encoded(value: bytes) -> bool:
 
 def read_inline(value: bytes) -> Inline | Base64:
     """Read bytes from parquet or kerchunk's dicts; ``base64:`` marks base64 text, as for fsspec."""
+    # Bytes that begin with ``base64:`` are base64 text, as for fsspec; it is not decoded here.
     return Base64(value.decode("ascii", "replace")) if is_encoded(value) else read_bytes(value)
 
 

@@ -1,4 +1,7 @@
-"""Zarr metadata of an array, v2 and v3: shape, chunks, codecs, and the names of its chunks."""
+"""Zarr metadata of an array: shape, chunks, codecs, and the names of its chunks.
+
+Sources: Zarr v2 (``.zarray``, ``.zattrs``) and Zarr v3 (``zarr.json``) storage specifications.
+"""
 
 from __future__ import annotations
 

@@ -42,6 +42,7 @@ class Overview:
 
 def overview(refs: ReferenceSet, report: JobReport = unheard) -> DatasetView:
     """Return xarray's own HTML of the dataset, or why there is none; no target is read."""
+    # Neither opening nor displaying it reads a target: no index is built, and no time decoded.
     go_on(report, 0, 2, "Loading xarray")
     load_xarray()
     go_on(report, 1, 2, f"Opening the metadata of {counted(len(refs.arrays()), 'array')}")

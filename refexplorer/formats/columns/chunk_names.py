@@ -129,6 +129,8 @@ _ENDINGS = 4096
 
 def chunk_keys(array: ArrayMeta, numbers: np.ndarray) -> pa.LargeStringArray:
     """Return the keys of chunks by number, ascending; repeated parts are written only once."""
+    # The text of the first dimensions is written once per run of chunks that share it, and that of
+    # the last ones, which have few combinations, once in total.
     if not (grid := array.narrow_grid):
         return pa.repeat(text_scalar(array.chunk_key(())), len(numbers))
     axis = len(grid)
@@ -163,6 +165,7 @@ def chunk_indices(
     array: ArrayMeta, keys: pa.LargeStringArray, rows: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return which keys are chunks of an array, and their indices, also outside the grid."""
+    # Shapes ``(n,)`` and ``(n, rank)``, int64; an index may be outside the grid.
     rows = np.arange(len(keys)) if rows is None else rows
     if array.shape:
         start = array.folder + array.prefix

@@ -1,4 +1,8 @@
-"""References as columns, created from numpy buffers: `pyarrow.array` would import pandas."""
+"""References as columns: no Python object for each of them.
+
+`pyarrow.array` on a list, `pyarrow.scalar` and `to_numpy` import pandas, which takes longer than
+opening a small set; so columns are created from numpy arrays and their buffers here.
+"""
 
 from __future__ import annotations
 
@@ -120,6 +124,7 @@ class UrlColumn(Sequence["str | None"]):
 
     def by_start(self, pattern: str) -> Iterator[tuple[str | None, np.ndarray]]:
         """Yield the URL prefixes that a named group matches, and the positions of each."""
+        # A prefix may occur twice; None is the prefix of no URL.
         first = re.match(pattern, self._texts[0].as_py()) if len(self._texts) else None
         if first is not None and first["start"]:
             start = first["start"]  # mostly that of all

@@ -53,6 +53,8 @@ class Spans(NamedTuple):
 
     def marked(self, marks: np.ndarray, count: int) -> np.ndarray | None:
         """Return the positions of marks, ``(count, n)``, if every text has that many; else None."""
+        # None if one has not, or if the number of marks between texts varies. Generated text is
+        # that regular, so that no position has to be searched.
         if not len(self.starts) or len(marks) % len(self.starts):
             return None
         table = np.ascontiguousarray(marks.reshape(len(self.starts), -1).T)

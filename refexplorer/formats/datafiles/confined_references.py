@@ -1,4 +1,11 @@
-"""References to a data file, generated in a child process: a damaged file can only end that."""
+"""References to a data file, generated in a child process: a damaged file ends only that.
+
+File format libraries expect trusted files: one flipped byte can end the process in libhdf5, or make
+tifffile take all memory.
+`python -m refexplorer.formats.datafiles.confined_references` is the child. It opens one's own local
+files by path, and requests the bytes of all others. The libraries get an open file and no name, so
+that a file cannot make them open others.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""FITS files, read with astropy: images and tables, named as by kerchunk."""
+"""FITS files, read with astropy.
+
+Images and binary tables are arrays with the names that kerchunk uses: the extension's name or its
+number. Images compressed in tables, and columns of variable length, have no byte range that can be
+described as an array.
+"""
 
 from __future__ import annotations
 

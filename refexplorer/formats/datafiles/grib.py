@@ -1,4 +1,9 @@
-"""GRIB files, read with eccodes: each message is an array, named by its number."""
+"""GRIB files, editions 1 and 2, read with eccodes: each message is an array.
+
+A message has no name: arrays are named by number, ``"0"``, ``"1"``, …. What eccodes computes from
+it besides its values, and sets reference with the same byte range, is below it:
+``"0/latitude"``, ``"0/longitude"``.
+"""
 
 from __future__ import annotations
 

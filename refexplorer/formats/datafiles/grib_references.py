@@ -1,4 +1,10 @@
-"""References to the fields of a GRIB file, on the dimensions that cfgrib uses."""
+"""References to the fields of a GRIB file, on the dimensions that cfgrib uses.
+
+Fields of one variable that fill all combinations of number, time, step and level are one array.
+Variables whose coordinates agree share the root; each of the others has a group of its own.
+kerchunk's codec ``grib`` decodes only the first field of a message, so further fields are stored
+inline if they are small.
+"""
 
 from __future__ import annotations
 
@@ -101,6 +107,7 @@ def _variables(fields: Iterator[GribField]) -> Iterator[_GribVariable]:
 
 def _values(fields: Sequence[GribField], axis: str) -> list[float]:
     """Return the distinct values of a coordinate; pressure levels descend, as in cfgrib."""
+    # Pressure levels are in descending order, as in cfgrib.
     found = {each.at[axis] for each in fields if each.at[axis] is not None}
     is_falling = axis == "level" and fields[0].level_name.startswith("isobaric")
     return sorted(found, reverse=is_falling)

@@ -1,4 +1,9 @@
-"""HDF5 and NetCDF4 files, read with h5py; links and datasets in other files are never followed."""
+"""HDF5 and NetCDF4 files, read with h5py.
+
+Soft links within the file are alternative names of their targets. External links, datasets stored
+in other files and virtual datasets are never followed: HDF5 would open files whose names come from
+an untrusted file.
+"""
 
 from __future__ import annotations
 
@@ -83,6 +88,7 @@ class Hdf5File(DataFile):
 
     def _listed(self, folder: bytes, group: h5g.GroupID) -> list[tuple[bytes, h5g.GroupID]]:
         """Return the new groups among the links of a group; HDF5 would stop at a broken one."""
+        # HDF5 could visit all groups itself, but would stop at the first broken one.
         links: list[tuple[bytes, int, int]] = []
         self._groups[_text(folder[:-1])] = group
         try:

@@ -1,4 +1,8 @@
-"""A file's metadata, sent from a process that may be damaged as plain values only."""
+"""A file's metadata, passed between processes as numbers, strings and bytes only.
+
+A process corrupted by a damaged file may send anything, so its messages cannot name classes: models
+and arrays are sent as names with plain values, from which `loads` rebuilds them.
+"""
 
 from __future__ import annotations
 

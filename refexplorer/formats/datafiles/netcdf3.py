@@ -1,4 +1,9 @@
-"""NetCDF3 files, also CDF-5: only the header is read, unlike scipy, which reads all data."""
+"""NetCDF3 files: classic, 64-bit offset and 64-bit data (CDF-5).
+
+Source: the specification of the classic format in the NetCDF User's Guide. A header is small and
+has no loops, so it is read here: scipy's reader also reads the data of all variables on opening a
+file, and does not support CDF-5.
+"""
 
 from __future__ import annotations
 

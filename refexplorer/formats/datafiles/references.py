@@ -1,4 +1,10 @@
-"""References to any data file: chunks with byte ranges, small arrays inline, in Zarr format 2."""
+"""References generated for any data file that a reader of this package has opened.
+
+The metadata are in Zarr format 2, which every reader supports, and agree with the library of the
+format: `fill_value` is null unless the file declares a missing value, so that no reader treats data
+as missing. Data without byte ranges, or without a Zarr codec, are decoded by the library and stored
+inline if they are small. Everything else is omitted, with the reason.
+"""
 
 from __future__ import annotations
 
@@ -392,6 +398,8 @@ def _fill(
     array: FileArray, chunks: FileChunks, inline: Mapping[str, str], filters: list[dict[str, Any]]
 ) -> tuple[Any, dict[str, str]]:
     """Return the fill value, and inline chunks in place of missing ones that have another value."""
+    # For missing chunks, readers return the fill value: with null, all current readers return
+    # zeros. Any other value would be treated as missing, unless the file declares it so.
     declared = declared_fill(array)
     stored = len(chunks.offsets) + len(inline)
     missing = math.prod(grid_of(array)) - stored

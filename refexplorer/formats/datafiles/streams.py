@@ -132,6 +132,9 @@ class RangeStream(SeekableBytes):
 class WatchedStream(SeekableBytes):
     """A file that reports how far it was read, and keeps the error that C libraries replace."""
 
+    # C libraries replace errors raised during a read with their own: `reraise` raises the first
+    # original one.
+
     def __init__(self, inner: BinaryIO, size: int, progress: Progress | None) -> None:
         super().__init__()
         self.size = size
@@ -159,4 +162,5 @@ class WatchedStream(SeekableBytes):
 
     def forget(self) -> None:
         """Release the error, whose traceback keeps HDF5's file open until shutdown."""
+        # HDF5 would free it after Python has shut down, and crash.
         self._raised = None

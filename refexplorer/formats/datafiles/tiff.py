@@ -1,4 +1,9 @@
-"""TIFF files, read with tifffile; arrays are named as in tifffile's Zarr store."""
+"""TIFF files, read with tifffile.
+
+Arrays are named as in tifffile's Zarr store: the levels of the first series are ``"0"``, ``"1"``,
+…, those of the others ``"1/0"``, ``"1/1"``, …; a single image is also ``""``. Files named in the
+OME-XML of a file are not opened.
+"""
 
 from __future__ import annotations
 

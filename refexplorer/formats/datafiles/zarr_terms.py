@@ -19,6 +19,10 @@ _AXES = ("z", "y", "x")
 
 def dimension_names(arrays: Mapping[str, FileArray]) -> dict[str, list[str]]:
     """Return the names of all dimensions; unnamed ones are numbered as by netCDF4."""
+    # To an unnamed axis, netCDF4 assigns a dimension of the group with the same length, equally
+    # unlimited or not, that the array does not use yet; else ``phony_dim_N``. N counts all
+    # dimensions of the file: named ones first, then those of subgroups before those of their parent
+    # group.
     groups = dict[str, list[FileArray]]()
     for name, array in arrays.items():
         groups.setdefault(name.rpartition("/")[0], []).append(array)

@@ -1,4 +1,8 @@
-"""The chunks of a session in columns, as Icechunk 2 returns them for any storage."""
+"""The chunks of a session in columns, as Icechunk 2 returns them for any storage.
+
+`IcechunkStore.array_chunk_iterator` resolves locations that are compressed or relative to a virtual
+chunk container.
+"""
 
 from __future__ import annotations
 

@@ -195,6 +195,7 @@ def _gcs(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def place_of(session: Any) -> str | None:
     """Return the path or URL of a session's repository from its pickle; None if unknown."""
+    # The object reveals its storage only through its pickle.
     from msgspec import msgpack
 
     try:  # what its pickle is made of

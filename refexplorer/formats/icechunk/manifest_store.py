@@ -1,4 +1,8 @@
-"""The manifests of a snapshot, read when their chunks are requested."""
+"""The manifests of a snapshot, read when their chunks are requested.
+
+The snapshot itself lists the manifests of an array, how many chunks each contains and where these
+are in the grid.
+"""
 
 from __future__ import annotations
 
@@ -59,6 +63,8 @@ def readable_later(
     nodes: Sequence[SnapshotNode], metadata: Mapping[str, str], few: int
 ) -> Iterator[ManifestArray]:
     """Yield the arrays of a large snapshot whose manifests have only chunks of their own."""
+    # Others are read immediately: those with invalid metadata, chunks outside the grid, or a
+    # manifest that also contains chunks of another array, so that their number is unknown.
     owners = Counter(file.id for node in nodes for file in node.manifests)
     if sum(file.chunks or 0 for node in nodes for file in node.manifests) <= few:
         return

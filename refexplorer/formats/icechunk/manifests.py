@@ -1,4 +1,9 @@
-"""The chunks in a manifest of Icechunk (specification 1 and 2); other fields are rejected."""
+"""The chunks of an array in a manifest of an Icechunk repository.
+
+Source: Icechunk specification, "Manifest files": a header of 39 bytes, then a FlatBuffer, mostly
+zstd. The known fields of versions 1 and 2 are read; a manifest that uses anything else is rejected,
+since a partly understood chunk would be a wrong reference.
+"""
 
 from __future__ import annotations
 
@@ -196,6 +201,7 @@ def versions_in(
     file: str, node: str, limits: Limits, opening: OpenManifest
 ) -> Iterator[ManifestVersions]:
     """Yield the target versions of one array in a manifest, without locations."""
+    # Locations may be compressed and are not read.
     with _content(file, limits, opening) as (manifest, content):
         yield from manifest.versions(content, node, limits)
 

@@ -1,4 +1,9 @@
-"""A snapshot of an Icechunk repository as a reference set, read-only, by the package icechunk."""
+"""A snapshot of an Icechunk repository as a reference set, read-only.
+
+The `icechunk` package opens the repository, wherever it is stored. Its version 2 gives chunks in
+columns; version 1 has no API for the contents of a manifest, so manifests are then read by
+`refexplorer.formats.icechunk.manifests`, from a local folder.
+"""
 
 from __future__ import annotations
 

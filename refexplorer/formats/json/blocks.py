@@ -274,6 +274,7 @@ class _Reader(EntriesBuilder):
 
     def _parse_runs(self, block: bytes, ranges: Ranges) -> dict[int, dict[str, Any]]:
         """Parse runs of unmatched pieces by the index of the first; a pending run is at -1."""
+        # A pending run that does not continue is at -1, before all pieces.
         parsed: dict[int, dict[str, Any]] = {}
         matched, pieces = ranges.matched, ranges.pieces
         if self._waiting and matched[0]:

@@ -1,4 +1,7 @@
-"""The position of a JSON pointer's value in a JSON text, looked up on demand."""
+"""The position of a JSON pointer's value in a JSON text, looked up on demand.
+
+Nothing is recorded during parsing, so positions cost nothing until they are needed.
+"""
 
 from __future__ import annotations
 
@@ -39,6 +42,8 @@ class Positions:
 
     def locate(self, pointer: str) -> Span | None:
         """Find the value at a JSON pointer, or the last one along it; None in invalid JSON."""
+        # If the pointer leads further than the text, the last value along it is returned; None if
+        # the text is not valid JSON up to the end of that container.
         start = self.start
         for part in parts_of(pointer):
             members = self.members(start)
@@ -55,6 +60,7 @@ class Positions:
 
     def members(self, start: int) -> dict[str, int] | None:
         """Return where the members of a container begin, by name or index; None if it is broken."""
+        # Members of a list are named by index; values that are no containers have no members.
         if start not in self._members:
             try:
                 self._members[start] = dict(_members(self.text, start))
@@ -79,6 +85,9 @@ class Found:
 
 def find_in_stream(stream: Readable, pointer: str) -> Found | None:
     """Find a value by the last key in the text that equals the end of the pointer."""
+    # In a text of millions of lines, parsing up to the position takes seconds and keeping the text
+    # takes its size in memory; this avoids both, and is wrong only if a later object has a key of
+    # the same name.
     *_, name = ["", *parts_of(pointer)]
     plain = json.dumps(name, ensure_ascii=False)
     spellings = plain, plain.replace("/", "\\/")

@@ -1,4 +1,8 @@
-"""One record file of a parquet store: its footer, the rows with a reference, and its columns."""
+"""One record file of a parquet store: its footer, which rows hold a reference, its columns.
+
+Chunks without a reference have neither ``path`` nor ``raw``. Their number is often in the footer;
+which ones they are is in these two columns, which are small compared with the others.
+"""
 
 from __future__ import annotations
 
@@ -412,6 +416,8 @@ class RecordFile:
 
     def counts(self, rows: int) -> RecordCounts | None:
         """Count the references in the first rows; None if offsets or raw data have to be read."""
+        # None if more has to be read: for inline data, references in later rows, or offsets that
+        # the footer does not prove valid.
         with self._opened() as file:
             metadata = self._checked(file)
             if not has_good_numbers(metadata):

@@ -1,4 +1,11 @@
-"""The parquet layout of fsspec's `LazyReferenceMapper` (specification, "Parquet references")."""
+"""The parquet layout of fsspec's `LazyReferenceMapper`, one record file at a time.
+
+Source: reference specification, "Parquet references": a folder with ``.zmetadata`` (JSON:
+``metadata`` and ``record_size``), and for each array record files with the columns ``path``,
+``offset``, ``size`` and ``raw``. Chunk n is row ``n % record_size`` of
+``refs.<n // record_size>.parq``, counted from 0; the name
+``refs.2.parquet`` for the second file in the specification is a mistake.
+"""
 
 from __future__ import annotations
 
@@ -94,6 +101,7 @@ class ParquetStore(PickledByFields):
 
     def metadata_chunks(self, array: ArrayMeta) -> list[int]:
         """Return the numbers of chunks in ``.zmetadata``, where readers look first, ascending."""
+        # Readers look there first, so the rows of record files for these chunks are never read.
         return self._metadata_chunks.get(array.path, [])
 
     @cached_property
@@ -133,6 +141,7 @@ class ParquetStore(PickledByFields):
 
 def lost_record_message(array: ArrayMeta) -> str | None:
     """Return why fsspec and GDAL silently find no chunk of an array; None if they do."""
+    # They report nothing: chunks that are not found read as the fill value.
     if array.zarr_format == 3:
         return "it reads the `.zarray` of Zarr v2 only."
     if not array.path:

@@ -25,6 +25,7 @@ def zipped_store(
     file: Readable, name: str, limits: Limits
 ) -> tuple[AbstractFileSystem, str] | None:
     """Return the only store of an archive, kept in memory; None if there is none."""
+    # Nothing is unpacked into a folder, so no name in an archive can point outside of it.
     from fsspec.implementations.zip import ZipFileSystem
 
     data = io.BytesIO(read_within(file, limits.document_bytes + 1))

@@ -142,6 +142,7 @@ def _unforeseen(error: Exception) -> str:
 
 def load_app(name: str = "") -> Typer:
     """Return all commands, or only the named one: reading all signatures takes long."""
+    # Typer reads the signatures of all commands of an app, which takes longer than running `ls`.
     from refexplorer.hosts.cli import verbs
     from refexplorer.hosts.cli.program import EXAMPLES, app, declared, epilog
 

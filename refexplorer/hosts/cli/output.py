@@ -93,6 +93,7 @@ def write_rows(
     columns: Sequence[str], rows: Iterable[Sequence[object]], always: bool = False
 ) -> None:
     """Write a table; in a pipe, tab-separated lines, with a header only if `always`."""
+    # Without column names there is no header on a terminal either.
     if is_terminal():
         from refexplorer.hosts.cli import terminal
 
@@ -104,6 +105,8 @@ def write_rows(
 
 def write_json(fields: Mapping[str, object], name: str, items: Iterable[object]) -> None:
     """Write fields and a list with one item per line; an error after the first item is a field."""
+    # An error after the first item is written as a last field ``error``, so that earlier items are
+    # not lost; an error before it writes nothing to stdout, and `write_failure` reports it.
     items = iter(items)
     first = list(islice(items, 1))
     head, end = _json(fields)[:-1], "\n]}\n" if first else "]}\n"

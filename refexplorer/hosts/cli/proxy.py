@@ -15,6 +15,8 @@ START_SECONDS = 60
 
 def setup() -> dict[str, Any]:
     """Return how JupyterLab starts the page; Jupyter has authenticated each request."""
+    # Jupyter has authenticated each request, so the page accepts them all; it listens on this
+    # machine only, and offers the contents of the folder that Jupyter serves.
     return {
         "command": [
             sys.executable, "-m", "refexplorer", "serve",

@@ -61,6 +61,7 @@ def _run_options(
 
 def over_sets(verb: Callable[..., Report]) -> Callable[..., int]:
     """Return the command that checks each set, and prints the reports."""
+    # A set that cannot be opened does not prevent the others from being checked.
     own, run, common = (
         dict(inspect.signature(each).parameters) for each in (verb, _run_options, _options)
     )

@@ -76,6 +76,8 @@ _BETWEEN = 0.1  # seconds between two updates of the bar
 
 def open_with_bar(source: object, options: Mapping[str, Any]) -> ReferenceSet:
     """Open a set with a progress bar below the cell; a button would wait for the cell to end."""
+    # Interrupt the kernel to stop it: a button would not work, since a kernel handles no messages
+    # while a cell runs.
     if get_ipython() is None or "progress" in options:
         return open_references(source, **options)
     bar = OpeningBar(str(source) if isinstance(source, str) else type(source).__name__)

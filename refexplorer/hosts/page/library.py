@@ -223,6 +223,9 @@ class Library:
 
     def versions(self, references: ReferenceSet) -> VisitedVersions | None:
         """Return the reader of other versions of a set, or None if they may not be opened here."""
+        # None if there is no repository, or it may not be opened on this page. Of repositories by
+        # URL only those opened by the owner of the page are read, since the package icechunk
+        # connects to servers on its own, regardless of `allow`.
         facts = references.source.repository
         if facts is None or facts.place is None:
             return None

@@ -397,6 +397,7 @@ class ServedPage:
 
     def _show_version(self, asker: View, references: ReferenceSet) -> None:
         """Show another version of the repository, unless the person has opened another set."""
+        # If the person has switched to another view or opened another set meanwhile, that stays.
         if asker is not self._explorer:
             return
         before = self._references.source.repository if self._references else None
@@ -424,6 +425,7 @@ class ServedPage:
 
     def _explore_edited(self, name: str, asker: View, references: ReferenceSet, key: str) -> None:
         """Explore the set of a view's text, unless the person has opened another set."""
+        # If the person has switched to another view or opened another set meanwhile, that stays.
         if not isinstance(asker, EditorView) or asker is not self._made.get(name):
             return
         is_shown = self._explorer is not None and name == EDITOR.name and not self._editor_notice
@@ -457,6 +459,8 @@ class ServedPage:
     @request("open")
     def choose(self, source: str) -> None:
         """Open an offered set, or one that the person names; the owner may name any path."""
+        # The owner of the page may name any local path: typing it and asking to open it allows its
+        # folder to be read.
         self._consent(source)
         self._open(source, partial(self._library.open, source), Address(source))
 
@@ -482,6 +486,7 @@ class ServedPage:
     @request("turn")
     def turn_to(self, view: str) -> None:
         """Show another view: the explorer, the editor, the exercises, or the start screen."""
+        # The header marks the view that Python reports, so that both agree.
         self._turn(view)
 
     @request("stop")
@@ -534,6 +539,8 @@ class ServedPage:
         self, name: str, opening: Opening, place: Address, beside: ExplorerView | None = None
     ) -> None:
         """Open a set on a thread and show it, or compare that of `beside` with it."""
+        # With `beside`, the set of that explorer is compared with it. If the person has switched to
+        # another view meanwhile, that stays.
         self._attempt = attempt = object()
         begun = self._frame.view
         self._frame.param.update(opening=masked_text(name), opened=[], problem="")
@@ -569,6 +576,8 @@ class ServedPage:
 
     def _turn(self, chosen: str) -> None:
         """Show a view; the others keep their contents."""
+        # The URL is sent first, since each change is a separate message: whoever sees the view can
+        # go back from it.
         self._tell(chosen)  # first, so that a person who sees the view can go back from it
         if chosen in SCREENS and chosen not in self._made:
             self._make(chosen)
@@ -585,6 +594,8 @@ class ServedPage:
 
     def _make(self, name: str) -> None:
         """Create a view on a thread, and show it if selected: a text of 6 MB takes seconds."""
+        # An existing view is not created twice; the view of a set that is no longer shown is
+        # closed.
         if name in self._making:
             return
         self._making[name] = making = object()

@@ -95,6 +95,8 @@ class Headers(OutputTransform):
 class PageHandler(DocHandler):
     """The page, in a session that this server created; scripts need an unpredictable nonce."""
 
+    # A browser runs its scripts only with a nonce that nobody can predict.
+
     def write(self, chunk: Any) -> None:
         """Add the nonce to scripts; nothing else looks like one, since Bokeh escapes arguments."""
         nonce = secrets.token_urlsafe(16)
@@ -336,6 +338,7 @@ def serve(
 @contextmanager
 def _end_event() -> Iterator[asyncio.Event]:
     """Set an event when the process should end; ignored signals, as with `nohup`, stay ignored."""
+    # A handler that raises would do so inside any code that the loop runs, which may catch it.
     loop, is_ended = asyncio.get_running_loop(), asyncio.Event()
     is_main = threading.current_thread() is threading.main_thread()
     names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if is_main and hasattr(signal, name)]

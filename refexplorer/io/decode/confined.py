@@ -1,4 +1,8 @@
-"""Runs codecs of unpredictable output size in a child process, with limits on memory and time."""
+"""Runs single codecs in a separate process, with limits on memory and time.
+
+For codecs whose output size cannot be predicted. `python -m
+refexplorer.io.decode.confined` is the child.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Shapes and sizes of chunks before decoding: a small one can expand to terabytes."""
+"""Shapes and sizes of chunks before decoding: a small one can expand to terabytes.
+
+Streams that do not declare their size are decoded piece by piece and only counted.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Responses: bytes in pieces, facts and versions of files, and the checks of HTTP responses."""
+"""Responses: bytes in pieces, facts and versions of files, and the checks of HTTP responses.
+
+A server may send a login page, compressed bytes or a different range with a status of success; used
+as data they would be noise, or values of another chunk.
+"""
 
 from __future__ import annotations
 
@@ -54,6 +58,9 @@ def check_encoding(name: str, header: str, allowed: frozenset[str] = frozenset()
 
 def check_type(headers: Mapping[str, str], place: Place) -> None:
     """Reject a web page, such as a login page, unless the target is named like one."""
+    # Login and error pages are often sent with a status of success. A target whose path ends in
+    # ``.html``, ``.htm`` or ``.xhtml`` may be a page; any other type is accepted, since many
+    # servers have none for data.
     header = headers.get("Content-Type", "")
     kind = header.partition(";")[0].strip().lower()
     if kind in _PAGES and not place.path.lower().endswith(_PAGE_NAMES):

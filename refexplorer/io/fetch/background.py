@@ -91,6 +91,8 @@ _interrupted = False
 
 def _note_interrupt() -> None:
     """Record whether Ctrl-C ended the program, which then waits for threads such as Dask's."""
+    # Dask's threads, for example, wait here in turn, and a silent server would block all of them.
+    # Without an interrupt, threads may continue after the main program ends.
     global _interrupted
     _interrupted = isinstance(getattr(sys, "last_value", None), KeyboardInterrupt)
 

@@ -222,6 +222,8 @@ class NoReference(FileNotFoundError):
 @contextmanager
 def as_internal_error(what: str) -> Iterator[None]:
     """Convert bugs into `InternalError`: Zarr takes `KeyError` for a missing chunk."""
+    # Zarr and fsspec's mapper interpret `KeyError` and `FileNotFoundError`, whatever raised them,
+    # as "no such chunk", so a bug would read as a fill value.
     try:
         yield
     except (NoReference, RefexplorerError, Stopped):
@@ -240,6 +242,10 @@ def internal_error(what: str, error: Exception) -> InternalError:
 
 class ReadTime:
     """The time limit of one read with its retries; received bytes extend it, up to `SLOWEST`."""
+
+    # Received bytes extend the limit by the time they took, at most that at the rate `SLOWEST`:
+    # large files may take long, but a server that stalls, or sends a byte now and then, ends the
+    # read.
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

@@ -85,6 +85,7 @@ def redirect_target(response: aiohttp.ClientResponse, location: str) -> str:
 
 def guarded_connector(policy: AccessPolicy) -> aiohttp.TCPConnector:
     """Return a connector that connects only to the addresses that a policy has checked."""
+    # The checked address is the one connected to, so no second look-up can change it.
     return aiohttp.TCPConnector(resolver=_GuardedResolver(policy), use_dns_cache=False)
 
 
@@ -386,6 +387,9 @@ async def _body(
     response: aiohttp.ClientResponse, span: ContentRange, start: int, end: int | None, limit: int
 ) -> tuple[ByteParts, bytes]:
     """Return the bytes from `start` to `end`, and the first ones of the file if received."""
+    # Reading stops soon after `end`. Bytes before `start`, sent by servers that ignore ranges, are
+    # discarded. If the server announces no more than was requested, the body is read to its end, to
+    # compare its length with the announced one.
     unwanted = start - span.first
     needed = None if end is None else end - span.first
     length = response.content_length

@@ -52,6 +52,8 @@ _FOLDER = getattr(os, "O_PATH", os.O_RDONLY)  # A folder need not be readable to
 
 def open_resolved(path: str) -> BinaryIO:
     """Open a regular file by a path that was resolved and checked; links are not followed."""
+    # No link is followed: a link that is there now was created since, and would point to an
+    # unchecked file.
     descriptor = _descriptor(path)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -377,6 +379,8 @@ _inherited: list[object] = []
 
 def _connect_anew() -> None:
     """Leave the connections to the parent process after a fork; closing them would disturb it."""
+    # They are kept, since closing one here would remove it from the epoll that both processes
+    # share: the other one would then wait for its bytes forever.
     for targets in list(_all):
         _inherited.append(targets._readers)
         targets._connect()

@@ -100,6 +100,7 @@ def _opened(
     options: dict[str, Any],
 ) -> T:
     """Let xarray read coordinates and times as usual, or warn why not; `coordinates` decides."""
+    # `coordinates` is whether to; None: if they may be read.
     switches = ("create_default_indexes", "decode_times")
     plainly = dict.fromkeys(switches, bool(coordinates)) | options
     if coordinates is not None or all(options.get(name) is False for name in switches):

@@ -332,6 +332,8 @@ def trace_key(
     advance: Advance = lambda progress: True,
 ) -> Trace:
     """Read a key, or an inner chunk of a shard, and decode it step by step, with size limits."""
+    # No step may produce more bytes than the chunk has, plus some room for later codecs: such steps
+    # are stopped, and codecs of unpredictable output size run in a separate process.
     owner = refs.array_of(key)
     array = None if owner is None else refs.array(owner[0])
     index = None if owner is None else owner[1]

@@ -1,4 +1,9 @@
-"""Errors of Zarr and xarray as sentences that name the array and the reason."""
+"""Errors of Zarr and xarray, as a sentence that names the array.
+
+Their own errors come from deep inside and seldom name an array. Some would even pass for a result:
+a `KeyError` tells Zarr that there is no such array, so that one whose metadata lack a field would
+be missing from the dataset silently.
+"""
 
 from __future__ import annotations
 

@@ -134,6 +134,10 @@ _DEFAULT = f"{BatchedCodecPipeline.__module__}.{BatchedCodecPipeline.__qualname_
 class ReferenceStore(Store):
     """The keys of a set as a read-only store: only `NoReference` means that there is no chunk."""
 
+    # Zarr decodes its input without checks. Chunks that would decompress to more than
+    # `Limits.chunk_bytes` are rejected beforehand, and so are arrays with a codec that is not
+    # installed.
+
     supports_writes = False
     supports_deletes = False
     supports_listing = True

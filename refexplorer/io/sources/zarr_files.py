@@ -1,4 +1,8 @@
-"""Files that are chunks of a Zarr array, v2 or v3, with metadata in a folder above."""
+"""Files that are chunks of a Zarr array, v2 or v3, with metadata in a folder above.
+
+A shard belongs to two arrays: ``name``, whose chunks are shards, and ``name/inner``, of which it
+has several chunks. Both know only the chunks in this file.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The dimensions of a gen item (specification, "Version 1"), without writing out their values."""
+"""Dimensions of a gen item: the values of each variable, without writing them out.
+
+Source: reference specification, "Version 1", ``gen``: "dimensions" maps names to
+``{"start": int, "stop": int, "step": int}`` or ``[int, …]``; the item is their cartesian product.
+"""
 
 from __future__ import annotations
 
@@ -182,6 +186,7 @@ class Block(NamedTuple):
     @property
     def shape(self) -> tuple[int, ...]:
         """The sizes of the dimensions with several values; numpy supports at most 64 axes."""
+        # The others have no axis: numpy supports at most 64, and a block uses fewer than 20.
         return tuple(len(positions) for positions in self.ranges if len(positions) > 1)
 
     def values(self, grid: DimensionProduct) -> Values:

@@ -206,6 +206,7 @@ class Inverter:
 
     def solve(self, key: str) -> dict[str, int] | None:
         """Return the dimensions that may have generated a key; `GenItem.find` checks them."""
+        # `GenItem.find` renders the key again and compares: padding and signs are not checked here.
         match = self.match(key)
         if match is None:
             return None

@@ -1,4 +1,9 @@
-"""One item of ``gen`` (specification, "Version 1"): its keys and references, by number."""
+"""One item of ``gen``: a shape, a count and a function of a number, never written out.
+
+Source: reference specification, "Version 1", ``gen``. The keys of an item are in the order of the
+cartesian product of its dimensions, the last one fastest. If combinations generate the same key,
+the last one wins, as in any JSON object.
+"""
 
 from __future__ import annotations
 
@@ -92,6 +97,9 @@ def values_text(values: Mapping[str, int]) -> str:
 @dataclass(frozen=True)
 class GenItem(PickledByFields):
     """A parsed gen item; combinations in the product are more than keys if some share one."""
+
+    # Keys are numbered from 0 to ``count - 1``. A *combination* is a number in the whole product;
+    # the two differ only if combinations share a key.
 
     number: int  # Its position in ``gen``
     dimensions: tuple[Dimension, ...]  # All dimensions, in the order of the document

@@ -1,4 +1,7 @@
-"""Parsing of ``gen`` (specification, "Version 1"): items are checked on a sample of their keys."""
+"""Parsing of the ``gen`` section: each item is checked by a sample of its keys, or rejected.
+
+Source: reference specification, "Version 1", ``gen``.
+"""
 
 from __future__ import annotations
 

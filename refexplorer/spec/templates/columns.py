@@ -1,4 +1,9 @@
-"""Templates for many combinations at once; integers are evaluated as 64-bit arrays."""
+"""Templates for many combinations at once; their meaning is defined by `compiler`.
+
+Each expression is evaluated on the dimensions that it uses, and then broadcast. Integers become
+64-bit arrays if every step is known to fit; everything else is evaluated value by value like a
+single key.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""From a text to the jinja2 nodes that are supported; jinja2 itself never runs them."""
+"""From a text to the jinja2 nodes that are supported; jinja2 itself never runs them.
+
+This is the whitelist: untrusted text is data, and syntax that is not listed here is rejected by
+name.
+"""
 
 from __future__ import annotations
 

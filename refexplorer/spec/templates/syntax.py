@@ -1,4 +1,8 @@
-"""The values and operators of a ``jinja-str`` under limits, and views of jinja2's nodes."""
+"""The values and operators of a ``jinja-str``, under limits, and views of its syntax.
+
+The syntax is jinja2's own nodes, of which `parsing` accepts only those that are supported here.
+`template` says what they mean, and analyses read them by ``match``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""A compiled ``jinja-str`` (specification, "Version 1"): its parts, names and rendering."""
+"""A compiled ``jinja-str``: the meaning of its parts, the names it uses, its rendering.
+
+Source: reference specification, "Version 1", where a ``jinja-str`` is "a string which will be
+rendered by jinja2".
+"""
 
 from __future__ import annotations
 
@@ -72,6 +76,8 @@ def is_template(text: str) -> bool:
 
 def rendered_plain(text: str) -> str:
     """Return a text without templates as rendered by jinja2: it drops the last newline."""
+    # Source: jinja2's `Environment`, its options ``newline_sequence`` and
+    # ``keep_trailing_newline``.
     if "\n" not in text and "\r" not in text:
         return text
     return _NEWLINE.sub("\n", text).removesuffix("\n")

@@ -106,6 +106,8 @@ def compare_chunk(
     key: str, before: ChunkSide, after: ChunkSide, report: JobReport
 ) -> tuple[ComparedChunk, Buffers]:
     """Read the part of the array that a chunk of the later set covers, in both sets."""
+    # It is the region of the chunk in the later set; for a chunk that was removed, in the earlier
+    # one. If the arrays differ in shape, it is the region that both have.
     path, index, holder = _chunk(key, before.refs, after.refs)
     arrays = [_array(side.refs, path) for side in (before, after)]
     places = _shared(of_chunk(holder, index), arrays)

@@ -124,6 +124,9 @@ def _show_nowhere(references: ReferenceSet, key: str) -> None:
 class EditorController:
     """Follows a text as it is typed; while it is invalid, the last valid set stays."""
 
+    # A text that cannot be opened leaves the last valid set in place, so that the table never goes
+    # blank during typing.
+
     events = (SourceChanged, DocumentChanged, KeyChosen, TemplatesTried, RowsChanged)
 
     def __init__(

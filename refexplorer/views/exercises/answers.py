@@ -59,6 +59,8 @@ class GivenAnswer:
     @cached_property
     def bends(self) -> list[int]:
         """Key numbers where an expression may change: at and next to the integers in it."""
+        # A sample of 10^12 keys would miss an exception for one row; but the exception names its
+        # number.
         return [number for index in range(len(self.items)) for number in self._bends_of(index)]
 
     def _bends_of(self, index: int) -> Iterator[int]:

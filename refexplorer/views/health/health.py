@@ -271,6 +271,7 @@ class ChunkHealth:
         self, states: ArrayStates
     ) -> tuple[tuple[int, ...], tuple[int, ...]] | tuple[None, None]:
         """Count the errors and the warnings that name each array, or a key of it."""
+        # Grouped findings that may concern other arrays count as one.
         if (diagnostics := known(self.references)) is None:
             return None, None
         counts = {severity: [0] * len(states.arrays) for severity in Severity}

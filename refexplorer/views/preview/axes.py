@@ -170,6 +170,9 @@ _SIDE = 64  # Chunks along a side of the window whose sizes are looked up
 
 def first_look(refs: ReferenceSet, array: ArrayMeta, budget: int | None = None) -> Region:
     """Return all of a small array, or the middle of a slice of a large one, in whole chunks."""
+    # The slice spans the last two dimensions with more than one value, and the first index of all
+    # others except that of colours, which are read together. No values in between are omitted:
+    # reading a part of each chunk fetches the whole chunk.
     budget = refs.limits.picture_bytes if budget is None else budget
     if is_small(array) and _is_within(refs, array, budget):
         return whole(array)

@@ -49,6 +49,8 @@ def block_sizes(
     shape: Sequence[int], most: int = CELLS, colours: int | None = None
 ) -> tuple[int, ...]:
     """Return how many values share a cell along each dimension; drawn ones are reduced first."""
+    # A picture shows the last two long dimensions: they are reduced first. The dimension of
+    # `colours` is not one of them.
     sizes, left = [1] * len(shape), list(shape)
     shown = [axis for axis, length in enumerate(shape) if length > 1 and axis != colours][-2:]
     while math.prod(left) > most:
@@ -201,6 +203,7 @@ def untold(reading: ReadingModel, boxes: list[Box], values: bytes) -> None:
 
 def is_pictured(array: ArrayMeta, decoding: Decoding | None = None) -> bool:
     """Return whether values of an array are numbers that can be decoded chunk by chunk."""
+    # Whether times can be decoded, for example, is only known from all of them.
     try:
         kind = np.dtype(array.dtype).kind
     except TypeError:

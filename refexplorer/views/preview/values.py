@@ -87,6 +87,8 @@ _loading = threading.Lock()
 
 def load_array_libraries() -> None:
     """Import Zarr in one thread at a time: its packages have circular imports."""
+    # Their packages have circular imports: if two threads start at once, one may see a partly
+    # initialized module.
     with _loading:
         import zarr.storage  # noqa: F401
 
@@ -234,6 +236,8 @@ class Physical:
 
 def physical(array: ArrayMeta, found: Reading, decoding: Decoding) -> Physical:
     """Apply scale, offset, missing values and times; invalid attributes are ignored."""
+    # Invalid attributes are ignored, as is a fill value of Zarr format 3, which is not a missing
+    # value there. Times in a calendar that numpy does not support stay numbers.
     values = np.asarray(found.values)
     attributes = array.attributes
     if decoding.times and "since" in str(attributes.get("units", "")):

@@ -60,6 +60,7 @@ def record_tree(recorder: Recorder, most: int, most_of_level: int) -> RecordedTr
 
 def _open(recorder: Recorder, path: str) -> tuple[int, int]:
     """Open a folder; return the number of its first child, and the number of children."""
+    # Subfolders are closed: only the folders above it have been opened.
     if not path:
         return 0, int(recorder.ask("tree.rows", start=0, n=0)[0]["total"])
     closed, _ = recorder.ask("tree.reveal", path=path)
@@ -226,6 +227,7 @@ def _record_states(
     recorder: Recorder, rows: Sequence[Message], most: int
 ) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """Return the chunks in each state, per array and in total, and their paths."""
+    # Chunks with a reference are not listed: the page finds them among its keys.
     states: dict[str, dict[str, Any]] = {}
     listed: dict[str, None] = {}
     for state in get_args(StateName):

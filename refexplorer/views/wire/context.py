@@ -278,6 +278,8 @@ def notes(refs: ReferenceSet) -> tuple[Note, ...]:
 
 def notes_about(refs: ReferenceSet, path: str, origin: str | None) -> tuple[Note, ...] | None:
     """Return the notes about a key, an array or a gen item; None if not all are known yet."""
+    # Notes of the last comparison with the files come first. None while those of the whole set are
+    # unknown.
     inside = {
         f"{path}/{name}".lstrip("/") for name in (".zarray", ".zattrs", ".zgroup", "zarr.json")
     }

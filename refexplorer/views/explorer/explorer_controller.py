@@ -290,7 +290,7 @@ class ExplorerController:
             _generated(refs),
         )
 
-    @job("facts")
+    @job("facts", background=True)
     def facts(self, report: JobReport) -> SetFacts:
         """Count the references of a large set by kind, and its targets."""
         return self._facts(math.inf, steps_of(report, "Counting references"))
@@ -301,7 +301,7 @@ class ExplorerController:
         severities = NoteCounts(counts["error"], counts["warning"], counts["info"])
         return Notes(notes(self.references), len(found), severities)
 
-    @job("notes")
+    @job("notes", background=True)
     def notes(self, report: JobReport) -> Notes:
         """Check the references of the set."""
         references = counted(self.references.count, "reference")

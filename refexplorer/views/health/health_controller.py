@@ -182,7 +182,7 @@ class HealthTable:
         self._health = ChunkHealth(context.references, context.failure_log)
         self._times = TimeRanges(context.references)
 
-    @job("health.rows", in_turn=True)
+    @job("health.rows", in_turn=True, background=True)
     def rows(
         self, report: JobReport, start: int, n: int, sort: HealthSort, descending: bool
     ) -> HealthPage:

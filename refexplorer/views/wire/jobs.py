@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from functools import partial
+from time import monotonic, sleep
 from typing import Any
 
 from refexplorer.core.errors import RefexplorerError
@@ -34,6 +36,7 @@ MOST_RUNNING = 8  # Jobs of one view that run at a time; a page has at most thre
 MOST_IN_PROCESS = 64
 """Jobs of all views of a process that run at a time, so of all visitors of a server."""
 MOST_WAITING = 200  # Jobs of one view that wait until others are done
+GIVING_WAY = 0.2  # Seconds that a background job waits at each step while others are waited for
 STOPPED = "It was stopped."
 
 
@@ -65,6 +68,7 @@ class _Job:
     number: str | None
     work: Watched
     is_in_turn: bool = False
+    is_background: bool = False
     is_heard: bool = True
     context: Context = field(default_factory=copy_context)
     stop: threading.Event = field(default_factory=threading.Event)
@@ -124,14 +128,38 @@ class Jobs:
         self._waiting: deque[_Job] = deque()
         self._running: set[_Job] = set()
         self._is_closed = False
+        self._attended = 0  # Requests and jobs that somebody waits for now
 
     def tell(self, said: Event, buffers: Buffers) -> None:
         """Send an interim message of an unfinished job, with its buffers."""
         self._post(event(said)[0], buffers)
 
-    def start(self, number: str | None, work: Watched, is_in_turn: bool = False) -> None:
-        """Respond to a request later; in turn after earlier ones."""
-        self._add(_Job(number, work, is_in_turn=is_in_turn))
+    def start(
+        self,
+        number: str | None,
+        work: Watched,
+        is_in_turn: bool = False,
+        is_background: bool = False,
+    ) -> None:
+        """Respond to a request later; in turn after earlier ones, in the background one by one."""
+        self._add(_Job(number, work, is_in_turn, is_background))
+
+    @contextmanager
+    def attending(self) -> Iterator[None]:
+        """Let background jobs give way while somebody waits for a response."""
+        with self._lock:
+            self._attended += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._attended -= 1
+
+    def _give_way(self) -> None:
+        # A job that is waited for may itself wait for a result of this one, so not for long.
+        end = monotonic() + GIVING_WAY
+        while self._attended and monotonic() < end:
+            sleep(GIVING_WAY / 10)
 
     def aside(self, work: Callable[[], object]) -> None:
         """Do work that nobody waits for, unless busy."""
@@ -189,9 +217,10 @@ class Jobs:
         """Take the first job that may run now."""
         with self._lock:
             is_taken = any(job.is_in_turn for job in self._running)
+            is_reading = any(job.is_background for job in self._running)
             if len(self._running) < MOST_RUNNING:
                 for job in self._waiting:
-                    if not (job.is_in_turn and is_taken):
+                    if not ((job.is_in_turn and is_taken) or (job.is_background and is_reading)):
                         if not _slots.take(self):
                             return None
                         self._waiting.remove(job)
@@ -236,10 +265,16 @@ class Jobs:
         def report(done: int | None, of: int | None, label: str) -> bool:
             if not stop.is_set():
                 self._post(*event(JobProgress(job.id, done, of, label)))
+            if job.is_background:
+                self._give_way()
             return not stop.is_set()
 
+        is_asked = job.is_heard and not job.is_background
         try:
-            with stoppable(lambda: not stop.is_set()):
+            with (
+                stoppable(lambda: not stop.is_set()),
+                self.attending() if is_asked else nullcontext(),
+            ):
                 reply, buffers = job.work(report)
             answer = answered(job.number, reply)
         except Exception as error:

@@ -18,7 +18,7 @@ import inspect
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_type_hints
@@ -207,6 +207,7 @@ class RequestMethod:
     method: Callable[..., Any]
     is_later: bool  # Whether it is answered from a thread, after events `progress`
     is_in_turn: bool  # Whether it waits for those before it: they use the same memory
+    is_background: bool  # Whether it reads a whole set unasked, and gives way to what is asked for
     buffers: str  # Description of the buffers sent with the response; empty for none
     unsaved: str  # Text on a saved page without the response; empty for the usual one
     sends: str  # The one field of the response, which has the returned value; empty: it is a model
@@ -256,14 +257,20 @@ def request(
     name: str, *, buffers: str = "", unsaved: str = "", sends: str = ""
 ) -> Callable[[_Method], _Method]:
     """Let a method respond to a request immediately."""
-    return _declared(name, False, False, buffers, unsaved, sends)
+    return _declared(name, False, False, False, buffers, unsaved, sends)
 
 
 def job(
-    name: str, *, in_turn: bool = False, buffers: str = "", unsaved: str = "", sends: str = ""
+    name: str,
+    *,
+    in_turn: bool = False,
+    background: bool = False,
+    buffers: str = "",
+    unsaved: str = "",
+    sends: str = "",
 ) -> Callable[[_Method], _Method]:
     """Let a method respond to a request from a thread."""
-    return _declared(name, True, in_turn, buffers, unsaved, sends)
+    return _declared(name, True, in_turn, background, buffers, unsaved, sends)
 
 
 def _declared(name: str, *how: Any) -> Callable[[_Method], _Method]:
@@ -329,9 +336,10 @@ def answer(
 
         if operation.is_later:
             assert jobs is not None
-            jobs.start(number, work, is_in_turn=operation.is_in_turn)
+            jobs.start(number, work, operation.is_in_turn, operation.is_background)
             return []
-        reply, buffers = work()
+        with jobs.attending() if jobs is not None else nullcontext():
+            reply, buffers = work()
         return [(answered(number, reply), buffers)]
     except Exception as error:
         return [(failure(number, error), [])]

@@ -214,3 +214,30 @@ def test_a_job_that_no_thread_can_be_started_for_waits_for_one(
     go_on.set()
     assert "error" not in answer_of(posted, 2)
     assert ran_in == ["refexplorer-job"] * 2
+
+
+def test_background_jobs_run_one_by_one_and_give_way(posted: Posted, jobs: Jobs) -> None:
+    running, steps = set[int](), list[str]()
+    is_asked = threading.Event()
+
+    def background(number: int) -> Any:
+        def work(report: JobReport) -> JobAnswer:
+            assert not running, "another one runs"
+            running.add(number)
+            is_asked.wait(60)
+            report(0, None, "read")  # waits, but not until the request is answered
+            steps.append("background")
+            running.discard(number)
+            return Done(), []
+
+        return work
+
+    for number in (1, 2):
+        jobs.start(asked(number), background(number), is_background=True)
+    with jobs.attending():
+        is_asked.set()
+        time.sleep(0.05)
+        steps.append("request")
+        assert not answer_of(posted, 1).get("error")
+    assert not answer_of(posted, 2).get("error")
+    assert steps == ["request", "background", "background"]

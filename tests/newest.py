@@ -118,9 +118,10 @@ def table(here: dict[str, str | None], newest: dict[str, str | None]) -> str:
     lines = [
         "# Versions that were tested",
         "",
-        "`python -m tests.newest` writes this page. It runs the tests that depend on versions with "
-        "the newest versions, on the newest Python. All tests run\nwith the versions in the column "
-        "*whole suite*. `python -m tests.packaging.floors` runs them with the lowest versions.",
+        "`python -m tests.newest` writes this page. It runs the tests that depend on the versions "
+        "of packages, with the newest version of each package and of\nPython. All tests run with "
+        "the versions in the column *whole suite*. `python -m tests.packaging.floors` runs them "
+        "with the lowest versions.",
         "",
         "| package | lowest | whole suite | newest |",
         "|---|---|---|---|",

@@ -76,8 +76,8 @@ def compare_times() -> None:
     )
     print(
         f"\n{near} of {len(factors)} within a factor of {GOAL} ({min(factors):.2f} to "
-        f"{max(factors):.2f}), {near_by_clock} by the clock, at load {os.getloadavg()[0]:.1f}; "
-        f"{place} (measured by two requests)."
+        f"{max(factors):.2f}), {near_by_clock} by the clock, load average "
+        f"{os.getloadavg()[0]:.1f}; {place} (measured by two requests)."
     )
 
 

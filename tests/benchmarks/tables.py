@@ -148,10 +148,11 @@ _VERSIONS = (
 
 def _where(load: float, runs: int) -> str:
     versions = ", ".join(f"{name} {found}" for name in _VERSIONS if (found := _version(name)))
-    many = f"medians of {runs} runs, each in a new process"
-    how = "one run, in a new process" if runs == 1 else many
+    many = f"each figure is the median of {runs} runs, each in a new process"
+    how = "each figure is from one run in a new process" if runs == 1 else many
     return (
-        f"Measured {date.today()} on {os.cpu_count()} cores at load {load:.1f}, {how}.\n"
+        f"Measured on {date.today()} on a {os.cpu_count()}-core machine "
+        f"(load average {load:.1f}); {how}.\n"
         f"Python {platform.python_version()}, {versions}."
     )
 

@@ -36,4 +36,4 @@ def test_each_table_of_the_documentation_has_one_place_in_its_page() -> None:
     for name, table in TABLES.items():
         text = table.page.read_text()
         assert f"<!-- end of {name} -->" in put(text, name, "| a table |")
-        assert "Measured 20" in text.partition(f"<!-- {name} -->")[2].partition("<!-- end")[0]
+        assert "Measured on 20" in text.partition(f"<!-- {name} -->")[2].partition("<!-- end")[0]

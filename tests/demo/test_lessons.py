@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Numcodecs codecs are not")
 
 
 class Fault(NamedTuple):
-    """A fault: what `verify` says of it, and a part of an array that reads wrongly."""
+    """A fault: what `verify` says of it, and a part of an array that has wrong values."""
 
     codes: set[str]
     key: str

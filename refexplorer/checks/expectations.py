@@ -68,7 +68,7 @@ _SECONDS = {"s": 1, "second": 1, "min": 60, "minute": 60, "h": 3600, "hour": 360
 _MONTHS = {"month": 1, "year": 12}
 _SAME = 0.01  # how much a step may differ, of its length
 _NAMED = 3
-_BYTES = 2**20  # A longer file of expectations is not read
+_BYTES = 2**20  # A longer expectations file is not read
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Expectations:
 
     @classmethod
     def read(cls, path: Path) -> Expectations:
-        """Read a file of expectations."""
+        """Read an expectations file."""
         name = escape(path.name)
         tables = read_toml(path, name)
         found = cls(name)

@@ -65,7 +65,7 @@ class SetChecks(SetEntries):
             Also read coordinates in files, if that is allowed; if False, only inline coordinates
             are checked, and no file is opened.
         expect
-            A TOML file of expectations: ends and steps of coordinates, arrays, required files. A
+            An expectations file (TOML): ends and steps of coordinates, arrays, required files. A
             deviation is an error; anything that cannot be checked is unknown.
 
         Returns

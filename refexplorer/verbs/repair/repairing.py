@@ -294,8 +294,8 @@ def repair(
 
     The set is verified, a patch is planned, and the patched set is verified in the same way. A
     reference is replaced if it is wrong and the position of the chunk in a file is certain;
-    metadata if all files agree. No chunk may get worse: such a change is skipped, with the reason.
-    The source is never changed.
+    metadata if all files agree. A change that would make a chunk worse is skipped, and the reason
+    is reported. The source is never changed.
 
     Parameters
     ----------

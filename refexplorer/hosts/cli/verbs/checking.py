@@ -155,11 +155,11 @@ def repair(
     """Write a repaired set, made from the metadata of its files.
 
     References that are stale, shifted or point to the wrong array are replaced if a file states
-    where the chunk is; metadata are replaced if all files agree. No chunk may get worse: such a
-    change is omitted, with the reason. The differences are shown first; the repaired set is
-    verified before it is written, and again before it is renamed to its final name. What cannot be
-    repaired is listed and left unchanged. The exit status is that of `verify` for the repaired set:
-    1 if it still differs from its files, 2 if something is unknown.
+    where the chunk is; metadata are replaced if all files agree. A change that would make a chunk
+    worse is skipped, and the reason is reported. The differences are shown first; the repaired set
+    is verified before it is written, and again before it is renamed to its final name. What cannot
+    be repaired is listed and left unchanged. The exit status is that of `verify` for the repaired
+    set: 1 if it still differs from its files, 2 if something is unknown.
     """
     from refexplorer.verbs.converting import Conversion, check_output
     from refexplorer.verbs.repair.repairing import repair as repair_set

@@ -119,10 +119,11 @@ def explain_code(code: str, as_json: AsJson = False) -> int:
 
 @app.command()
 def dialects(source: str, reader: Texts = None, as_json: AsJson = False) -> int:
-    """Compare how readers read the set. Exit status 1 if one that was run loses or changes keys.
+    """Compare how readers read the set.
 
-    fsspec, VirtualiZarr and icechunk are run if they are installed. A reader that rejects the set
-    counts as a failure only if all readers reject it. Exit status 2 if none was run.
+    Exit status 1 if a reader that was run loses or changes keys, 2 if none was run. fsspec,
+    VirtualiZarr and icechunk are run if they are installed. A reader that rejects the set counts as
+    a failure only if all readers reject it.
     """
     verdicts = dialects_of(read_argument(source), readers=reader, storage_options=asked_options())
     if as_json:

@@ -90,7 +90,7 @@ def mcp(
 
 @app.command()
 def demo(port: Port = 0, no_browser: bool = False, as_json: AsJson = False) -> int:
-    """Open the page on the example sets. It needs no network."""
+    """Open the page with the example sets. It needs no network."""
     from refexplorer.hosts.page.server import serve as serve_page
 
     serve_page(port=port, open_browser=not no_browser, ready=_announcer(as_json))

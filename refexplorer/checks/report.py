@@ -111,9 +111,10 @@ class Report:
         Parameters
         ----------
         fail_on
-            The lowest severity that fails: ``"error"``, ``"warning"`` or ``"info"``.
+            The lowest severity that counts as a failure: ``"error"``, ``"warning"`` or ``"info"``.
         accept
-            Findings that do not fail, as ``"CODE"`` or ``"CODE:ARRAY"``. The headline names them.
+            Findings that do not count as failures, as ``"CODE"`` or ``"CODE:ARRAY"``. The headline
+            names them.
 
         Raises
         ------
@@ -136,17 +137,17 @@ class Report:
 
     @property
     def status(self) -> int:
-        """The exit status: 0; 1 if a finding fails; 2 if a requested result is unknown."""
+        """The exit status: 1 if a finding counts as a failure, 2 if a result is unknown, else 0."""
         return self.headline.status
 
     @property
     def good(self) -> bool:
-        """Whether everything requested was checked, and nothing fails."""
+        """Whether everything requested was checked, and no finding counts as a failure."""
         return self.status == 0
 
     @property
     def has_errors(self) -> bool:
-        """Whether a finding fails."""
+        """Whether a finding counts as a failure."""
         return self.status == 1
 
     @property

@@ -130,9 +130,9 @@ class CheckTerms:
     seconds
         Time after which no further part is started; None for no limit.
     threshold
-        The lowest severity that fails.
+        The lowest severity that counts as a failure.
     accept
-        Findings that do not fail.
+        Findings that do not count as failures.
     reads_coordinates
         Whether coordinates in files are read.
     is_of_file

@@ -1,4 +1,4 @@
-"""All limits in one place: an untrusted file must not exhaust the machine."""
+"""All limits in one place: an untrusted file must not exhaust the machine's resources."""
 
 from __future__ import annotations
 

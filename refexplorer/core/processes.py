@@ -47,7 +47,7 @@ class LostError(Exception):
     status: int | None = None  # Its exit status, negative for a signal; None if it is not known
 
     def ending_text(self) -> str:
-        """Return how the child ended, as a clause without its subject."""
+        """Return how the child ended, as the predicate of a sentence."""
         if self.status == _NO_MEMORY:
             return "took too much memory"
         if self.status is None or self.status >= 0:

@@ -314,7 +314,7 @@ def _nodes_of(tree: Any) -> Mapping[str, Any]:
 
 
 def _in_folders(datasets: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the references of datasets by key, each in the folder of its path."""
+    """Return the references of all datasets; each key begins with the path of its dataset."""
     return {
         f"{path}/{key}" if path else key: value
         for path, dataset in datasets.items()

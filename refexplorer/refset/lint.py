@@ -316,7 +316,7 @@ def _lint_first_url(part: Generated, version: int | None, findings: Findings) ->
 def _lint_column(
     part: Segment, columns: Columns, version: int | None, notes: KeyFindings
 ) -> list[str | None]:
-    """Report odd distinct URLs, at their first key; return how the URLs start."""
+    """Report each odd URL once, at the first key that uses it; return the URLs' prefixes."""
     used = np.flatnonzero(np.bincount(columns.targets + 1)[1:])  # -1 is no URL
     odd = np.intersect1d(used, columns.urls.matching(ODD_URL), assume_unique=True)
     rows = np.flatnonzero(np.isin(columns.targets, odd))

@@ -326,7 +326,7 @@ class Records(PickledByFields):
     def in_turn(
         self, progress: Progress | None = None
     ) -> Iterator[tuple[int, np.ndarray | None, Columns]]:
-        """Yield the usable references of each part, and keep none that was not read before.
+        """Yield the usable references of each part; release parts that had not been read before.
 
         With the number of the first chunk, and all numbers, or None if they are consecutive.
         """
@@ -346,7 +346,7 @@ class Records(PickledByFields):
                 progress(done, len(self.parts))
 
     def groups(self, size: int) -> Iterator[Loaded]:
-        """Yield all usable references, grouping record files up to `size` rows."""
+        """Yield all usable references; record files are joined until they have `size` rows."""
         numbers, columns, count = list[np.ndarray](), list[Columns](), 0
         for part in self.parts:
             is_fresh = not part.is_read

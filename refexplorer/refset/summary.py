@@ -143,9 +143,9 @@ class Summary:
     targets
         Distinct URLs; None in an outline.
     missing
-        Chunks of arrays without a reference, which read as the fill value.
+        Array chunks without a reference, which read as the fill value.
     left_out
-        Chunks of arrays whose reference was rejected: reading them fails. Both are None if too
+        Array chunks whose references were rejected; reading them fails. Both are None if too
         many generated keys would have to be evaluated.
     """
 

@@ -115,7 +115,7 @@ def _check_stand_in(
     array: ArrayMeta,
     index: tuple[int, ...],
 ) -> None:
-    """Compare the values of a chunk before and after, made of random bytes."""
+    """Compare the values of a chunk of random bytes before and after the conversion."""
     size, sides = array.encoded_size or 0, zip(index, array.chunks, strict=True)
     region = tuple(slice(number * step, (number + 1) * step) for number, step in sides)
     with TemporaryDirectory() as folder:

@@ -191,7 +191,7 @@ NOTES_SHOWN = 10  # diagnostics with the same code
 def references_html(
     refs: SetLike, diagnostics: tuple[Finding, ...] | None, picture: str = ""
 ) -> str:
-    """Return facts, health, notes, a picture, the tree; in a kernel a button to explore it."""
+    """Return HTML: facts, health, notes, a picture and the tree; in a kernel, an Explore button."""
     summary = internals(refs).counts(within=_WAITED)
     name = name_of(refs)
     facts = kinds_text(summary), health_text(diagnostics), left_out_text(refs.source)
@@ -209,7 +209,7 @@ def references_html(
 
 
 def health_text(diagnostics: tuple[Finding, ...] | None) -> str:
-    """Return the numbers of errors and warnings, and what was not checked yet."""
+    """Return the numbers of errors and warnings, and what has not been checked yet."""
     if diagnostics is None:
         return "not checked for errors yet"
     counts = Counter(each.severity for each in diagnostics)

@@ -102,7 +102,7 @@ class FileComparison:
                     yield each, _NONE
 
     def objects(self, rows: Sequence[Record]) -> FileObjects:
-        """Return what the set has of each file object, after its rows have been made."""
+        """Return whether the set has each object of the file, given the rows of the file."""
         layout, held = self._matched.filed, self._matched.held.arrays
         states: dict[str, ObjectState] = {}
         for row in rows:

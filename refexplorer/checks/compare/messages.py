@@ -143,7 +143,7 @@ class MessageComparison:
             yield from ((each, np.empty(0, np.uint8)) for each in records)
 
     def objects(self, rows: Sequence[Record]) -> FileObjects:
-        """Return what the set has of each message, and the array of a missing one."""
+        """Return whether the set has each message, and the array that lacks a missing one."""
         del rows  # which messages are in the set, their ranges tell
         taken = {owner for each in self._found.values() for owner in each.owners.tolist()}
         paths = {name_of(each): each.meta.path for each in self._arrays.values()}
@@ -213,7 +213,7 @@ class MessageComparison:
         return record, states
 
     def _wanted(self, ours: SetArray) -> tuple[dict[int, int], str | None]:
-        """Return the messages of an array by the chunks that they belong to, or why not."""
+        """Return the messages of an array by chunk, and the reason if some cannot be assigned."""
         if codec_of(ours).get("var") in GRID:
             return {}, "every message has the coordinates of its grid"
         if name_of(ours) is None:

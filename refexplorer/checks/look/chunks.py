@@ -249,7 +249,7 @@ class _ValueTally:
         return True
 
     def _note_masked(self, key: str, mine: np.ndarray, native: FileArray) -> None:
-        """Count values that Zarr v2's fill value masks, although the file marks nothing with it."""
+        """Count values that xarray masks as Zarr v2's fill value, without a marker in the file."""
         ours = self._ours
         fill = ours.missing
         is_number = isinstance(fill, int | float) and mine.dtype.kind in "iuf"

@@ -305,7 +305,7 @@ class FilesLook:
 
 
 class _PartRows:
-    """The references of a part as numpy arrays: most targets have few of them."""
+    """The references of a part as numpy arrays; most targets have only a few references."""
 
     def __init__(self, rows: pa.Table) -> None:
         names = ("number", "chunk", "kind", "offset", "length", "chosen")

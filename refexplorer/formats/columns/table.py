@@ -162,7 +162,7 @@ class EntriesBuilder:
         self._append(names, codes, starts.astype(np.int64), sizes.astype(np.int64))
 
     def add_whole(self, keys: Texts, urls: Texts) -> None:
-        """Append references to whole files."""
+        """Append references that each cover a whole file."""
         names, places = _texts(keys, "keys"), _texts(urls, "urls")
         if len(names) != len(places):
             raise ValueError("keys and urls must have the same length")

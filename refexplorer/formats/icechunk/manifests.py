@@ -51,7 +51,7 @@ class FlatTables:
         return (self[row : row + 1] for row in range(len(self)))
 
     def others(self, known: frozenset[int]) -> list[int]:
-        """Return the fields that a table has but that are not among the known ones."""
+        """Return the fields of the tables that are not in `known`."""
         kinds = self[np.unique(self._layouts, return_index=True)[1]]  # few tables have all fields
         slots = (int(kinds._sizes.max(initial=4)) - 4) // 2
         return [n for n in range(slots) if n not in known and (kinds.places_of(n) >= 0).any()]

@@ -175,7 +175,7 @@ def _is_registered_now(name: str) -> bool:
 
 
 def missing(name: str, zarr_format: int) -> str:
-    """Return a sentence, without its subject, naming a codec and the package that provides it."""
+    """Return the predicate of a message, which names a codec and the package that provides it."""
     short = name.removeprefix("numcodecs.")
     start = max((each for each in _PACKAGES if short.startswith(each)), key=len, default="")
     package = _PACKAGES.get(start)

@@ -66,7 +66,7 @@ def is_small(array: ArrayMeta) -> bool:
 
 
 def check_size(array: ArrayMeta, limits: Limits) -> None:
-    """Reject chunks that would exhaust the machine, before anything is allocated or read."""
+    """Reject chunks that would exhaust memory, before anything is allocated or read."""
     name = array.path or "the root array"
     if array.itemsize is None and array.dtype in STRUCTURES:
         raise DecodeError(f"{name} has a structured data type that is not supported.")
@@ -184,7 +184,7 @@ def keeps_size(name: str) -> bool:
 
 
 def most(name: str, settings: Settings, size: int, data: bytes | None) -> int | None:
-    """Return an upper bound of a codec's output in bytes, as far as immediately known."""
+    """Return an upper bound of a codec's output in bytes; None if it is not known."""
     if name in _DEFLATED:
         return size * _DEFLATE_RATIO
     if name not in _MEASURES:

@@ -389,7 +389,7 @@ class ChunkGuard:
         self._shards: dict[_ChunkKind, ShardCodec | None] = {}
 
     def is_free(self, array: ArrayMeta, data: bytes) -> bool:
-        """Return whether a chunk can be decoded without checks, as far as immediately known."""
+        """Return whether a chunk is already known to be decodable without checks."""
         found = self._steps_of(array)
         return bool(found) and self._fits(found, data)
 

@@ -206,7 +206,7 @@ _HERE = ("memory", ("file", "local"))  # Protocols of filesystems that wait for 
 def read_guarded(
     source: str, policy: AccessPolicy, limits: Limits, progress: Progress | None = None
 ) -> Source:
-    """Find and read a source chosen by someone else: only where the policy allows."""
+    """Find and read a source chosen by someone else, if the policy allows it."""
     files = GuardedFiles(policy)
     locate = _guarded(policy, limits)
     is_path = protocol_of(source) in (None, "file")

@@ -199,7 +199,7 @@ def own_field(share: np.ndarray, keys: int) -> int | None:
 
 
 def evenly(share: np.ndarray, numbers: np.ndarray) -> int:
-    """Return for how many positions, from the first, all fields grow linearly with some numbers."""
+    """Return the number of leading positions at which each field is a multiple of `numbers`."""
     growth = share[:, 1] // numbers[1]
     follows = np.all(growth[:, None] * numbers == share, axis=0)
     return int(np.argmin(np.append(follows, False)))

@@ -254,7 +254,7 @@ class Scopes:
         return join(self.pieces(template))
 
     def pieces(self, template: Template) -> list[TextPiece]:
-        """Return the pieces of a template's texts; errors as for `texts`."""
+        """Render a template as pieces that `join` concatenates; errors as for `texts`."""
         pieces = self._bounded_pieces(template)
         if pieces is None:
             return [self._one_by_one(template.names, template.render)]
@@ -267,7 +267,7 @@ class Scopes:
         return [self._one_by_one(template.names, template.render)] if pieces is None else pieces
 
     def _bounded_pieces(self, template: Template) -> list[TextPiece] | None:
-        """Return the pieces of a template's texts; None if they may be too long."""
+        """Render a template as pieces; None if a text may be too long."""
         if not self.is_bounded(template):
             return None
         pieces = self._unbounded(template)

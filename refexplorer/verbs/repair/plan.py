@@ -75,7 +75,7 @@ class Patch:
     reasons: tuple[tuple[str, str], ...]  # By array, why something of it cannot be repaired
 
     def without(self, paths: Collection[str]) -> Patch:
-        """Return the patch without changes to some arrays."""
+        """Return the patch without the changes to the given arrays."""
         return replace(self, arrays={p: each for p, each in self.arrays.items() if p not in paths})
 
 

@@ -194,7 +194,7 @@ def _members(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _inside(name: str, value: Any) -> Iterator[Parts]:
-    """Yield the paths of nodes that may have rules in a reference, template or gen item."""
+    """Yield the paths inside a reference, template or gen item for which there may be rules."""
     yield [name]
     if isinstance(value, list):
         yield [name, "0"]

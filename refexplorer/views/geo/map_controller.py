@@ -329,7 +329,7 @@ class MapController:
         sends="detail",
     )
     def land(self, detail: Detail) -> tuple[Detail, Buffers]:
-        """Return Natural Earth's land, generalised for a scale of 1 to 110 or 50 million."""
+        """Return Natural Earth's land at a scale of 1:110 million or 1:50 million."""
         return detail, [land(detail)]
 
     def _is_kept(self, path: str) -> bool:

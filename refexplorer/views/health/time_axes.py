@@ -146,7 +146,8 @@ class TimeAxes:
             return np.asarray(kept.values) if kept.state is ChunkState.FETCHED else None
         if not isinstance(reference, Inline | Base64):
             raise UnknownTimesError(
-                f"The coordinate `{path}` is in files and was not read yet; drawing it reads it."
+                f"The coordinate `{path}` is in files and has not been read yet; drawing it reads "
+                "it."
             )
         try:
             return decoded(coordinate.chunk_array(index), reference.data, self._refs.limits)
@@ -194,7 +195,7 @@ class TimeRanges:
         except UnknownTimesError as error:
             why = str(error).rstrip(".")
         if "target_index" not in vars(self._internals):
-            return _unknown(f"{why}; the names of its files were not checked yet.")
+            return _unknown(f"{why}; the names of its files have not been checked yet.")
         index = self._internals.target_index
         span = index.date_spans.get(array.path)
         if span is None or not span.dated or (span.targets == 1 and why.startswith("It has no")):

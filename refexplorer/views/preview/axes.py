@@ -81,8 +81,8 @@ def labels_of(refs: ReferenceSet, array: ArrayMeta, axis: int, chunks: DecodedCh
     found = chunks.read(side, whole(side)) if is_here else None
     if found is None or found.values is None or found.count(ChunkState.FAILED):
         raise RefexplorerError(
-            f"The coordinate {name} was not read yet: read a part of the array first, or write an "
-            "index."
+            f"The coordinate {name} has not been read yet: read a part of the array first, or "
+            "write an index."
         )
     meant = physical(side, found, Decoding())
     if meant.numbers is None:

@@ -107,8 +107,8 @@ def test_what_was_not_read_is_told_by_the_names_of_files_and_what_cannot_be_is_e
     host = Host(refs)
     before = {row["path"]: row["times"] for row in rows(host)}["x"]
     assert before["first"] is None
-    assert "was not read yet" in before["said"]
-    assert "not checked yet" in before["said"]
+    assert "has not been read yet" in before["said"]
+    assert "have not been checked yet" in before["said"]
     ask(host, "targets.summary")
     found = ranges(host)
     assert found["x"] == ("2000-01-01", "2000-02-01", "names")
@@ -135,6 +135,6 @@ def test_a_coordinate_that_was_read_is_known_from_then_on(demo: Any) -> None:
     known = ranges(host)["sst"]
     times = next(row for row in rows(host) if row["path"] == "sst")["times"]
     if known[2] is None:
-        assert "not read yet" in times["said"]
+        assert "not been read yet" in times["said"]
     host.read("sst", [0, 0, 0])
     assert ranges(host)["sst"][2] == "coordinate"

@@ -113,7 +113,7 @@ def test_a_date_is_found_in_a_coordinate_of_the_set_without_a_request(server: Ra
 def test_a_coordinate_elsewhere_has_to_be_read_first(server: RangeServer) -> None:
     host = dated(server, inline=False)
     refused = host.ask("slice.plan", array="x", slices=["2000-06"])
-    assert "The coordinate time was not read yet" in refused["error"]
+    assert "The coordinate time has not been read yet" in refused["error"]
     assert server.requests == []
     host.read("x", None, slices=["0"])
     assert host.ask("slice.plan", array="x", slices=["2000-06"])["plan"]["slices"] == ["2:"]

@@ -81,7 +81,7 @@ function Beside({ session }: { session: ExplorerSession }) {
           disabled={planned === null}
           onClick={() => void beside.read()}
         />
-        <label class="choice" title="Change both sides together; an index moves by the same number">
+        <label class="choice" title="Change both sides together; indices move by the same amount">
           <input type="checkbox" checked={linked} onChange={() => beside.set({ linked: !linked })} /> link both parts
         </label>
         {!isCompared && <span class="quiet">Compare with another set to show its arrays here.</span>}

@@ -112,7 +112,7 @@ function isWithin({ left, right }: BesidePlanned): boolean {
 
 const INDEX = /^\d+$/;
 
-/** The other side after a change of one: an index moves by as much, a slice is the same. */
+/** The other side after a change of one: an index moves by the same amount, a slice is the same. */
 export function followed(before: Part, after: Part, other: Part): Part {
   if (before.slices === null || after.slices === null || other.slices?.length !== after.slices.length) return other;
   const slices = other.slices.map((text, axis) => {

@@ -368,7 +368,7 @@ function Decoding({ session: { preview } }: { session: ExplorerSession }) {
   const { scale, times } = useStore(preview);
   return (
     <span class="choice" role="group" aria-label="Decoding">
-      <label title="Apply scale_factor, add_offset and missing values">
+      <label title="Apply scale_factor and add_offset, and mask missing values">
         <input type="checkbox" checked={scale} onChange={() => preview.decode({ scale: !scale })} /> scale and offset
       </label>
       <label title="Read numbers 'since' a date as times">

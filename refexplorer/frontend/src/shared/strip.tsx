@@ -85,7 +85,7 @@ const FILLS: Record<string, string> = {
 /** What a strip shows, for who does not see it. */
 function stripWords(text: string): string {
   const wrong = Object.keys(WORDS).filter((letter) => text.includes(letter));
-  if (wrong.length === 0) return "chunks: no problems are known";
+  if (wrong.length === 0) return "chunks: no known problems";
   return `chunks: some are ${wrong.map((letter) => WORDS[letter]).join(", some ")}`;
 }
 

@@ -142,7 +142,7 @@ function emptyOf({ state: { searching, only, found } }: ExplorerSession): string
 }
 
 const NOTHING: Record<Only, string> = {
-  trouble: "No problems are known; the files may not have been read.",
+  trouble: "No known problems, but the files may not have been read.",
   changes: "No key differs between the two sets.",
 };
 

@@ -11,7 +11,7 @@ import {
 
 const part = (slices: string[], array = "sst", other = false) => ({ array, slices, other });
 
-test("an index moves by as much on the other side, a slice is the same", () => {
+test("an index moves by the same amount on the other side, a slice is the same", () => {
   const before = part(["3", ":", "0:9"]);
   assert.deepEqual(followed(before, part(["5", ":", "0:9"]), part(["12", ":", "0:9"])).slices, ["14", ":", "0:9"]);
   assert.deepEqual(followed(before, part(["0", ":", "0:9"]), part(["1", ":", "0:9"])).slices, ["0", ":", "0:9"]);

@@ -44,7 +44,7 @@ export function Take({ session, reading, axes, steps, figure, caption }: Props) 
     ["npy", "All values of the slice as a NumPy array, in its data type", take("npy", "application/octet-stream")],
     [
       "NetCDF",
-      "All stored values of the part, with attributes and coordinates",
+      "All stored values of the selection, with attributes and coordinates",
       take("netcdf", "application/x-netcdf"),
     ],
   ];

@@ -145,7 +145,7 @@ def _described(command: Callable[..., int], parameter: inspect.Parameter) -> Any
     elif not found and parameter.default is parameter.empty:
         info = typer.Argument()
     info.help = OPTIONS.get(command.__name__, {}).get(name) or OPTIONS["all"][name]
-    return Annotated.__class_getitem__((kind, info))  # type: ignore[attr-defined]
+    return Annotated[kind, info]
 
 
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,6 +17,7 @@ from refexplorer.core.files import Progress
 from refexplorer.core.text import counted
 from refexplorer.io.fetch.background import stoppable
 from refexplorer.views.wire.requests import (
+    Attention,
     Buffers,
     Done,
     Event,
@@ -128,7 +129,7 @@ class Jobs:
         self._waiting: deque[_Job] = deque()
         self._running: set[_Job] = set()
         self._is_closed = False
-        self._attended = 0  # Requests and jobs that somebody waits for now
+        self.attention = Attention()
 
     def tell(self, said: Event, buffers: Buffers) -> None:
         """Send an interim message of an unfinished job, with its buffers."""
@@ -144,21 +145,10 @@ class Jobs:
         """Respond to a request later; in turn after earlier ones, in the background one by one."""
         self._add(_Job(number, work, is_in_turn, is_background))
 
-    @contextmanager
-    def attending(self) -> Iterator[None]:
-        """Let background jobs give way while somebody waits for a response."""
-        with self._lock:
-            self._attended += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._attended -= 1
-
     def _give_way(self) -> None:
         # A job that is waited for may itself wait for a result of this one, so not for long.
         end = monotonic() + GIVING_WAY
-        while self._attended and monotonic() < end:
+        while self.attention.n and monotonic() < end:
             sleep(GIVING_WAY / 10)
 
     def aside(self, work: Callable[[], object]) -> None:
@@ -273,7 +263,7 @@ class Jobs:
         try:
             with (
                 stoppable(lambda: not stop.is_set()),
-                self.attending() if is_asked else nullcontext(),
+                self.attention if is_asked else nullcontext(),
             ):
                 reply, buffers = job.work(report)
             answer = answered(job.number, reply)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import inspect
 import math
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
@@ -249,6 +250,22 @@ class RequestMethod:
         return {*inspect.signature(self.method).parameters} & {*OWN}
 
 
+class Attention:
+    """Counts the requests and jobs that somebody waits for now."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self.n += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self.n -= 1
+
+
 Bound = Mapping[str, tuple[RequestMethod, Callable[..., Any]]]
 """The handler of each request, by name."""
 
@@ -338,7 +355,7 @@ def answer(
             assert jobs is not None
             jobs.start(number, work, operation.is_in_turn, operation.is_background)
             return []
-        with jobs.attending() if jobs is not None else nullcontext():
+        with jobs.attention if jobs is not None else nullcontext():
             reply, buffers = work()
         return [(answered(number, reply), buffers)]
     except Exception as error:

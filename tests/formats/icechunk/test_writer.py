@@ -136,7 +136,7 @@ def test_overwriting_is_one_more_commit(source: Path) -> None:
         (
             "dots/zarr.json",
             metadata([1], [1], chunk_key_encoding={"name": "v2"}),
-            r"`dots` names its chunks in another way",
+            r"`dots` names its chunks differently from Icechunk",
         ),
         ("g/zarr.json", ["data/f.bin", 0, 5], "`g/zarr.json` is metadata in another file"),
     ],

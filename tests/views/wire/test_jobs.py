@@ -234,7 +234,7 @@ def test_background_jobs_run_one_by_one_and_give_way(posted: Posted, jobs: Jobs)
 
     for number in (1, 2):
         jobs.start(asked(number), background(number), is_background=True)
-    with jobs.attending():
+    with jobs.attention:
         is_asked.set()
         time.sleep(0.05)
         steps.append("request")

@@ -168,8 +168,8 @@ def test_a_link_leads_to_where_somebody_was(saved: Path, page: Page) -> None:
 
 def test_findings_about_the_targets_are_there(saved: Path, page: Page) -> None:
     opened(page, saved)
-    page.get_by_role("button", name="Report").click()
-    expect(page.get_by_role("main", name="Report")).to_contain_text("file")
+    page.get_by_role("button", name="Verification").click()
+    expect(page.get_by_role("main", name="Verification")).to_contain_text("file")
     page.get_by_role("button", name="Audit").click()
     expect(page.get_by_role("main", name="Audit")).to_contain_text("ranges are inside their files")
     page.get_by_role("button", name="Explorer").click()

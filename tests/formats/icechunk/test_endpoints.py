@@ -101,7 +101,7 @@ def test_a_conversion_keeps_the_server_or_warns(
 ) -> None:
     refs = rx.open_references(repository)
     with pytest.warns(
-        rx.errors.LeftOutWarning, match="V0 cannot say that s3://misc/a/ is at http://127"
+        rx.errors.LeftOutWarning, match="V0 cannot store that s3://misc/a/ is at http://127"
     ):
         rx.convert(refs, tmp_path / "set.json", rx.Conversion(form="V0"))
     if not has_two():

@@ -43,7 +43,7 @@ def test_by_default_it_is_what_xarray_opens(tmp_path: Path) -> None:
 
 def test_what_may_not_be_read_is_named_and_the_rest_has_its_index(server: RangeServer) -> None:
     refs = rx.open_references(document(t=f"{server.url}/f"))
-    with pytest.warns(rx.errors.LeftOutWarning, match=r"numbers: t\. .*not allowed yet") as told:
+    with pytest.warns(rx.errors.LeftOutWarning, match=r"times: t\. .*not allowed yet") as told:
         dataset = refs.to_xarray()
     assert told[0].filename == __file__
     assert list(dataset.xindexes) == ["y"]
@@ -85,7 +85,7 @@ def test_bounds_of_times_are_asked_for_too(server: RangeServer) -> None:
     keys = {**document(), **inline_array("t", TIMES, ["t"], bounds="b", **DAYS),
             **inline_array("b", np.zeros((3, 2), "<i4"), ["t", "n"])}  # fmt: skip
     keys["b/0.0"] = [f"{server.url}/f", 0, 24]
-    with pytest.warns(rx.errors.LeftOutWarning, match=r"numbers: b\. "):
+    with pytest.warns(rx.errors.LeftOutWarning, match=r"times: b\. "):
         dataset = rx.open_references(keys).to_xarray()
     assert sorted(map(str, dataset.xindexes)) == ["t", "y"]
     assert dataset["t"].dtype.kind == "M"

@@ -40,7 +40,7 @@ async ([moves, shown]) => {
     (each) => each.shadowRoot ? roots(each.shadowRoot) : [])];
   const all = roots(document);
   const canvas = all.flatMap((root) => [...root.querySelectorAll(shown)])
-    .filter((each) => each.getBoundingClientRect().width > 200).at(-1);
+    .filter((each) => each.getBoundingClientRect().width > 100).at(-1);
   const { left, top, width, height } = canvas.getBoundingClientRect();
   const frame = () => new Promise(requestAnimationFrame);
   const times = [];
@@ -94,6 +94,7 @@ def in_explorer(lab: Lab, page: Page) -> dict[str, list[float]]:
         canvas.wait_for(timeout=60_000)
         page.get_by_role("main").get_by_role("progressbar").wait_for(state="hidden")
         found[name] = [(time.perf_counter() - begun) * 1000]
+    page.wait_for_timeout(1000)  # the picture stays as it is
     return found | {"hover": page.evaluate(HOVER, [MOVES, ".figure canvas, .figure"])}
 
 
@@ -111,6 +112,7 @@ def in_h5web(lab: Lab, page: Page) -> dict[str, list[float]]:
         heading.nth(2).wait_for(timeout=60_000)  # in the tree, in the bar and over the picture
         page.locator(".h5web-root canvas").wait_for(timeout=60_000)
         found[name] = [(time.perf_counter() - begun) * 1000]
+    page.wait_for_timeout(1000)
     return found | {"hover": page.evaluate(HOVER, [MOVES, ".h5web-root canvas"])}
 
 

@@ -328,7 +328,9 @@ class ReportBuilder:
                     worst = np.maximum.reduceat(states, starts, axis=axis)
                     least = np.minimum.reduceat(states, starts, axis=axis)
                     states = np.where(worst == 2, 2, least).astype(np.int8)
-            alone = LedgerState.OWN if is_read else LedgerState.UNCOVERED
+            # in an array that files have, too, they come from a file that the set does not name
+            is_own = is_read and not (path in self._joined and self._joined[path].files)
+            alone = LedgerState.OWN if is_own else LedgerState.UNCOVERED
             word = np.array([alone, LedgerState.HELD_EQUAL, LedgerState.WRONG_VALUES], np.uint8)
             known = np.flatnonzero(held.known)
             found = states.reshape(-1)[known]

@@ -339,11 +339,11 @@ def test_repair_does_not_cut_a_set_that_holds_its_chunks(tmp_path: Path) -> None
         joined([day(tmp_path, number) for number in range(3)], inline_threshold=500), tmp_path
     )
     target = tmp_path / "repaired.json"
-    assert headline(run("verify", source)).startswith(SAME)
+    assert "not compared" in headline(run("verify", source))
     ran = run("repair", source, "--to", "v0", "-o", target)
     if target.exists():
         assert json.loads(json.loads(target.read_text())["v/.zarray"])["shape"] == [12, 6]
-    assert ran.status == 0
+    assert ran.status == 2
 
 
 # What is unknown is not good

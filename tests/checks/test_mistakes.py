@@ -351,6 +351,22 @@ def test_what_is_not_compared_is_not_right(tmp_path: Path, files: list[Path]) ->
     }
 
 
+def test_inline_chunks_of_a_file_that_the_set_does_not_name(files: list[Path]) -> None:
+    """As kerchunk inlines small chunks; no file that is read has their values."""
+    mine = Changed(joined(files))
+    inlined = 0
+    for key, value in mine.refs.items():
+        if isinstance(value, list) and value[0].endswith(files[1].name):
+            _, offset, length = value
+            data = files[1].read_bytes()[offset : offset + length]
+            mine.refs[key] = f"base64:{base64.b64encode(data).decode()}"
+            inlined += 1
+    found = verified(mine.document, Path("/"))
+    assert found.status == 2
+    assert _states(found)["inline (not compared)"] >= inlined > 1
+    assert found.headline.text.startswith("not known: ")
+
+
 def _states(found: Report) -> dict[str, int]:
     return {CHUNK_TERMS[state].name: n for state, n in found.ledger.all_counts().items()}
 

@@ -78,7 +78,6 @@ _ODD = {DIFFERS, FAILED, UNCOMPARED, FORBIDDEN}
 
 def document(report: Report, tables: Iterable[pa.Table], targets: pa.Table | None) -> str:
     """Return a page; `tables` list files that were read, `targets` those that were only found."""
-    # The files are in `tables` if they were read, in `targets` if only their servers were asked.
     title = f"Report on {shown(report.source, _CHARS)}"
     files = _files(tables) if targets is None else _targets(targets)
     moment = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")

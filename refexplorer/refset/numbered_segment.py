@@ -394,11 +394,6 @@ class Records(PickledByFields):
         """Return the keys of ascending rows, shape ``(n,)``."""
         return chunk_keys(self.array, self.chunk_numbers(rows))
 
-    def kinds_at(self, rows: np.ndarray) -> np.ndarray:
-        """Return the kinds of ascending rows: indices into `KINDS`, shape ``(n,)`` uint8."""
-        kinds = [part.columns.kinds[positions] for part, positions in self._split(rows)]
-        return np.concatenate([np.empty(0, np.uint8), *kinds])
-
     def key_at(self, row: int) -> str:
         """Return a key by its row."""
         return self.array.key_at(self.chunk_number(row))

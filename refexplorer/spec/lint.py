@@ -71,7 +71,6 @@ _PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
 def lint_key(key: str, version: int | None) -> Iterator[LintFinding]:
     """Yield remarks on a key that `ODD_KEY` matches; `version` is None outside reference sets."""
-    # `version` is None if the references are not written in a reference set.
     if _SEGMENT.search(key):
         yield LintFinding(
             "suspicious-key",

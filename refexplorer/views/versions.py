@@ -74,7 +74,6 @@ class OwnVersions:
 
 def own_versions(references: ReferenceSet) -> RepositoryVersions | None:
     """Return the reader of a repository's versions, for the user of this process only."""
-    # For the user of this process, and for nobody else.
     source = references.source
     is_known = source.repository is not None and source.place is not None
     return OwnVersions(references) if is_known else None

@@ -107,7 +107,6 @@ def _variables(fields: Iterator[GribField]) -> Iterator[_GribVariable]:
 
 def _values(fields: Sequence[GribField], axis: str) -> list[float]:
     """Return the distinct values of a coordinate; pressure levels descend, as in cfgrib."""
-    # Pressure levels are in descending order, as in cfgrib.
     found = {each.at[axis] for each in fields if each.at[axis] is not None}
     is_falling = axis == "level" and fields[0].level_name.startswith("isobaric")
     return sorted(found, reverse=is_falling)

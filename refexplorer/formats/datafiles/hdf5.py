@@ -88,7 +88,6 @@ class Hdf5File(DataFile):
 
     def _listed(self, folder: bytes, group: h5g.GroupID) -> list[tuple[bytes, h5g.GroupID]]:
         """Return the new groups among the links of a group; HDF5 would stop at a broken one."""
-        # HDF5 could visit all groups itself, but would stop at the first broken one.
         links: list[tuple[bytes, int, int]] = []
         self._groups[_text(folder[:-1])] = group
         try:

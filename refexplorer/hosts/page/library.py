@@ -27,7 +27,7 @@ from refexplorer.verbs.opening import (
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.wire.context import OtherSets
 
-LARGEST = 50_000_000  # Bytes of a dropped file, unless whoever starts the page says otherwise
+LARGEST = 50_000_000  # Bytes of a dropped file, unless the page is started with another limit
 _NAME_SHOWN = 80  # characters of a name: a visitor may send any text
 
 

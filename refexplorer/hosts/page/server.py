@@ -346,7 +346,6 @@ def _end_event() -> Iterator[asyncio.Event]:
     before = {number: each for number, each in before.items() if each is not signal.SIG_IGN}
     for number in before:
         try:
-            # a handler that raises would do so inside any code of the loop, which may catch it
             loop.add_signal_handler(number, is_ended.set)
         except NotImplementedError:  # on Windows
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(is_ended.set))

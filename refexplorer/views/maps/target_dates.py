@@ -135,7 +135,6 @@ _LENGTHS = {"s": 1, "m": 60, "h": 3_600, "D": 86_400, "M": 31 * 86_400, "Y": 366
 
 def bins_of(seconds: np.ndarray, lost: np.ndarray) -> list[DateBin]:
     """Count dates in at most `BINS` periods, as long as the usual distance between dates."""
-    # Periods are longer if there would be more than `BINS`.
     if not len(seconds):
         return []
     ends = np.array([seconds.min(), seconds.max()]).astype("datetime64[s]")

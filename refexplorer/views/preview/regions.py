@@ -74,7 +74,6 @@ def is_label(text: str) -> bool:
 
 def places_of(text: str, name: str, labels: Labels) -> range:
     """Return the positions selected by a label; both ends of a range are included, as in `sel`."""
-    # A range includes both ends, as in xarray's ``sel``.
     if labels.times and (nearest := _NEAREST.fullmatch(text)) is not None:
         return _nearest(labels.numbers, _begin(nearest[1], times=True))
     found = (_DATES if labels.times else _NUMBERS).fullmatch(text)

@@ -104,8 +104,8 @@ def filled(kind: type[_Model], source: object, /, **more: Any) -> _Model:
 
 def to_wire(value: Any) -> Any:
     """Return the JSON form of a model: integers above 2^53 as text, NaN and infinities as null."""
-    # Integers beyond 2^53 become text, since JSON readers round them; NaN and infinities become
-    # null; lone surrogates become escapes; a trailing underscore is not part of a name.
+    # JSON readers round larger integers. Lone surrogates become escapes, and a trailing underscore
+    # is not part of a name.
     return _plain(msgspec.to_builtins(value, enc_hook=_builtin))
 
 

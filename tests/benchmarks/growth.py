@@ -11,18 +11,14 @@ from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import numpy as np
 
-from tests.benchmarks import sets
-from tests.benchmarks.measuring import Measured, Watch, Work, measure
+from tests.benchmarks import growing, sets
+from tests.benchmarks.measuring import Measured, Work, measure
 from tests.benchmarks.sets import BUCKET, CELLS, COLUMNS, NAMES, ROWS, STEPS, WRITERS, made, url_of
-
-if TYPE_CHECKING:
-    from refexplorer.verbs.referenceset import ReferenceSet
 
 _SPLIT = 2_500
 """Steps of a manifest, so 50,000 of its chunks."""
@@ -30,131 +26,6 @@ _FILE_BYTES = 2**32
 """More than the ranges of a file have."""
 _AT_ONCE = 50_000
 """Steps that are written together."""
-
-
-def opened(watch: Watch, path: Path) -> object:
-    """Import what it takes, open, and show the first level."""
-    with watch.running():
-        from refexplorer import open_references
-
-        refs = open_references(path)
-        rows = refs.children("", 0, 50).rows
-    return len(rows)
-
-
-def paged(watch: Watch, path: Path) -> object:
-    """Show fifty keys from the middle of an array."""
-    from refexplorer import open_references
-
-    refs = open_references(path)
-    middle = refs.children(NAMES[0], 0, 0).total // 2
-    with watch.running():
-        rows = refs.children(NAMES[0], middle, middle + 50).rows
-    return [len(rows), rows[0].path]
-
-
-def printed(watch: Watch, path: Path) -> object:
-    """Import what it takes, open, and print."""
-    with watch.running():
-        from refexplorer import open_references
-
-        refs = open_references(path)
-        text = str(refs)
-    return len(text) > 0
-
-
-def counted(watch: Watch, path: Path) -> object:
-    """Count kinds, bytes and targets of an opened set."""
-    from refexplorer import open_references
-
-    refs = open_references(path)
-    with watch.running():
-        summary = refs.summary()
-    return [summary.keys, summary.bytes, summary.targets]
-
-
-def diagnosed(watch: Watch, path: Path) -> object:
-    """Find all diagnostics of an opened set."""
-    from refexplorer import open_references
-
-    refs = open_references(path)
-    with watch.running():
-        found = refs.diagnostics
-    return len(found)
-
-
-def listed(watch: Watch, path: Path) -> object:
-    """List the files of an opened set, and what of each is referenced."""
-    from refexplorer import open_references
-
-    refs = open_references(path)
-    with watch.running():
-        found = refs.targets()
-    return [len(found), sum(each.bytes for each in found)]
-
-
-def mapped(watch: Watch, path: Path) -> object:
-    """Draw all chunks of an array, for the first time."""
-    from refexplorer import open_references
-
-    refs = open_references(path)
-    with watch.running():
-        grid = refs.chunk_grid(NAMES[0])
-        view = grid.view(None, None, 120)
-    return [int(view.counts[1:].sum()), len(grid.urls)]
-
-
-def targets_checked(watch: Watch, path: Path) -> object:
-    """Check that all files exist and all byte ranges are inside them."""
-    refs = _with_files(path)
-    with watch.running():
-        report = refs.check_targets()
-    return str(report)
-
-
-def audited(watch: Watch, path: Path) -> object:
-    """Audit all references, and decode no chunk."""
-    refs = _with_files(path)
-    with watch.running():
-        report = refs.audit(decode="none")
-    return str(report).splitlines()[0]
-
-
-def verified(watch: Watch, path: Path) -> object:
-    """Compare with the files, which cannot be opened."""
-    refs = _with_files(path)
-    with watch.running():
-        report = refs.verify()
-    return str(report).splitlines()[0]
-
-
-def converted(watch: Watch, path: Path) -> object:
-    """Convert to another parquet store, which is compared with the source."""
-    from refexplorer import convert
-
-    with TemporaryDirectory(dir=path.parent) as folder, watch.running():
-        report = convert(path, Path(folder) / "converted.parq")
-    return str(report)
-
-
-def _files_of(path: Path) -> Path:
-    return path.with_name(f"{path.name}-files")
-
-
-def _with_files(path: Path) -> ReferenceSet:
-    from refexplorer import open_references
-
-    return open_references(path).allowing(str(_files_of(path)))
-
-
-def opened_by_gdal(watch: Watch, path: Path) -> object:
-    """Import rasterio and open the same document by GDAL's driver for Zarr."""
-    with watch.running():
-        import rasterio
-
-        with rasterio.open(f'ZARR:"{path}":/{NAMES[0]}') as dataset:
-            shape = dataset.shape
-    return len(shape)
 
 
 class Growth(NamedTuple):
@@ -170,28 +41,44 @@ class Growth(NamedTuple):
 _LOCAL = (10**6, 3 * 10**6, 10**7)
 _JSON, _STORED, _ICECHUNK = (10**4, 10**5, 10**6), (10**6, 10**7, 5 * 10**7), (10**5, 10**6, 10**7)
 GROWTHS = (
-    Growth("v0", "JSON: import, open, first level", opened, _JSON),
-    Growth("v0", "JSON: import, open, print", printed, _JSON),
-    Growth("gdal", "JSON: GDAL's driver opens an array", opened_by_gdal, _JSON, "rasterio"),
-    Growth("parquet", "parquet: import, open, first level", opened, _STORED),
-    Growth("parquet", "parquet: import, open, print with counts", printed, _STORED),
-    Growth("parquet", "parquet: a page of keys", paged, _STORED),
-    Growth("parquet", "parquet: all diagnostics", diagnosed, _STORED),
-    Growth("parquet", "parquet: table of files (`targets`)", listed, _STORED),
-    Growth("parquet", "parquet: first map of chunks, a tenth of the keys", mapped, _STORED),
-    Growth("local", "parquet: `check --targets`, files of zeros", targets_checked, _LOCAL),
-    Growth("local", "parquet: audit without decoding, files of zeros", audited, _LOCAL),
-    Growth("local", "parquet: verify, files that are not NetCDF", verified, _LOCAL),
-    Growth("parquet", "parquet: convert to parquet", converted, _LOCAL),
-    Growth("icechunk", "Icechunk: import, open, first level", opened, _ICECHUNK, "icechunk"),
-    Growth("icechunk", "Icechunk: a page of keys", paged, _ICECHUNK, "icechunk"),
-    Growth("icechunk", "Icechunk: count kinds, bytes, targets", counted, _ICECHUNK, "icechunk"),
-    Growth("icechunk", "Icechunk: all diagnostics", diagnosed, _ICECHUNK, "icechunk"),
-    Growth("icechunk", "Icechunk: table of files (`targets`)", listed, _ICECHUNK, "icechunk"),
+    Growth("v0", "JSON: import, open, first level", growing.opened, _JSON),
+    Growth("v0", "JSON: import, open, print", growing.printed, _JSON),
+    Growth("gdal", "JSON: GDAL's driver opens an array", growing.opened_by_gdal, _JSON, "rasterio"),
+    Growth("parquet", "parquet: import, open, first level", growing.opened, _STORED),
+    Growth("parquet", "parquet: import, open, print with counts", growing.printed, _STORED),
+    Growth("parquet", "parquet: a page of keys", growing.paged, _STORED),
+    Growth("parquet", "parquet: all diagnostics", growing.diagnosed, _STORED),
+    Growth("parquet", "parquet: table of files (`targets`)", growing.listed, _STORED),
+    Growth("parquet", "parquet: first map of chunks, a tenth of the keys", growing.mapped, _STORED),
+    Growth("local", "parquet: `check --targets`, files of zeros", growing.targets_checked, _LOCAL),
+    Growth("local", "parquet: audit without decoding, files of zeros", growing.audited, _LOCAL),
+    Growth("local", "parquet: verify, files that are not NetCDF", growing.verified, _LOCAL),
+    Growth(
+        "parquet", "parquet: search for part of an index, first hits", growing.first_hits, _STORED
+    ),
+    Growth("parquet", "parquet: search for part of a file's name", growing.searched, _STORED),
+    Growth("parquet", "parquet: compare, one record file differs", growing.differing, _STORED),
+    Growth("parquet", "parquet: advice", growing.advised, _STORED),
+    Growth("gen", "`gen`: advice", growing.advised, (10**7, 10**9, 10**12)),
+    Growth("parquet", "parquet: convert to parquet", growing.to_parquet, _LOCAL),
+    Growth("parquet", "parquet: convert to V0", growing.to_json, _LOCAL),
+    Growth("v0", "V0: convert to parquet", growing.to_parquet, _LOCAL),
+    Growth("gen", "`gen`: convert to parquet", growing.to_parquet, _LOCAL),
+    Growth(
+        "icechunk", "Icechunk: import, open, first level", growing.opened, _ICECHUNK, "icechunk"
+    ),
+    Growth("icechunk", "Icechunk: a page of keys", growing.paged, _ICECHUNK, "icechunk"),
+    Growth(
+        "icechunk", "Icechunk: count kinds, bytes, targets", growing.counted, _ICECHUNK, "icechunk"
+    ),
+    Growth("icechunk", "Icechunk: all diagnostics", growing.diagnosed, _ICECHUNK, "icechunk"),
+    Growth(
+        "icechunk", "Icechunk: table of files (`targets`)", growing.listed, _ICECHUNK, "icechunk"
+    ),
     Growth(
         "icechunk",
         "Icechunk: first map of chunks, a tenth of the keys",
-        mapped,
+        growing.mapped,
         _ICECHUNK,
         "icechunk",
     ),
@@ -286,7 +173,7 @@ def _icechunk(path: Path, steps: int) -> None:
 
 def _local(path: Path, steps: int) -> None:
     """Write a parquet store whose files are next to it: sparse, and all zeros."""
-    files = _files_of(path)
+    files = growing.files_of(path)
     with patch.object(sets, "BUCKET", str(files)):
         WRITERS["parquet"](path, steps)
         for number in range(-(-steps // STEPS)):

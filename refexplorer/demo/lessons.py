@@ -198,11 +198,13 @@ def three_forms(path: Path, *, loaded: Iterable[str] = ()) -> dict[str, Any]:
     icechunk.set_logs_filter("error")
     prefix, config = f"{folder.as_uri()}/", icechunk.RepositoryConfig.default()
     place = icechunk.local_filesystem_store(str(folder))
+    # Icechunk 1 has no name for it and takes None, of which Icechunk 2.3 warns.
+    access = getattr(icechunk.credentials, "LocalFileSystemAccess", None)
     config.set_virtual_chunk_container(icechunk.VirtualChunkContainer(prefix, place))
     repository = icechunk.Repository.create(
         icechunk.local_filesystem_storage(mkdtemp(prefix="icechunk-", dir=folder)),
         config,
-        authorize_virtual_chunk_access={prefix: None},
+        authorize_virtual_chunk_access={prefix: access},
     )
     session = repository.writable_session("main")
     made = datetime.fromtimestamp(time.time() - _DAY, UTC)

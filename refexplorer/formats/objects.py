@@ -116,6 +116,8 @@ def _given(found: Any) -> Given:
     if found.storage_args:
         arguments["fo"] = found.storage_args[0]
     source = arguments.get("fo")
+    if isinstance(source, dict) and "version" not in source:
+        source = found.references  # its own copy: the dict may have changed since
     options = {
         protocol: {name: value for name, value in inner.storage_options.items() if name != _ASYNC}
         for protocol, inner in found.fss.items()

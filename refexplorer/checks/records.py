@@ -330,9 +330,9 @@ def _range_text(key: CauseKey, group: FindingGroup) -> str:
 def _text(key: CauseKey, group: FindingGroup, of: int) -> str:
     """Return the sentence on what files contain."""
     files, count = group.files, group.file_count
-    said = (
-        _values_text(group) if key.code == "values" else without_advice(group.message or "", files)
-    )
+    said = without_advice(group.message or "", files)
+    if key.code == "values":
+        said = _values_text(group)
     if key.code == "masked":
         said = f"{counted(group.lost, 'value')} {said}"
     if key.theirs is not None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from refexplorer.core.errors import RefexplorerError
@@ -216,6 +216,7 @@ class ReadTerms:
 def _written(source: Source) -> float | None:
     """Return when a local set was written, in seconds since 1970."""
     try:
-        return os.stat(source.place or os.path.join(source.location or "", source.name)).st_mtime
+        path = Path(source.place or Path(source.location or "", source.name))
+        return path.stat().st_mtime
     except (OSError, ValueError):
         return None

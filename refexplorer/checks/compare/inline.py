@@ -267,16 +267,15 @@ def compare_inline(
         where = np.repeat(origin[None], len(places), 0)
         where[:, list(lie.axes)] += places
         index = [axis.numbers_at(where[:, n]) for n, axis in enumerate(ours.meta.axes)]
-        shape = ours.meta.grid
-        numbers = (
-            np.unique(np.ravel_multi_index(tuple(index), shape)) if shape else np.zeros(1, int)
-        )
+        numbers = np.zeros(1, np.int64)
+        if index:
+            numbers = np.unique(np.ravel_multi_index(tuple(index), ours.meta.grid))
         record.differing = numbers_bytes(numbers)
         # of values that were encoded again packing and units may differ, and mean the same
         record.findings += packing_differences(ours, native)
         units = ours.attribute("units"), native.attributes.get("units")
         if is_time(units[0]) and not same_times(ours.attribute, native.attributes.get):
-            record.findings.append(FileDifference("units", *map(said, units)))
+            record.findings.append(FileDifference("units", said(units[0]), said(units[1])))
         is_stored_alike = np.array_equal(mine[known], filed[known], mine.dtype.kind == "f")
         if not (is_stored_alike and record.findings):  # else the metadata are all that is wrong
             record.findings.append(_values_difference(ours, native, held, numbers, where[0], found))

@@ -267,10 +267,10 @@ class _ValueTally:
         record = self._record
         record.false_nan += self._lost + self._masked
         masked = f"equal to {text_of(self._ours.missing)}"
-        differ = dict(
-            largest=record.largest, largest_at=record.largest_at,
-            lost=self._lost, gained=self._gained,
-        )  # fmt: skip
+        differ: dict[str, Any] = {
+            "largest": record.largest, "largest_at": record.largest_at,
+            "lost": self._lost, "gained": self._gained,
+        }  # fmt: skip
         record.findings += [
             FileDifference(cause, None, None, message, len(keys), keys[:NAMED_KEYS], **numbers)
             for cause, message, keys, numbers in (

@@ -46,6 +46,8 @@ _ORDER = {code: place for place, code in enumerate(CODES)}
 _OF_OTHERS = (LedgerState.HELD, LedgerState.UNCOVERED, LedgerState.FILES_UNREAD)
 """States that chunks keep which no file of a share has."""
 _OF_ANOTHER = "the set refers to another file for it"
+_OF_OTHER_FILES = frozenset({"offset", "length", "range-past-end"})
+"""What is wrong of references that were made from another version of a file."""
 _UNREAD_CAUSES = {
     FileState.DAMAGED: "damaged-file", FileState.UNREACHABLE: "unreachable",
 }  # fmt: skip
@@ -75,16 +77,16 @@ class _OpenFile:
         self.state = FileState.READ
         self.objects = FileObjects(0, [])
         self.change = ""  # What is different, if it changed
-        self.n_away = self.n_others = 0  # References to no chunk of the array, and others
+        self.n_away = self.n_others = 0  # References to other bytes than the chunk's, and others
+        self.is_other = False  # Whether references point to no chunk at all
 
     def add(self, row: dict[str, Any]) -> None:
         """Add a row: the worst state counts, and for each object the best."""
         states = np.frombuffer(row["states"] or b"", np.uint8)
-        away = int(np.isin(states, (LedgerState.WRONG_RANGE, LedgerState.PAST_END)).sum())
-        away = away if {"offset", "length", "range-past-end"} & {
-            found["cause"] for found in row["findings"] or ()} else 0  # fmt: skip
-        self.n_away += away
-        self.n_others += len(states) - away
+        away = np.isin(states, (LedgerState.WRONG_RANGE, LedgerState.PAST_END))
+        self.n_away += int(np.count_nonzero(away))
+        self.n_others += int(np.count_nonzero(~away))
+        self.is_other |= any(f["cause"] in _OF_OTHER_FILES for f in row["findings"] or ())
         state = FileState(row["file"])
         if FILE_RANKS[state] < FILE_RANKS[self.state]:
             self.state = state
@@ -231,7 +233,7 @@ class ReportBuilder:
         if file is None:
             return
         self._ledger.files.counts[file.state] += 1
-        if file.n_away > 1 and not file.n_others:
+        if file.n_away > 1 and not file.n_others and file.is_other:
             self.away.add(self._urls[file.number] or "")
         if file.state is FileState.CHANGED:
             self.counts.changed[masked_url(self._urls[file.number] or "")] = file.change

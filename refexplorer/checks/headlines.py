@@ -375,9 +375,7 @@ def coverage_text(ledger: Ledger, terms: CheckTerms) -> str:
             "No chunk was read" if terms.is_of_file else "No file was opened"
         )  # fmt: skip
         what = "the references made from the file" if terms.is_of_file else "the set itself"
-        if (held := sum(ledger.listed.values())) != chunks["total"]:
-            total = f"{held:,} of {total}"
-        return f"Looked at: {what}, {total}. {files}."
+        return f"Looked at: {what}, whose grids have {total}. {files}."
     verb = "Read" if terms.asks(CheckLook.FILES) else "Found"
     parts = [f"{verb}: {files['read']:,} of {counted(files['total'], 'file')}."]
     if terms.asks(CheckLook.FILES):

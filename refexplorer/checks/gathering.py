@@ -46,6 +46,8 @@ _ORDER = {code: place for place, code in enumerate(CODES)}
 _OF_OTHERS = (LedgerState.HELD, LedgerState.UNCOVERED, LedgerState.FILES_UNREAD)
 """States that chunks keep which no file of a share has."""
 _OF_ANOTHER = "the set refers to another file for it"
+_OF_OTHER_FILES = frozenset({"offset", "length", "range-past-end"})
+"""What is wrong of references that were made from another version of a file."""
 _UNREAD_CAUSES = {
     FileState.DAMAGED: "damaged-file", FileState.UNREACHABLE: "unreachable",
 }  # fmt: skip
@@ -75,9 +77,16 @@ class _OpenFile:
         self.state = FileState.READ
         self.objects = FileObjects(0, [])
         self.change = ""  # What is different, if it changed
+        self.n_away = self.n_others = 0  # References to other bytes than the chunk's, and others
+        self.is_other = False  # Whether references point to no chunk at all
 
     def add(self, row: dict[str, Any]) -> None:
         """Add a row: the worst state counts, and for each object the best."""
+        states = np.frombuffer(row["states"] or b"", np.uint8)
+        away = np.isin(states, (LedgerState.WRONG_RANGE, LedgerState.PAST_END))
+        self.n_away += int(np.count_nonzero(away))
+        self.n_others += int(np.count_nonzero(~away))
+        self.is_other |= any(f["cause"] in _OF_OTHER_FILES for f in row["findings"] or ())
         state = FileState(row["file"])
         if FILE_RANKS[state] < FILE_RANKS[self.state]:
             self.state = state
@@ -106,6 +115,7 @@ class ReportBuilder:
     ) -> None:
         self.counts = Counts()
         self.followed = 0
+        self.away: set[str] = set()  # Files in which no reference is right
         self._reasons = Reasons()
         self._arrays, self._held, self._ledger, self._base = arrays, held, ledger, base
         self._urls = urls
@@ -115,6 +125,7 @@ class ReportBuilder:
         self._covered: dict[str, np.ndarray] = {
             path: np.zeros(h.values.shape, np.int8) for path, h in held.arrays.items()
         }
+        self._differing: dict[str, set[int]] = {}  # Numbers of inline chunks with other values
         self._lacking: list[tuple[str, int, np.ndarray]] = []
         self._regions: list[tuple[str, list[int], list[int], bool]] = []
         self._file: _OpenFile | None = None
@@ -162,6 +173,7 @@ class ReportBuilder:
         if path is not None and len(chunks):
             self._ledger.mark(path, chunks, np.frombuffer(row["states"], np.uint8))
             self.followed += len(chunks)
+            self._ledger.seen = list(map(add, self._ledger.seen, row["seen"]))
         if state == HELD:
             if path is not None:
                 self._incomplete.add(path)  # where the set has values no file says where it ends
@@ -221,6 +233,8 @@ class ReportBuilder:
         if file is None:
             return
         self._ledger.files.counts[file.state] += 1
+        if file.n_away > 1 and not file.n_others and file.is_other:
+            self.away.add(self._urls[file.number] or "")
         if file.state is FileState.CHANGED:
             self.counts.changed[masked_url(self._urls[file.number] or "")] = file.change
         self._ledger.objects.declared += file.objects.declared
@@ -257,8 +271,9 @@ class ReportBuilder:
             joined.axis.add(self._arrays[path], row["number"], row["axis_start"], row["axis"])
         if path in self._covered and row["state"] != UNCOMPARED:
             region = tuple(map(slice, start, stops))
-            state = 2 if row["state"] == DIFFERS else 1
+            state = 2 if row["state"] == DIFFERS and row["differing"] is None else 1
             self._covered[path][region] = np.maximum(self._covered[path][region], state)
+            self._differing.setdefault(path, set()).update(numbers_of(row["differing"]).tolist())
 
     def _finish_lacking(self) -> None:
         """Record file chunks that the set neither references nor stores inline."""
@@ -334,6 +349,9 @@ class ReportBuilder:
             word = np.array([alone, LedgerState.HELD_EQUAL, LedgerState.WRONG_VALUES], np.uint8)
             known = np.flatnonzero(held.known)
             found = states.reshape(-1)[known]
+            found[np.isin(known, list(self._differing.get(path, ())))] = 2
+            n_wrong = int(np.count_nonzero(found == 2))
+            self._ledger.seen = list(map(add, self._ledger.seen, (0, n_wrong, n_wrong)))
             told = self._held.reasons.get(path)
             if told is not None and (found == 0).any():
                 self._reasons.add(path, told, int(np.count_nonzero(found == 0)))

@@ -355,7 +355,8 @@ def coverage(ledger: Ledger, terms: CheckTerms) -> dict[str, dict[str, int]]:
         "files": {state.name.lower(): n for state in FileState if (n := files[state])}
         | {"total": sum(files.values()), "read": read},  # which counts those that changed, too
         "chunks": {"total": sum(counts.values()), "inside": to(1) - ledger.decoded_inline,
-                   "placed": to(2), "decoded": to(3), "values": to(4)},
+                   "placed": to(2) + ledger.seen[0], "decoded": to(3) + ledger.seen[1],
+                   "values": to(4) + ledger.seen[2]},
         "objects": {"total": objects.declared}
         | {state.name.lower(): objects.counts[state] for state in ObjectState},
     }  # fmt: skip
@@ -374,7 +375,7 @@ def coverage_text(ledger: Ledger, terms: CheckTerms) -> str:
             "No chunk was read" if terms.is_of_file else "No file was opened"
         )  # fmt: skip
         what = "the references made from the file" if terms.is_of_file else "the set itself"
-        return f"Looked at: {what}, {total}. {files}."
+        return f"Looked at: {what}, whose grids have {total}. {files}."
     verb = "Read" if terms.asks(CheckLook.FILES) else "Found"
     parts = [f"{verb}: {files['read']:,} of {counted(files['total'], 'file')}."]
     if terms.asks(CheckLook.FILES):

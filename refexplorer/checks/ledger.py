@@ -53,6 +53,9 @@ class Ledger:
         References to chunks that were followed; None if this was not requested.
     decoded_inline
         Inline chunks among the decoded ones.
+    seen
+        Chunks at the right position, decoded, and compared with their file, whose state does not
+        say so, since it is that of a fault.
     objects
         The objects of all files; see `ObjectBook`.
     listed
@@ -66,6 +69,7 @@ class Ledger:
         self.files = Book("files")
         self.followed: int | None = None
         self.decoded_inline = 0
+        self.seen = [0, 0, 0]
         self.objects = ObjectBook()
         self.listed: dict[str, int] = {}
         self._grids = dict(grids)

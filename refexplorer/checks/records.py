@@ -37,6 +37,12 @@ class FileDifference:
     message: str | None = None
     count: int = 1
     keys: list[str] = field(default_factory=list)
+    # Of values: the largest difference with its key, and how many the set reads as missing, or as
+    # data though missing in the file
+    largest: float | None = None
+    largest_at: str | None = None
+    lost: int = 0
+    gained: int = 0
 
     @classmethod
     def of_chunks(
@@ -99,6 +105,10 @@ class Record:
     start: list[int] | None = None
     shape: list[int] | None = None
     findings: list[FileDifference] = field(default_factory=list)
+    # How many chunks are at the right position, decode, and have values that were compared, though
+    # their state does not say so: it is that of a fault
+    seen: list[int] = field(default_factory=lambda: [0, 0, 0])
+    differing: bytes | None = None  # Inline chunks with other values, int64; None: all of them
     lacking: bytes = b""  # The chunks of the file that no reference of the part is of, int64
     # Whether both fill chunks that were never written with one value
     is_filled_alike: bool | None = None
@@ -233,6 +243,10 @@ class FindingGroup:
     files: list[str] = field(default_factory=list)
     file_count: int = 0
     last: int | None = None
+    largest: float | None = None
+    largest_at: str | None = None
+    lost: int = 0
+    gained: int = 0
 
 
 class FindingGroups:
@@ -257,6 +271,10 @@ class FindingGroups:
             key = CauseKey(found.cause, path, None, None, None)
         group = self._groups.setdefault(key, FindingGroup(found.message))
         group.references += found.count
+        group.lost += found.lost
+        group.gained += found.gained
+        if found.largest is not None and found.largest > (group.largest or 0):
+            group.largest, group.largest_at = found.largest, found.largest_at
         group.keys += found.keys[: NAMED_KEYS - len(group.keys)]
         if group.last != number:
             group.last = number
@@ -313,6 +331,10 @@ def _text(key: CauseKey, group: FindingGroup, of: int) -> str:
     """Return the sentence on what files contain."""
     files, count = group.files, group.file_count
     said = without_advice(group.message or "", files)
+    if key.code == "values":
+        said = _values_text(group)
+    if key.code == "masked":
+        said = f"{counted(group.lost, 'value')} {said}"
     if key.theirs is not None:
         said = f"{key.code.replace('-', ' ')} {key.theirs}, the set says {key.ours}"
     if group.keys and not any(name in said for name in group.keys):
@@ -327,6 +349,19 @@ def _text(key: CauseKey, group: FindingGroup, of: int) -> str:
     where = "Keys of no array" if key.path is None else array_text(key.path)
     found = f"{where}: {which} {verb} {rest}{inside}"
     return f"{found}: {names}{more}" if names else found
+
+
+def _values_text(group: FindingGroup) -> str:
+    """Return how the values of all files of a group differ."""
+    whose = "the file" if group.file_count == 1 else "the files"
+    parts = []
+    if group.largest:
+        parts.append(f"differ by up to {group.largest:.10g} ({group.largest_at})")
+    if group.lost:
+        parts.append(f"{counted(group.lost, 'value')} of {whose} read as missing")
+    if group.gained:
+        parts.append(f"{counted(group.gained, 'missing value')} of {whose} read as data")
+    return " and ".join(parts) or "differ"
 
 
 def without_advice(message: str, files: Sequence[str] = ()) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from refexplorer.core.errors import RefexplorerError
@@ -191,6 +192,7 @@ class ReadTerms:
     # The objects of data files that opening could not make references to
     left_out: tuple[LeftOut, ...] = ()
     endpoints: Mapping[str, str] = field(default_factory=dict)  # As `AccessPolicy` has them
+    written: float | None = None  # When a local set was, in seconds since 1970
 
     def of(self, source: Source) -> ReadTerms:
         """Return the terms with what a source says about itself."""
@@ -200,6 +202,7 @@ class ReadTerms:
             recorded=source.recorded() if source.recorded else {},
             left_out=source.left_out,
             endpoints=source.endpoints,
+            written=_written(source),
         )
 
     def targets(self) -> Targets:
@@ -208,3 +211,12 @@ class ReadTerms:
             self.location, tuple(self.allow), served=self.served, endpoints=self.endpoints
         )
         return Targets(policy, self.storage_options, self.limits)
+
+
+def _written(source: Source) -> float | None:
+    """Return when a local set was written, in seconds since 1970."""
+    try:
+        path = Path(source.place or Path(source.location or "", source.name))
+        return path.stat().st_mtime
+    except (OSError, ValueError):
+        return None

@@ -242,6 +242,7 @@ def test_a_data_file_was_opened_and_its_chunks_were_not_read(tmp_path: Path) -> 
         file["sst"] = np.arange(12.0)
     report = rx.open_references(tmp_path / "a.h5").check()
     assert report.headline.text == "no errors in its references; its chunks were not read"
-    assert "Looked at: the references made from the file, 1 chunk. No chunk was read." in str(
-        report
+    assert (
+        "Looked at: the references made from the file, whose grids have 1 chunk. No chunk was read."
+        in str(report)
     )

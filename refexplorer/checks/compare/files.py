@@ -245,7 +245,7 @@ class FileComparison:
             self._note_misplaced(group, origin, record)
             group.origin = origin
             self._note_lacking(group, record)
-            differing += _of_shape(group)
+            differing += _of_shape(group, self._matched.filed.full[group.native.name].shape)
         noted = {(each.cause, each.ours, each.theirs) for each in record.findings}
         for each in differing:
             if (each.cause, each.ours, each.theirs) not in noted:
@@ -279,7 +279,9 @@ class FileComparison:
         sides = zip(native.shape, native.chunks, strict=True)
         counts = native.varying or [ChunkAxis(length, (max(n, 1),)) for length, n in sides]
         count = prod(axis.count for axis in counts)
-        if len(known.offsets) < count and not record.is_filled_alike:
+        held = self._matched.held.arrays.get(group.ours.meta.path)
+        is_full = held is not None and len(wanted) + np.count_nonzero(held.known) >= count
+        if len(known.offsets) < count and not record.is_filled_alike and not is_full:
             what = said(group.ours.fill_value), said(group.native.fill_value)
             record.findings.append(FileDifference("fill_value", *what, None, len(group.rows)))
 
@@ -348,14 +350,18 @@ def _span(groups: list[NativeReferences], record: Record) -> None:
     record.start, record.shape = first.tolist(), (stops.max(axis=0) - first).tolist()
 
 
-def _of_shape(group: NativeReferences) -> Iterator[FileDifference]:
+def _of_shape(group: NativeReferences, full: tuple[int, ...]) -> Iterator[FileDifference]:
     """Yield a finding if the file's array does not fit into the set's, or ends inside a chunk."""
+    # `full` is its shape if it were as long as others of the file along its dimensions: what is
+    # left of its last chunk reads as the fill value, as in netCDF.
     whole, lie = np.array(group.ours.meta.shape), np.array(group.lie.shape)
     stops = group.origin + lie
     if (stops > whole).any():
         yield FileDifference("shape", said(group.ours.meta.shape), said(group.native.shape))
     elif not group.is_cut and group.native.varying is None:
         rest = (lie % np.array(group.lie.chunks) != 0) & (stops < whole)
+        if len(full) == len(lie):
+            rest &= stops >= group.origin + np.array(full)
         if rest.any():
             axis = int(np.argmax(rest))
             ends = f"{int(lie[axis]):,} elements along dimension {axis}"

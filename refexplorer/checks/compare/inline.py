@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from refexplorer.checks.compare.cf import calendar_of, is_time, same_times, times, unpacked
+from refexplorer.checks.compare.cf import (
+    calendar_of,
+    epoch_of,
+    is_time,
+    same_times,
+    times,
+    unpacked,
+)
 from refexplorer.checks.compare.metadata import dimension_differences, packing_differences, said
-from refexplorer.checks.compare.placing import Alignment, aligned
+from refexplorer.checks.compare.placing import aligned
 from refexplorer.checks.compare.set_array import FileLayout, SetArray
-from refexplorer.checks.records import UNCOMPARED, FileDifference, Record
+from refexplorer.checks.records import UNCOMPARED, FileDifference, Record, numbers_bytes
 from refexplorer.checks.references import AuditedBlock
 from refexplorer.core.errors import LimitError
 from refexplorer.core.limits import Limits
@@ -30,8 +37,8 @@ if TYPE_CHECKING:
 
 INLINE_ELEMENTS = 2**21
 """Elements of one array that are kept; twice as many in all, since each part gets them."""
-_RELATIVE, _NEAR_ZERO = 1e-6, 1e-12
-"""How much values may differ that were decoded and encoded again: a single has 24 bits."""
+_REPACKED, _DOUBLE = 1e-6, 1e-12
+"""How much values may differ that were packed again, and doubles that were decoded and encoded."""
 _TIME_NEAR = 1e3  # Microseconds that times may differ: a double of days since 1900 has some tens
 
 
@@ -143,7 +150,19 @@ def compared(
         return ComparedValues(_unlike(one, other, _TIME_NEAR, 0), one, other)
     one = unpacked(_numbers(mine), ours.attribute, missing)
     other = unpacked(_numbers(filed), theirs, filed_missing)
-    return ComparedValues(_unlike(one, other, _NEAR_ZERO, _RELATIVE), one, other)
+    is_packed_alike = not any(packing_differences(ours, native))
+    kinds = [each.dtype for each in (mine, filed) if each.dtype.kind == "f"]
+    relative = max([_DOUBLE, *(float(np.finfo(each).eps) for each in kinds)])
+    # by the largest value, since tracers of 1e-13 differ by less than any fixed number
+    near = _DOUBLE * float(np.abs(other[np.isfinite(other)]).max(initial=0))
+    if are_times and (epoch := epoch_of(str(theirs("units")))) is not None:
+        near = max(near, _TIME_NEAR / 1e6 / epoch[0])
+    elif not is_packed_alike:
+        relative = _REPACKED
+    differs = _unlike(one, other, near, relative)
+    if is_packed_alike and not kinds:  # as doubles, integers above 2**53 are equal to others
+        differs |= (mine != filed) & ~(np.isnan(one) & np.isnan(other))
+    return ComparedValues(differs, one, other)
 
 
 def _unlike(one: np.ndarray, other: np.ndarray, near: float, relative: float) -> np.ndarray:
@@ -194,14 +213,22 @@ class MatchedFile:
         if prod(native.shape) > INLINE_ELEMENTS:
             return None
         if native.name not in self._values:
-            selection = tuple(slice(0, length) for length in native.shape)
+            stored = self.filed.arrays[self.filed.places[native.name]]
+            selection = tuple(slice(0, length) for length in stored.shape)
             try:
                 values = np.asarray(self._file.values(native.name, selection))
             except Unread as reason:
                 self.unread[native.name] = str(reason)
                 return None
             self._values[native.name] = values
-        return self._values[native.name]
+        values = self._values[native.name]
+        if values.shape == native.shape or values.ndim != len(native.shape):
+            return values
+        none = "" if values.dtype.kind in "OSU" else 0
+        fill = none if native.fill_value is None else native.fill_value
+        full = np.full(native.shape, fill, values.dtype)
+        full[tuple(slice(0, length) for length in values.shape)] = values
+        return full
 
 
 def compare_inline(
@@ -209,6 +236,7 @@ def compare_inline(
 ) -> bool:
     """Compare the inline values of an array with a file."""
     ours, held = matched.arrays[path], matched.held.arrays[path]
+    native = matched.filed.full[native.name]
     lie = aligned(ours, native)
     if lie is None:
         return False
@@ -235,9 +263,22 @@ def compare_inline(
     known = _spread(held.known, ours.meta.axes, place).reshape(filed.shape)
     found = found._replace(differs=found.differs & known)
     if found.differs.any():
-        record.findings.append(_values_difference(ours, native, held, lie, origin, found))
-        # of values that were encoded again the packing may differ, and mean the same
+        places = np.argwhere(found.differs)
+        where = np.repeat(origin[None], len(places), 0)
+        where[:, list(lie.axes)] += places
+        index = [axis.numbers_at(where[:, n]) for n, axis in enumerate(ours.meta.axes)]
+        numbers = np.zeros(1, np.int64)
+        if index:
+            numbers = np.unique(np.ravel_multi_index(tuple(index), ours.meta.grid))
+        record.differing = numbers_bytes(numbers)
+        # of values that were encoded again packing and units may differ, and mean the same
         record.findings += packing_differences(ours, native)
+        units = ours.attribute("units"), native.attributes.get("units")
+        if is_time(units[0]) and not same_times(ours.attribute, native.attributes.get):
+            record.findings.append(FileDifference("units", said(units[0]), said(units[1])))
+        is_stored_alike = np.array_equal(mine[known], filed[known], mine.dtype.kind == "f")
+        if not (is_stored_alike and record.findings):  # else the metadata are all that is wrong
+            record.findings.append(_values_difference(ours, native, held, numbers, where[0], found))
     return True
 
 
@@ -259,24 +300,20 @@ def _values_difference(
     ours: SetArray,
     native: FileArray,
     held: InlineArray,
-    lie: Alignment,
-    origin: np.ndarray,
+    numbers: np.ndarray,
+    where: np.ndarray,
     found: ComparedValues,
 ) -> FileDifference:
     """Return a difference of values, with the first one."""
     units = ours.attribute("units"), native.attributes.get("units")
     at = tuple(int(each) for each in np.argwhere(found.differs)[0])
     both = found.ours[at], found.theirs[at]
-    where = origin.copy()
-    where[list(lie.axes)] += np.array(at, np.int64)
-    index = ours.meta.chunk_at(where.tolist())
     one, other = (_shown(value, units) for value in both)
     message = f"at {where.tolist()} the set has {one}, the file {other}"
     if units[0] != units[1]:
         message += f", in {said(units[0])} and in {said(units[1])}"
     cause = "same-coordinate" if held.is_lent else "held-values"
-    count = int(np.count_nonzero(found.differs))
-    return FileDifference(cause, None, None, message, count, [ours.meta.chunk_key(index)])
+    return FileDifference.of_chunks(cause, ours.meta, numbers, message)
 
 
 def _spread(known: np.ndarray, axes: tuple[ChunkAxis, ...], place: tuple[slice, ...]) -> np.ndarray:

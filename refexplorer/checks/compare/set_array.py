@@ -20,6 +20,7 @@ from refexplorer.formats.datafiles.data_file import (
     Unread,
     with_used_filters,
 )
+from refexplorer.formats.datafiles.zarr_terms import at_full_length
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 NOWHERE = -1  # in place of a position: no chunk of the file has this range
@@ -62,6 +63,8 @@ class FileLayout:
                 reasons[len(self.chunks)] = reason
                 self.chunks.append(None)
         self.places = {array.name: place for place, array in enumerate(self.arrays)}
+        arrays = {array.name: array for array in self.arrays}
+        self.full = at_full_length(arrays, file.names())
         for other, name in file.other_names().items():
             if name in self.places:
                 self.places.setdefault(other, self.places[name])

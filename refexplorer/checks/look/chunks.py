@@ -17,7 +17,6 @@ from refexplorer.checks.records import NAMED_KEYS, FileDifference, Record
 from refexplorer.checks.states import LedgerState
 from refexplorer.core.errors import AccessError, DecodeError, LimitError, RefexplorerError
 from refexplorer.core.limits import Limits
-from refexplorer.core.text import counted
 from refexplorer.formats.columns.references import BASE64, INLINE, URL
 from refexplorer.formats.datafiles.data_file import DataFile, FileArray, Unread
 from refexplorer.io.decode.codecs import missing_codec
@@ -171,8 +170,11 @@ def compare_values(
     record: Record,
     states: np.ndarray,
     places: np.ndarray,
-) -> None:
-    """Compare the values of the given chunks of one array and file."""
+) -> Iterator[tuple[int, bool]]:
+    """Compare the values of the given chunks; yield the places of those that decode.
+
+    The second item says whether the values were compared.
+    """
     if (reason := missing_codec(ours.meta)) is not None:
         record.unchecked.append(f"values ({reason.rstrip('.')})")
         states[places] = np.maximum(states[places], LedgerState.NO_CODEC)
@@ -195,6 +197,7 @@ def compare_values(
                 continue
             where = comparison.region(ours.meta.path, row["chunk"])
             if where is None:
+                yield place, False
                 record.unchecked.append("values of chunks at unknown positions in the file")
                 continue
             native, region = where
@@ -205,7 +208,9 @@ def compare_values(
                 differs = work.add(row["key"], values[extra + inside], native, filed)
                 found = LedgerState.WRONG_VALUES if differs else LedgerState.EQUAL
                 states[place] = max(states[place], found)
+                yield place, True
             except Unread as reason:
+                yield place, False
                 record.unchecked.append(f"values: {reason}")
     work.finish()
 
@@ -220,7 +225,7 @@ class _ValueTally:
         self._reason = ""
         self._masked = 0
         self._masked_keys: list[str] = []
-        self._missing = 0
+        self._lost = self._gained = 0
 
     def fail(self, key: str, reason: str) -> None:
         """Record a chunk without values."""
@@ -237,10 +242,8 @@ class _ValueTally:
             return False
         self._bad.append(key)
         if found.ours.dtype.kind == "f":
-            record.false_nan += int(
-                np.count_nonzero(np.isnan(found.ours) & ~np.isnan(found.theirs))
-            )
-            self._missing += int(np.count_nonzero(~np.isnan(found.ours) & np.isnan(found.theirs)))
+            self._lost += int(np.count_nonzero(np.isnan(found.ours) & ~np.isnan(found.theirs)))
+            self._gained += int(np.count_nonzero(~np.isnan(found.ours) & np.isnan(found.theirs)))
             away = np.abs(found.ours - found.theirs)
             if not np.isnan(away).all():
                 most = float(np.nanmax(away))
@@ -256,27 +259,24 @@ class _ValueTally:
         if not is_number or fill != fill or marked(ours, native) is not None:
             return
         if masked := int(np.count_nonzero(mine == fill)):
-            self._record.false_nan += masked
             self._masked += masked
             self._masked_keys.append(key)
 
     def finish(self) -> None:
         """Enter the results into the record."""
         record = self._record
-        parts = []
-        if record.largest:
-            parts.append(f"differ by up to {text_of(record.largest)} ({record.largest_at})")
-        if record.false_nan:
-            parts.append(f"{counted(record.false_nan, 'value')} of the file read as missing")
-        if self._missing:
-            parts.append(f"{counted(self._missing, 'missing value')} of the file read as data")
-        masked = f"{counted(self._masked, 'value')} equal to {text_of(self._ours.missing)}"
+        record.false_nan += self._lost + self._masked
+        masked = f"equal to {text_of(self._ours.missing)}"
+        differ: dict[str, Any] = {
+            "largest": record.largest, "largest_at": record.largest_at,
+            "lost": self._lost, "gained": self._gained,
+        }  # fmt: skip
         record.findings += [
-            FileDifference(cause, None, None, message, len(keys), keys[:NAMED_KEYS])
-            for cause, message, keys in (
-                ("values", " and ".join(parts) or "differ", self._bad),
-                ("masked", masked, self._masked_keys),
-                ("unreadable", self._reason, self._failed),
+            FileDifference(cause, None, None, message, len(keys), keys[:NAMED_KEYS], **numbers)
+            for cause, message, keys, numbers in (
+                ("values", None, self._bad, differ),
+                ("masked", masked, self._masked_keys, {"lost": self._masked}),
+                ("unreadable", self._reason, self._failed, {}),
             )
             if keys
         ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from types import MappingProxyType
@@ -20,7 +20,7 @@ from refexplorer.checks.compare.placing import FileReferences
 from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.checks.engine import CheckRun
 from refexplorer.checks.gathering import ReportBuilder
-from refexplorer.checks.ledger import Counts
+from refexplorer.checks.ledger import DEPTHS, Counts
 from refexplorer.checks.look.chunks import compare_values
 from refexplorer.checks.look.targets import ask, past_end, versions_asked
 from refexplorer.checks.parts import DECODING_COST, Doing, Part, coded
@@ -29,6 +29,7 @@ from refexplorer.checks.records import (
     FAILED,
     FORBIDDEN,
     HELD,
+    NAMED_FILES,
     SAME,
     STATES,
     UNCOMPARED,
@@ -39,12 +40,12 @@ from refexplorer.checks.records import (
     table,
 )
 from refexplorer.checks.references import AuditedBlock
-from refexplorer.checks.results import ResultStore, as_metadata, difference
+from refexplorer.checks.results import ResultStore, as_metadata, difference, seconds_of
 from refexplorer.checks.sorting import PlanSizes, wanted_of
 from refexplorer.checks.states import CHUNK_TERMS, FileState, LedgerState, Rank
 from refexplorer.checks.terms import CheckTerms, ReadTerms
 from refexplorer.core.errors import AccessError, RefexplorerError
-from refexplorer.core.text import counted
+from refexplorer.core.text import counted, file_text
 from refexplorer.formats.columns.references import RANGE
 from refexplorer.formats.datafiles.data_file import SizedDataFile, Unread
 from refexplorer.formats.icechunk.history import Recorded
@@ -65,7 +66,7 @@ VERIFY_SIZES = PlanSizes(
 LENT_CHUNKS = 16
 """A coordinate of more chunks than this is not read from the file that the set refers to."""
 # another number here makes results of older versions start again, since they hold other columns
-_FORM = 7
+_FORM = 8
 
 
 RAW = "The file is one chunk of plain values, and has no metadata to compare."
@@ -152,7 +153,30 @@ class FilesLook:
         found = builder.finish(run.is_complete, is_joined)
         if run.is_complete and is_joined is None:
             run.ledger.followed = builder.followed
-        return found, builder.counts
+        return (*self._rewritten(found, builder.away, run.base), *found), builder.counts
+
+    def _rewritten(
+        self, found: Sequence[Finding], away: Collection[str], base: str
+    ) -> Iterator[Finding]:
+        """Yield a finding on the files that were probably rewritten after the set was."""
+        wrong = {url for each in found if each.severity is Severity.ERROR for url in each.files}
+        newer: dict[str, str] = {}
+        for url in sorted(wrong)[:NAMED_FILES]:
+            facts = wait_for(ask(self._reading.targets(), url)).facts
+            when = seconds_of(facts.modified) if facts else None
+            written = self._reading.written
+            if when is not None and written is not None and when > written + 1:
+                newer[url] = "modified after the set was written"
+            elif url in away:
+                newer[url] = "none of its chunks is where the references point"
+        if newer:
+            (first, why), *others = newer.items()
+            more = f", and {counted(len(others), 'other file')}" if others else ""
+            message = f"{file_text(first)} was probably rewritten ({why}){more}"
+            yield Finding(
+                "rewritten", CODES["rewritten"].severity, base, message,
+                files=tuple(newer), file_count=len(newer),
+            )  # fmt: skip
 
     def verify(self, part: Part, keep_on: Callable[[], bool] = lambda: True) -> pa.Table:
         """Compare the references of a part with the files they point to."""
@@ -276,16 +300,22 @@ class FilesLook:
             places = of_array.get(record.array)
             if record.native is None or not len(states):
                 places = None  # the second row of an array that is also inline
+            # placed, decoded, valued: What is true of a chunk, though its state may say otherwise
+            placed, decoded, valued = np.zeros((3, len(states)), np.bool_)
+            if not any(each.cause == "chunk-shape" for each in record.findings):
+                placed = np.isin(states, (LedgerState.PLACED, LedgerState.WRONG_METADATA))
             if places is not None and chosen[places].any():
-                compare_values(
+                for place, is_compared in compare_values(
                     comparison, file, targets, self._arrays[record.array], self._reading.limits,
                     rows.taken(places[chosen[places]]), record,
                     states, np.flatnonzero(chosen[places]),
-                )  # fmt: skip
+                ):  # fmt: skip
+                    decoded[place], valued[place] = True, is_compared
             if places is not None:
                 ranges = references[record.array]
                 is_past = past_end(ranges.offsets, np.maximum(ranges.lengths, 0), file.size)
                 states[is_past] = LedgerState.PAST_END
+                placed &= ~is_past
                 if is_past.any():
                     found_past = ranges.numbers[is_past]
                     ours = self._arrays[record.array]
@@ -293,6 +323,11 @@ class FilesLook:
             _count(record, states)
             if len(states):
                 numbers = references[record.array].numbers
+                more = zip((placed, decoded, valued), (2, 3, 4), strict=True)
+                record.seen = [
+                    int(np.count_nonzero(each & (numbers >= 0) & (DEPTHS[states] < depth)))
+                    for each, depth in more
+                ]
                 record.chunks = numbers_bytes(numbers[numbers >= 0])
                 record.states = states[numbers >= 0].tobytes()
             found.append(record)

@@ -206,7 +206,7 @@ def compare_values(
                 found = LedgerState.WRONG_VALUES if differs else LedgerState.EQUAL
                 states[place] = max(states[place], found)
             except Unread as reason:
-                record.unchecked.append(f"values: {reason}")
+                record.unchecked.append(f"values ({str(reason).rstrip('.')})")
     work.finish()
 
 

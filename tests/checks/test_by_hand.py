@@ -198,8 +198,13 @@ def test_settings_of_shards(tmp_path: Path) -> None:
     """Readers need the place of the index and the inner shape; none needs a level."""
     refs = stored(tmp_path / "store", 3, shards=(4, 6))
     assert verified(refs).headline.text == "the same as its files"
-    for changes in ({"index_location": "start"}, {"chunk_shape": [4, 3]}):
-        mine = v3_codecs(refs, lambda codecs, new=changes: codecs[0]["configuration"].update(new))
+    changed: list[dict[str, Any]] = [{"index_location": "start"}, {"chunk_shape": [4, 3]}]
+    for changes in changed:
+
+        def change(codecs: list[Any], new: dict[str, Any] = changes) -> None:
+            codecs[0]["configuration"].update(new)
+
+        mine = v3_codecs(refs, change)
         assert [each.code for each in verified(mine).findings] == ["filters"]
     mine = v3_codecs(refs, lambda codecs: codecs[0]["configuration"].pop("index_location"))
     mine = v3_codecs(

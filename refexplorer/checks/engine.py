@@ -38,6 +38,7 @@ from refexplorer.core.text import counted
 from refexplorer.formats.source import DATA_FILE, Source
 from refexplorer.io.fetch.background import Stopped
 from refexplorer.refset.opened_set import OpenedSet
+from refexplorer.refset.targets import urls
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, Findings
 
@@ -303,7 +304,9 @@ def check(
     ledger = Ledger({meta.path: meta.grid for meta in metas})
     note_rejected(ledger, opened, findings, 0)
     counts = Counts(opened.count)
-    terms = replace(CheckTerms.of_verb("check"), is_of_file=source.form == DATA_FILE)
+    is_of_file = source.form == DATA_FILE
+    is_comparable = not is_of_file and any(True for _ in urls(opened))
+    terms = replace(CheckTerms.of_verb("check"), is_of_file=is_of_file, is_comparable=is_comparable)
     return Report(source.name, diagnostics, ledger, terms, counts, None).with_look(look)
 
 

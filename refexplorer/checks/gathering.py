@@ -45,7 +45,7 @@ from refexplorer.spec.findings import Finding, pointer
 _ORDER = {code: place for place, code in enumerate(CODES)}
 _OF_OTHERS = (LedgerState.HELD, LedgerState.UNCOVERED, LedgerState.FILES_UNREAD)
 """States that chunks keep which no file of a share has."""
-_OF_ANOTHER = "the set refers to another file for it"
+_OF_ANOTHER = "the set refers to another file or message for it"
 _OF_OTHER_FILES = frozenset({"offset", "length", "range-past-end"})
 """What is wrong of references that were made from another version of a file."""
 _UNREAD_CAUSES = {

@@ -167,7 +167,10 @@ def _same(ledger: Ledger, counts: Counter[LedgerState], terms: CheckTerms) -> tu
     """Return how far a set without faults or unknowns matches its files."""
     share = f"in share {terms.share} of it, " if terms.share else ""
     if not sum(ledger.files.counts.values()):
-        return Claim.SAME_BUT_OWN, f"{share}all values are inline: it refers to no file"
+        holes = counted(counts[LedgerState.HOLE], "chunk has", "chunks have")
+        is_full = not counts[LedgerState.HOLE]
+        values = "all values are inline" if is_full else f"{holes} no reference"
+        return Claim.SAME_BUT_OWN, f"{share}{values}: it refers to no file"
     objects = ledger.objects
     taken = set(objects.names(ObjectState.IN_SET, ObjectState.EQUAL))
     missing = set(objects.names(ObjectState.NOT_TAKEN, ObjectState.LEFT_OUT)) - taken

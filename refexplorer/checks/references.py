@@ -24,7 +24,7 @@ from refexplorer.formats.columns.table import Table
 from refexplorer.formats.parquet.records import BadRecords
 from refexplorer.formats.parquet.store import ParquetStore
 from refexplorer.refset.generated import EVALUATED_KEYS, Generated, is_within
-from refexplorer.refset.manifest_segment import LOST_MANIFEST, ManifestPart, ManifestRecords
+from refexplorer.refset.manifest_segment import ManifestPart, ManifestRecords
 from refexplorer.refset.numbered_segment import Loaded, Records
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.parquet_segment import ParquetRecords, RecordPart
@@ -62,7 +62,7 @@ class LostFile:
         last = self.first + self.chunks - 1
         numbers = f"{self.first:,} to {last:,}" if self.chunks > 1 else f"{self.first:,}"
         of = f"{counted(self.chunks, 'chunk')} of {self.array or 'the root array'} ({numbers})"
-        read = "cannot be read" if self.code == LOST_MANIFEST else "read as the fill value"
+        read = "read as the fill value" if self.state == MISSING else "cannot be read"
         why = escape(why, 2 * _CHARS).removesuffix(".")
         return f"{why}: {escape(of, _CHARS)} {read}."
 
@@ -75,7 +75,9 @@ class LostFiles:
     # missing, unreadable: How many there are
     missing: int = 0
     unreadable: int = 0
-    chunks: int = 0  # How many chunks all of them are for
+    # chunks, unreadable_chunks: How many chunks all of them are for, and the unreadable ones
+    chunks: int = 0
+    unreadable_chunks: int = 0
     # Of each that is unreadable: its array, and the numbers of its chunks
     unreadable_rows: list[tuple[str, int, int]] = field(default_factory=list)
     # manifests, manifest_chunks: How many manifests are lost, and how many chunks these have
@@ -96,6 +98,7 @@ class LostFiles:
         """Record an unusable record file."""
         rows, first = _rows(store, array, number), number * store.record_size
         self.unreadable += 1
+        self.unreadable_chunks += rows
         self.chunks += rows
         self.unreadable_rows.append((array.path, first, first + rows))
         if self._room:
@@ -128,7 +131,11 @@ class LostFiles:
         if self.count:
             files = f"{counted(self.count, 'record file')} without references"
             files += f", {self.missing:,} missing and {self.unreadable:,} unreadable"
-            yield f"{files}: {counted(self.chunks, 'chunk')} read as the fill value."
+            filled = self.chunks - self.unreadable_chunks
+            parts = [f"{counted(filled, 'chunk')} read as the fill value"] if filled else []
+            if self.unreadable_chunks:
+                parts.append(f"{counted(self.unreadable_chunks, 'chunk')} cannot be read")
+            yield f"{files}: {', '.join(parts) or 'no chunk is lost'}."
         if self.manifests:
             chunks = counted(self.manifest_chunks, "chunk")
             yield f"{counted(self.manifests, 'manifest')} unreadable: {chunks} cannot be read."

@@ -350,6 +350,8 @@ class Report:
     def _sentences(self) -> Iterator[str]:
         counts = self.counts
         yield coverage_text(self.ledger, self.terms)
+        if self.terms.is_comparable:
+            yield "Use refs.verify() to compare it with its files."
         if self.has_errors and self.unknowns:  # else the headline has them
             yield f"Not known: {', '.join(self.unknowns)}."
         if counts.forms:
@@ -434,7 +436,7 @@ class Report:
         what: dict[str, list[str]] = {}
         for path, aspect, _ in counts.unchecked:
             what.setdefault(aspect, []).append(path)
-        parts += [f"{aspect} of {_names(paths)}" for aspect, paths in what.items()]
+        parts += [f"{aspect}{_of(paths)}" for aspect, paths in what.items()]
         verb = "compared" if self.terms.asks(CheckLook.FILES) else "checked"
         return (f"Not {verb}: {'; '.join(parts)}.",) if parts else ()
 

@@ -138,6 +138,8 @@ class CheckTerms:
         Whether coordinates in files are read.
     is_of_file
         Whether the source is a data file from which the references were generated.
+    is_comparable
+        Whether the set refers to files, and no file was opened.
     """
 
     verb: str
@@ -148,6 +150,7 @@ class CheckTerms:
     accept: tuple[Waiver, ...] = ()
     reads_coordinates: bool = False
     is_of_file: bool = False
+    is_comparable: bool = False
 
     @classmethod
     def of_verb(

@@ -450,6 +450,8 @@ class AccessPolicy:
 
     def allowed(self, url: str) -> Place:
         """Do the same as `place`, also for a folder."""
+        if not url:
+            raise AccessError("The URL of the reference is empty.", target=url, grant="")
         place = parse(self.resolve(url))
         if not any(root.holds(place) for root in self._places):
             whose = f" (the part before @ is a user name; the host is {shown(place.host)})"
@@ -562,6 +564,17 @@ def allowed_names(
                 grant="",
             )
     return tuple(os.fspath(each) for each in given)
+
+
+def require_existing(allow: Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
+    """Return `allowed_names`; reject a local file or folder that does not exist."""
+    names = allowed_names(allow)
+    for name in names:
+        place = _granted_place(name)
+        if place.protocol == "file" and not Path(place.path).exists():
+            message = f"allow={name!r} names no existing file or folder of this machine."
+            raise AccessError(message, target=name, grant="")
+    return names
 
 
 def _granted_place(name: str) -> Place:

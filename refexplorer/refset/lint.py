@@ -210,8 +210,9 @@ def _note_repeats(
 ) -> None:
     before, key = map(part.key_at, rows)
     refer = "refers" if count == 1 else "refer"
+    name = f"`{array}`" if array else "the root array"
     message = (
-        f"{counted(count, 'chunk')} of `{array}` {refer} to the byte range of another chunk: "
+        f"{counted(count, 'chunk')} of {name} {refer} to the byte range of another chunk: "
         f"`{key}` has that of `{before}`."
     )
     hint = "This is correct only where their values are equal, as in empty regions; otherwise an "

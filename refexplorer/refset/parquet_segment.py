@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
+from refexplorer.core.text import counted
 from refexplorer.formats.columns.references import (
     BASE64,
     INLINE,
@@ -154,6 +155,12 @@ class RecordPart(SegmentPart):
             # its driver asks for all four (vsikerchunk_parquet_ref.cpp, GDAL 3.12)
             message = f"GDAL reads no chunk of record files without {columns}; fsspec does."
             self._findings.add("readers-differ", self.name, message, together=True)
+        if footer.rows < (chunks := min(self._rows, self.room)):
+            message = (
+                f"The record file `{self.name}` has {counted(footer.rows, 'row')}, but is for "
+            )
+            message += f"{counted(chunks, 'chunk')} of `{self._array.path}`."
+            self._findings.add("parquet-too-few-rows", self.name, message)
         return footer
 
     @cached_property

@@ -114,13 +114,14 @@ _START = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/*[^/]*|/|", re.ASCII)
 def example_urls(opened: OpenedSet) -> tuple[str | None, ...]:
     """Return the first URL with each prefix: a protocol with its host, a slash, or neither."""
     found: dict[str | None, str | None] = {}
-    for url in _urls(opened):
+    for url in urls(opened):
         match = None if url is None else _START.match(url)
         found.setdefault(None if match is None else match[0], url)
     return tuple(found.values())
 
 
-def _urls(opened: OpenedSet) -> Iterator[str | None]:
+def urls(opened: OpenedSet) -> Iterator[str | None]:
+    """Yield the first URLs of each part of a set."""
     for _, columns in opened.columns():
         yield from islice(columns.urls, _LOOKED_AT)
     for part in opened.segments:

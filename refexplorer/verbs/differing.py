@@ -49,6 +49,7 @@ class Difference:
     before: ReferenceSet
     after: ReferenceSet
     _found: Differences = field(repr=False)
+    _after_name: str | None = field(default=None, repr=False)  # If it has the name of `before`
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -239,9 +240,8 @@ def _decided(
 
 def title(result: Difference) -> str:
     """Return the result as one sentence."""
-    names = (
-        f"{escape(result.before.source.name, _CHARS)} → {escape(result.after.source.name, _CHARS)}"
-    )
+    after = result.after.source.name if result._after_name is None else result._after_name
+    names = f"{escape(result.before.source.name, _CHARS)} → {escape(after, _CHARS)}"
     differ = f"{counted(result.total, 'key')} differ{'s' if result.total == 1 else ''}"
     equal = f"{result.equal:,} of {counted(result.keys, 'key')} equal ({share(result):.1f} %)"
     return f"{names}: {differ if result.total else 'the same references'}, {equal}."

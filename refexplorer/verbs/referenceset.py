@@ -354,18 +354,18 @@ class ReferenceSet(SetChecks, SetEntries):
         Raises
         ------
         AccessError
-            If a name is not valid.
+            If a name is not valid, or is of no existing local file or folder.
         FetchError
             If the package that reads a bucket is not installed.
         """
-        from refexplorer.io.access import AccessPolicy
+        from refexplorer.io.access import AccessPolicy, require_existing
         from refexplorer.io.fetch.failures import require_packages
 
         refs = object.__new__(type(self))
         vars(refs).update(vars(self))
         for name in ("_known", "_targets"):  # which hold what is given here
             vars(refs).pop(name, None)
-        names = AccessPolicy(None, places).names
+        names = AccessPolicy(None, require_existing(places)).names
         require_packages(names)
         refs.allowed = tuple(dict.fromkeys((*self.allowed, *names)))
         if storage_options is not None:

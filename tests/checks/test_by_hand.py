@@ -187,6 +187,53 @@ def test_zarr_stores(
     assert (found.status, found.headline.text) == (2, "not known: 1 chunk was not compared")
 
 
+def v3_codecs(refs: Refs, change: Callable[[list[Any]], object]) -> Refs:
+    """Return the set with other codecs of `x`."""
+    metadata = json.loads(refs["x/zarr.json"])
+    change(metadata["codecs"])
+    return refs | {"x/zarr.json": json.dumps(metadata)}
+
+
+def test_settings_of_shards(tmp_path: Path) -> None:
+    """Readers need the place of the index and the inner shape; none needs a level."""
+    refs = stored(tmp_path / "store", 3, shards=(4, 6))
+    assert verified(refs).headline.text == "the same as its files"
+    changed: list[dict[str, Any]] = [{"index_location": "start"}, {"chunk_shape": [4, 3]}]
+    for changes in changed:
+
+        def change(codecs: list[Any], new: dict[str, Any] = changes) -> None:
+            codecs[0]["configuration"].update(new)
+
+        mine = v3_codecs(refs, change)
+        assert [each.code for each in verified(mine).findings] == ["filters"]
+    mine = v3_codecs(refs, lambda codecs: codecs[0]["configuration"].pop("index_location"))
+    mine = v3_codecs(
+        mine,
+        lambda codecs: codecs[0]["configuration"]["codecs"][-1]["configuration"].update(level=9),
+    )
+    assert verified(mine).good
+
+
+def test_a_transposed_zarr_array(tmp_path: Path) -> None:
+    transpose = zarr.codecs.TransposeCodec(order=(1, 0))
+    refs = stored(tmp_path / "store", 3, filters=[transpose])
+    assert verified(refs).good
+    mine = v3_codecs(refs, lambda codecs: codecs.pop(0))
+    assert [each.code for each in verified(mine).findings] == ["filters"]
+
+
+def test_texts_of_a_zarr_store(tmp_path: Path) -> None:
+    group = zarr.open_group(tmp_path / "store", mode="w", zarr_format=3)
+    made = group.create_array("x", shape=(4,), chunks=(2,), dtype="str")
+    made[:] = np.array(["a", "bé", "", "xyz"], object)
+    refs: Refs = {}
+    for name in ("zarr.json", "x/zarr.json", "x/c/0", "x/c/1"):
+        path = tmp_path / "store" / name
+        refs[name] = path.read_text() if name.endswith("json") else [str(path)]
+    found = verified(refs, "all")
+    assert (found.findings, found.counts.values) == ((), 4), str(found)
+
+
 def verified(refs: Refs, values: str = "none") -> rx.types.Report:
     return rx.open_references(refs).allowing("file:///").verify(values=values)
 

@@ -32,14 +32,14 @@ GRID = {
 KEY = "t2m/1.0.0"
 
 
-def write_grib(path: Path, edition: int = 2, missing: bool = False) -> Path:
+def write_grib(path: Path, edition: int = 2, missing: bool = False, **more: Any) -> Path:
     """Write a file of two variables at three steps."""
     chance = np.random.default_rng(0)
     with path.open("wb") as file:
         for name in ("2t", "sp"):
             for step in STEPS:
                 message = eccodes.codes_grib_new_from_samples(f"regular_ll_sfc_grib{edition}")
-                for key, value in (GRID | {"shortName": name, "step": step}).items():
+                for key, value in (GRID | {"shortName": name, "step": step} | more).items():
                     eccodes.codes_set(message, key, value)
                 if edition == 1 and name == "2t":
                     eccodes.codes_set(message, "indicatorOfTypeOfLevel", 105)
@@ -250,3 +250,17 @@ def test_messages_without_a_place_are_not_repaired(path: Path) -> None:
     assert found.difference.total == 0
     assert [each.code for each in found.left] == ["offset"]
     assert any("does not say where its messages are along `step`" in note for note in found.notes)
+
+
+def test_rows_that_run_backwards(tmp_path: Path) -> None:
+    """cfgrib turns each second row; kerchunk's codec does not."""
+    cfgrib = pytest.importorskip("cfgrib")
+    path = write_grib(tmp_path / "a.grib2", alternativeRowScanning=1)
+    mine = scanned(path)[0]
+    assert ("order", "t2m") in codes(verified(mine, path, "none"))
+    assert {("order", "t2m"), ("values", "t2m")} <= codes(verified(mine, path))
+    values = np.asarray(rx.open_references(mine).allowing(path.parent).read("t2m"))
+    expected = cfgrib.open_datasets(str(path), indexpath="")
+    (t2m,) = (each["t2m"][0].values for each in expected if "t2m" in each)
+    assert np.array_equal(values[::2], t2m[::2])
+    assert np.array_equal(values[1::2], t2m[1::2, ::-1])

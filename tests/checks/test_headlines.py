@@ -106,6 +106,10 @@ CASES = {
     "no files": Case(
         "all values are inline: it refers to no file", chunks={S.OWN: 4}, files={}, objects=[]
     ),
+    "no files and no references": Case(
+        "3 chunks have no reference: it refers to no file",
+        chunks={S.OWN: 1, S.HOLE: 3}, files={}, objects=[],
+    ),
     "warnings alone": Case(
         "the same as its files", findings=[fault("axis-gap", Severity.WARNING)]
     ),

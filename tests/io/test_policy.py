@@ -292,3 +292,16 @@ def test_the_same_set_with_another_policy(folder: Path, tmp_path: Path) -> None:
     audit = allowed.audit(decode="none")
     assert refs.audited is allowed.audited is audit
     assert ExplorerController(allowed).policy.granted == (str(tmp_path),)
+
+
+def test_a_folder_that_does_not_exist_is_not_allowed(folder: Path) -> None:
+    refs = rx.open_references({"a": "text"})
+    for name in (str(folder / "nope"), f"file://{folder}/nope"):
+        with pytest.raises(AccessError, match="no existing file or folder"):
+            refs.allowing(name)
+        with pytest.raises(AccessError, match="no existing file or folder"):
+            rx.repair(refs, allow=[name])
+    assert refs.allowing(str(folder), "s3://bucket/nope").allowed == (
+        str(folder),
+        "s3://bucket/nope",
+    )

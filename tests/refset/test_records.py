@@ -288,3 +288,19 @@ def test_a_question_about_every_reference_can_be_watched_and_stopped(
     assert not any(part.is_read for part in records.parts)
     question(refs)
     assert errors(refs) == errors(rx.open_references(store))
+
+
+def test_chunks_of_an_unreadable_record_file_are_not_fill_values(store: Path) -> None:
+    (store / "x" / "refs.1.parq").write_bytes(b"no parquet")
+    text = str(rx.open_references(store).check_targets())
+    assert "read as the fill value" not in text
+    assert "0 missing and 1 unreadable: " in text
+
+
+def test_record_files_of_another_record_size(store: Path) -> None:
+    """Readers would take the rows for those of other chunks."""
+    metadata = {"metadata": {"x/.zarray": ARRAY}, "record_size": ROWS + 1}
+    (store / ".zmetadata").write_text(json.dumps(metadata))
+    found = rx.open_references(store).check().findings
+    few = [each.message for each in found if each.code == "parquet-too-few-rows"]
+    assert [message.split("`")[1] for message in few] == ["x/refs.0.parq", "x/refs.1.parq"]

@@ -41,6 +41,7 @@ from refexplorer.checks.records import (
 )
 from refexplorer.checks.states import FileState, LedgerState, ObjectState
 from refexplorer.formats.datafiles.data_file import DataFile, FileArray, FileObject, Unread
+from refexplorer.io.sources.zarr_files import INNER
 from refexplorer.spec.chunk_axes import ChunkAxis
 from refexplorer.spec.codes import CODES
 
@@ -109,7 +110,8 @@ class FileComparison:
             if row.native is not None:
                 is_held = row.array in held and not row.references
                 known = ObjectState.EQUAL if is_held else ObjectState.IN_SET
-                states.setdefault(row.native, known)
+                name = row.native.removesuffix(INNER) if layout.form == ZARR else row.native
+                states.setdefault(name, known)
         found = []
         for each in layout.objects:
             if each.name in states:
@@ -156,7 +158,7 @@ class FileComparison:
             return
         groups = self._groups.get(path, [])
         is_wrong = bool(record.findings or record.lacking)
-        is_wrong |= bool((self._states.get(path, _NONE) != SAME).any())
+        is_wrong |= not np.isin(self._states.get(path, _NONE), (SAME, LedgerState.INSIDE)).all()
         is_wrong |= any(self._certain.is_moved(each) for each in groups)
         if not is_wrong:
             return
@@ -192,7 +194,11 @@ class FileComparison:
             record.findings += group.findings
             if group.is_placed:
                 self._place(group, record)
-                record.unchecked += not_compared(group.ours, group.native)
+                unchecked = [*not_compared(group.ours, group.native)]
+                record.unchecked += unchecked
+                if "filters" in unchecked:  # only values show whether it decodes to the same
+                    is_placed = states[group.rows] == SAME
+                    states[group.rows[is_placed]] = LedgerState.INSIDE
             if any(not CODES[each.cause].is_of_chunks for each in record.findings):
                 states[group.rows] = np.maximum(states[group.rows], LedgerState.WRONG_METADATA)
         if groups and groups[0].is_placed:

@@ -133,7 +133,7 @@ def compared(
     """Compare the values of a set with those of a file, decoded as in CF."""
     theirs = native.attributes.get
     filed_missing = native.attributes.get("_FillValue")
-    if {mine.dtype.kind, filed.dtype.kind} & set("OSU"):
+    if {mine.dtype.kind, filed.dtype.kind} & set("OSUT"):
         one, other = _texts(mine), _texts(filed)
         return ComparedValues(one != other, one, other)
     if {mine.dtype.kind, filed.dtype.kind} - set("biufmM"):

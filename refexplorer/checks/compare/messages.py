@@ -301,6 +301,9 @@ class MessageComparison:
         filed = native.dimensions or ()
         if names != filed and sorted(names) == sorted(filed):
             yield FileDifference("dimensions", ", ".join(names), ", ".join(filed))
+        if theirs.get("alternativeRowScanning") and codec and len(native.shape) == 2:
+            where = f"in {key}, each second row runs backwards, which the GRIB codec ignores"
+            yield FileDifference("order", message=where)
         units = ours.attribute("units")
         if units is not None and not same_value(units, theirs.get("units")):
             yield FileDifference("units", said(units), said(theirs.get("units")))

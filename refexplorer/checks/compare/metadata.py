@@ -102,11 +102,7 @@ def _fields(dtype: np.dtype[Any]) -> str:
 
 def _same_filters(ours: tuple[FileFilter, ...], theirs: tuple[FileFilter, ...]) -> bool:
     """Compare filter pipelines; a shuffle of single bytes changes nothing."""
-    idle = "shuffle", 1
-    one, other = (
-        [f for f in each if (f.name, f.settings.get("elementsize")) != idle]
-        for each in (ours, theirs)
-    )
+    one, other = ([f for f in each if not _is_idle(f)] for each in (ours, theirs))
     if len(one) != len(other):
         return False
     for mine, filed in zip(one, other, strict=True):
@@ -117,8 +113,36 @@ def _same_filters(ours: tuple[FileFilter, ...], theirs: tuple[FileFilter, ...]) 
     return True
 
 
+def _is_idle(found: FileFilter) -> bool:
+    """Return whether a filter changes nothing: a shuffle of single bytes, axes in their order."""
+    order = found.settings.get("order")
+    is_in_order = isinstance(order, list) and order == list(range(len(order)))
+    return (found.name, found.settings.get("elementsize")) == ("shuffle", 1) or (
+        found.name == "transpose" and is_in_order
+    )
+
+
+def _shard_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a reader of shards needs, with the defaults of the specification."""
+
+    def plain(codecs: object) -> list[object]:
+        found: list[object] = []
+        for codec in codecs if isinstance(codecs, list) else []:
+            each = codec if isinstance(codec, Mapping) else {"name": codec}
+            name, given = plain_name(str(each.get("name"))), each.get("configuration")
+            kept = dict(given) if isinstance(given, Mapping) else {}
+            kept = {k: v for k, v in kept.items() if k not in _LOSSLESS and name != "blosc"}
+            found.append((name, {"endian": "little"} | kept if name == "bytes" else kept))
+        return found
+
+    codecs = {name: plain(settings.get(name)) for name in ("codecs", "index_codecs")}
+    return {"index_location": "end"} | dict(settings) | codecs
+
+
 def _same_settings(codec: str, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
     """Compare codec settings; one that is only on one side is compared with the codec's default."""
+    if codec == "sharding_indexed":
+        return _shard_settings(ours) == _shard_settings(theirs)
     idle = _DEFAULTS.get(codec, {})
     for name in {*ours, *theirs} - _LOSSLESS:
         if name in ours and name in theirs:
@@ -185,11 +209,10 @@ def packing_differences(ours: SetArray, native: FileArray) -> Iterator[FileDiffe
         if not _close(idle if one is None else one, idle if other is None else other):
             yield FileDifference(name, said(one), said(other))
     if ours.dtype is not None and {ours.dtype.kind, native.dtype.kind} <= set("iu"):
-        mine = _is_unsigned(ours.attribute("_Unsigned"), ours.dtype)
-        if mine != _is_unsigned(theirs("_Unsigned"), native.dtype):
-            yield FileDifference(
-                "_Unsigned", said(ours.attribute("_Unsigned")), said(theirs("_Unsigned"))
-            )
+        one, other = ours.attribute("_Unsigned"), theirs("_Unsigned")
+        is_told = one is not None or other is not None  # else `dtype` is what differs
+        if is_told and _is_unsigned(one, ours.dtype) != _is_unsigned(other, native.dtype):
+            yield FileDifference("_Unsigned", said(one), said(other))
     yield from _of_missing(ours, native)
 
 

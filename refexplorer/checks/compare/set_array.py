@@ -215,8 +215,6 @@ def _filters_v3(meta: ArrayMeta) -> tuple[FileFilter, ...] | None:
         if not isinstance(named, Mapping):
             return None
         name, settings = str(named.get("name")), named.get("configuration")
-        if name in ("sharding_indexed", "transpose"):
-            return None
         if name not in _NEUTRAL:
             kept = dict(settings) if isinstance(settings, Mapping) else {}
             found.append(FileFilter(plain_name(name), kept))

@@ -211,7 +211,7 @@ def compare_values(
                 yield place, True
             except Unread as reason:
                 yield place, False
-                record.unchecked.append(f"values: {reason}")
+                record.unchecked.append(f"values ({str(reason).rstrip('.')})")
     work.finish()
 
 

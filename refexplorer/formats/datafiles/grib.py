@@ -32,13 +32,15 @@ from refexplorer.formats.datafiles.data_file import (
 MESSAGES = 100_000  # so that a file of very many tiny messages ends
 _MAGIC = b"GRIB"
 _GAP = 2**16  # Bytes that are searched at a time for the next message
+_ALTERNATING = "alternativeRowScanning"  # Each second row runs backwards, if it is not 0
 _KEYS: dict[str, type] = {
     "shortName": str, "cfVarName": str, "units": str, "typeOfLevel": str, "gridType": str,
     "level": float, "number": int, "dataType": str, "stepType": str, "jPointsAreConsecutive": int,
+    _ALTERNATING: int,
 }  # fmt: skip
 _FIELD_KEYS: dict[str, type] = _KEYS | {
     "name": str, "cfName": str, "paramId": int, "md5GridSection": str,
-    "alternativeRowScanning": int, "Nx": int, "Ny": int,
+    "Nx": int, "Ny": int,
     "missingValue": float,
 }  # fmt: skip
 _SHOWN = (
@@ -147,7 +149,7 @@ class GribFile(DataFile):
         step, data, grid = (str(found[key]) for key in ("stepType", "dataType", "md5GridSection"))
         units, dimensions = _LEVEL_UNITS.get(level_name), _dimensions(found, shape)
         is_regular = len(shape) == 2 and found["gridType"] in _REGULAR
-        is_alternating = bool(found["alternativeRowScanning"])
+        is_alternating = bool(found[_ALTERNATING])
         return GribField(
             label, part, offset, length, name, level_name, units, step, data, grid, at, shape,
             dimensions, is_regular, is_alternating, _attributes(found),
@@ -189,7 +191,10 @@ class GribFile(DataFile):
                 values = eccodes.codes_get_array(message, "values").astype(np.float64)
                 if _get(message, "bitmapPresent", int):
                     values[values == eccodes.codes_get(message, "missingValue", float)] = np.nan
-            return values.reshape(_shape(message))[selection]
+            values = values.reshape(_shape(message))
+            if _get(message, _ALTERNATING, int) and values.ndim == 2 and not coordinate:
+                values[1::2] = values[1::2, ::-1].copy()  # as cfgrib does
+            return values[selection]
 
     def _place(self, name: str) -> tuple[int, int]:
         number = name.partition(".")[0]

@@ -50,6 +50,7 @@ def shown_text(text: str) -> str:
 
 def options_text(text: str) -> str:
     """Return text in which Python advice is replaced by command-line options."""
+    text = text.replace("refs.verify()", "`refexplorer verify`")
     text = _ALLOWING.sub(
         lambda advice: " ".join(
             f"--allow {shlex.quote(name)}" for name in re.findall(r'"([^"]*)"', advice[1])

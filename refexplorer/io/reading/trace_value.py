@@ -199,7 +199,10 @@ class _ValueTracer(Tracer):
         if factor is not None or offset is not None:
             times = f" x {factor}" if factor is not None else ""
             plus = f" + {offset}" if offset is not None else ""
-            self._say("scale", f"{_written(raw)}{times}{plus} = {_written(shown)}.")
+            given = {"scale_factor": factor, "add_offset": offset}
+            names = " and ".join(name for name, value in given.items() if value is not None)
+            text = f"{_written(raw)}{times}{plus} = {_written(shown)}, with the set's {names}."
+            self._say("scale", text)
         elif "since" in str(attributes.get("units", "")):
             self._say("time", f"{_written(raw)} {attributes['units']} is {_written(shown)}.")
 

@@ -82,8 +82,9 @@ class ZarrChunkFile(SizedDataFile):
         return {"": next(iter(self._arrays))}
 
     def objects(self) -> Iterator[FileObject]:
-        for name in self.names():
-            yield FileObject(name, "array", self.array(name).shape, self._file.size)
+        # One: a set refers to the shard, or to the chunks in it
+        name = self.names()[0]
+        yield FileObject(name, "array", self.array(name).shape, self._file.size)
 
     def groups(self) -> Mapping[str, Mapping[str, Any]]:
         return {}

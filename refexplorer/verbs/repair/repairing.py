@@ -19,7 +19,7 @@ from refexplorer.core.errors import HarmError, RefexplorerError
 from refexplorer.core.limits import check_expandable
 from refexplorer.core.text import KEYS, array_text, counted, escape, items, masked, shown
 from refexplorer.formats.columns.table import Table
-from refexplorer.io.access import allowed_names
+from refexplorer.io.access import require_existing
 from refexplorer.refset.opened_set import Contents, OpenedSet, internals
 from refexplorer.refset.segments import table_of
 from refexplorer.refset.writing.json import Renames, retargeted
@@ -98,7 +98,8 @@ class Repair:
     @cached_property
     def difference(self) -> Difference:
         """The set before and after, as compared by `refexplorer.diff`."""
-        return diff(self._context.original, self.references)
+        found = diff(self._context.original, self.references)
+        return replace(found, _after_name="the repaired set")
 
     @property
     def status(self) -> int:
@@ -265,7 +266,8 @@ class Repair:
             if bad and array.path not in named_arrays:
                 parts = (f"{counted(n, 'chunk')} {CHUNK_TERMS[s].meaning}" for s, n in bad.items())
                 yield f"{array_text(array.path)} still has {', '.join(parts)}."
-        yield f"After the repair: {self.after.summary[0]}"
+        start = "After the repair: " if self.difference.total else ""
+        yield f"{start}{self.after.summary[0]}"
         yield from self.after.summary[-1:] if len(self.after.summary) > 1 else ()
 
 
@@ -328,7 +330,7 @@ def repair(
         check_output(refs, Path(output), None, Conversion(form=form, overwrite=overwrite))
     check_expandable(refs.count, refs.limits)
     options = refs.storage_options if storage_options is None else storage_options
-    names = (*refs.allowed, *allowed_names(allow))
+    names = (*refs.allowed, *require_existing(allow))
     reading = ReadTerms(refs.source.location, names, refs.limits, options)
     result = repair_on(reading, refs, renames=renames, values=values, watch=watch)
     if output is not None:

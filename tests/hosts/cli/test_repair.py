@@ -29,7 +29,7 @@ def test_a_set_is_repaired(source: Path, tmp_path: Path) -> None:
     ran = run("repair", source, "--dry-run")
     assert (ran.status, ran.err) == (0, "")
     lines = ran.out.splitlines()
-    assert lines[0].startswith("set.json → set.json: 1 key differs")
+    assert lines[0].startswith("set.json → the repaired set: 1 key differs")
     assert "set.json: 1 key changed; the repaired set: the same as its files" in lines
     assert any(line.startswith("  repaired: `foo`: 1 of 3 files") for line in lines)
     assert not target.exists()

@@ -54,6 +54,7 @@ def test_a_check_says_that_nothing_of_the_targets_was_read(demo: Path) -> None:
         "no errors in the set itself; its files were not opened"
     )
     assert "Looked at: the set itself, whose grids have 42 chunks. No file was opened." in ran.out
+    assert "Use `refexplorer verify` to compare it with its files." in ran.out
 
 
 def test_json_of_an_audit_says_what_was_not_checked(demo: Path) -> None:

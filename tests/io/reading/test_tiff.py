@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -122,3 +123,19 @@ def test_published_references_lead_to_the_values_of_their_files() -> None:
     with h5py.File(ROOT / "tool-netcdf4-air/air.nc") as file:
         for name in ("air", "lat", "lon", "time"):
             assert np.array_equal(air[name][...], file[name][...])
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_codec_whose_settings_no_file_states(tmp_path: Path) -> None:
+    """A TIFF does not say which colours its JPEG tiles have: only values show it."""
+    path = references(tmp_path, COLOURS, compression="jpeg", photometric="ycbcr")
+    document = json.loads(path.read_text())
+    refs = rx.open_references(path)
+    assert refs.verify().status == 2
+    assert refs.verify(values="all").status == 0
+    metadata = json.loads(document[".zarray"])
+    metadata["compressor"] |= {"colorspace_jpeg": 2, "colorspace_data": 2}
+    path.write_text(json.dumps(document | {".zarray": json.dumps(metadata)}))
+    refs = rx.open_references(path)
+    assert refs.verify().status == 2
+    assert refs.verify(values="all").status == 1

@@ -54,6 +54,7 @@ def serve(
 ) -> int:
     """Open the explorer of a set in the browser. Health check: /healthz."""
     from refexplorer.hosts.page.server import serve as serve_page
+    from refexplorer.io.access import require_existing
 
     bounds = {"sessions": sessions, "openings": openings, "waiting": waiting}
     serve_page(
@@ -61,7 +62,7 @@ def serve(
         port=port,
         address=address,
         open_browser=not no_browser,
-        allow=allow or [],
+        allow=require_existing(allow or []),
         origins=origin or [],
         prefix=prefix,
         largest_upload=int(upload * MEGABYTE),

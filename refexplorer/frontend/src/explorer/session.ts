@@ -39,6 +39,8 @@ export class ExplorerSession extends Views<ExplorerState> {
   readonly narrowing = this.waiting();
   /** What this widget shows: the explorer, or one part of it by itself. */
   readonly part: string;
+  /** Whether it is on the page, which takes files. */
+  readonly isPage: boolean;
   private readonly parts: PartRecord[];
   /** What the views say of themselves. */
   readonly views: readonly ExplorerView[];
@@ -62,6 +64,7 @@ export class ExplorerSession extends Views<ExplorerState> {
     super(host, START);
     this.views = views;
     this.host = host;
+    this.isPage = host.place === "page";
     this.parts = host.get("parts") as PartRecord[];
     this.part = (host.get("part") as string | undefined) || WHOLE;
     this.rows = new RowWindow(

@@ -88,7 +88,7 @@ def in_explorer(lab: Lab, page: Page) -> dict[str, list[float]]:
     page.wait_for_timeout(3000)  # as for H5Web: both are at rest
     found = {}
     for name in ARRAYS:
-        canvas = page.locator(".figure canvas").first
+        canvas = page.locator(f".figure[aria-label^='{name}:'] canvas")  # not of the one before
         begun = time.perf_counter()
         tree.get_by_role("row").filter(has_text=name).first.click()
         canvas.wait_for(timeout=60_000)

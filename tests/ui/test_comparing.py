@@ -156,6 +156,28 @@ def test_a_file_that_is_dropped_on_a_set_is_compared_with_it_or_opened(
     expect(page.get_by_role("region", name="Reference set mine.json")).to_be_visible()
 
 
+def test_a_file_to_compare_with_is_chosen_by_the_keyboard(
+    panel_page: PanelPage, page: Page
+) -> None:
+    open_on_page(page, panel_page.url, "Ten mistakes")
+    page.get_by_role("button", name="Compare with …").focus()
+    page.keyboard.press("Enter")
+    page.get_by_label("Compare with another set").focus()
+    focused = "() => { let at = document.activeElement; while (at.shadowRoot?.activeElement)"
+    focused += " at = at.shadowRoot.activeElement; return at.textContent; }"
+    for _ in range(3):  # past the buttons and sets that stand beside the field
+        page.keyboard.press("Tab")
+        if page.evaluate(focused) == "Choose a file":
+            break
+    with page.expect_file_chooser() as chooser:
+        page.keyboard.press("Enter")
+    mine = {"name": "mine.json", "mimeType": "application/json", "buffer": b'{"mine": "text"}'}
+    chooser.value.set_files([mine])
+    banner = page.get_by_role("region", name="Comparison with another set")
+    expect(banner).to_contain_text("from mine.json")
+    expect(page.get_by_role("list", name="Keys by their change")).to_contain_text("removed: 1")
+
+
 @pytest.mark.own_page
 def test_a_removed_array_is_in_the_address(panel_page: PanelPage, page: Page) -> None:
     page.goto(

@@ -103,6 +103,9 @@ def test_failed_chunk_says_why(panel_page: PanelPage, page: Page, chunk: str, re
     expect(panel.get_by_role("alert")).to_contain_text(reason)
     # No picture of values: the map of the chunks alone, where the failed one can be seen.
     expect(panel.get_by_role("application")).to_have_accessible_name(re.compile("^Chunks of sst"))
+    expect(
+        panel.get_by_text(re.compile("^Selected: .*failed: its reference or its bytes"))
+    ).to_be_visible()
 
 
 @pytest.mark.own_page

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from refexplorer.checks.report import Report
     from refexplorer.io.fetch.targets import Targets
     from refexplorer.spec.findings import Finding
+    from refexplorer.spec.zarr_metadata import ArrayMeta
     from refexplorer.verbs.referenceset import ReferenceSet
 
 SHOWN = 200  # Findings that one answer carries
@@ -182,6 +184,16 @@ class HealthTable:
         self._health = ChunkHealth(context.references, context.failure_log)
         self._times = TimeRanges(context.references)
 
+    @request("health.arrays")
+    def arrays(self, n: int) -> HealthPage:
+        """List the first arrays by their metadata alone, before their chunks are counted."""
+        arrays, unknown = internals(self._refs).opened.arrays, (None,) * 7
+        rows = tuple(
+            _row(array, None, HealthCounts(array.chunk_count, *unknown), (None, None), _UNTIMED)
+            for array in itertools.islice(arrays, min(max(n, 0), ROWS))
+        )
+        return HealthPage(0, len(arrays.paths), rows, HealthCounts(0, *unknown))
+
     @job("health.rows", in_turn=True, background=True)
     def rows(
         self, report: JobReport, start: int, n: int, sort: HealthSort, descending: bool
@@ -211,21 +223,35 @@ class HealthTable:
         return _by_value(firsts, descending)
 
     def _row(self, columns: HealthColumns, place: int) -> HealthRow:
-        array = columns.states.arrays[place]
-        shards = shard_layout(array)
-        return HealthRow(
-            array.path,
-            array.shape,
-            array.chunks,
-            type_name(array.dtype),
-            columns.states.sizes[place],
-            columns.counts(place),
-            *columns.notes(place),
-            self._times.of(array)[1],
-            None if shards is None else shards.inner.chunks,
-            None if shards is None else shards.inner.chunk_count,
-            array.varying is not None,
-        )
+        array, size = columns.states.arrays[place], columns.states.sizes[place]
+        times = self._times.of(array)[1]
+        return _row(array, size, columns.counts(place), columns.notes(place), times)
+
+
+_UNTIMED = TimeRange(None, None, None, "Not known yet.")
+
+
+def _row(
+    array: ArrayMeta,
+    size: int | None,
+    counts: HealthCounts,
+    notes: tuple[int | None, int | None],
+    times: TimeRange,
+) -> HealthRow:
+    shards = shard_layout(array)
+    return HealthRow(
+        array.path,
+        array.shape,
+        array.chunks,
+        type_name(array.dtype),
+        size,
+        counts,
+        *notes,
+        times,
+        None if shards is None else shards.inner.chunks,
+        None if shards is None else shards.inner.chunk_count,
+        array.varying is not None,
+    )
 
 
 def sorted_places(columns: HealthColumns, sort: HealthSort, descending: bool) -> list[int]:

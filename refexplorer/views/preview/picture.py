@@ -112,7 +112,7 @@ class PictureBlocks:
         """Add the values of a chunk, as float64 and in their own type; return the changed cells."""
         into, of = overlap(self._array, self._places, index)
         part = numbers[of]
-        self._note(part, decoded[of])
+        is_known = self._note(part, decoded[of])
         if self.is_whole:
             self._keep_integers(into, decoded[of])
         box = tuple(
@@ -122,14 +122,16 @@ class PictureBlocks:
         if self.is_whole:
             self._cells[into] = part
         elif self.is_mean:
-            self._add_to_means(box, into, part)
+            self._add_to_means(box, into, part, is_known)
         else:
             self._pick(into, part)
         return box
 
-    def _note(self, part: Numbers, decoded: np.ndarray) -> None:
+    def _note(self, part: Numbers, decoded: np.ndarray) -> bool:
+        """Count what is missing or infinite; return whether nothing is."""
         known = np.isfinite(part)
-        if known.all():
+        is_known = bool(known.all())
+        if is_known:
             finite = decoded
         else:
             finite = decoded[known]
@@ -140,6 +142,7 @@ class PictureBlocks:
             low, high = finite.min(), finite.max()
             self.minimum = low if self.minimum is None else min(self.minimum, low)
             self.maximum = high if self.maximum is None else max(self.maximum, high)
+        return is_known
 
     def _keep_integers(self, into: Box, decoded: np.ndarray) -> None:
         if self.integers is None:
@@ -151,21 +154,21 @@ class PictureBlocks:
         self.integers[into] = decoded
 
     @np.errstate(invalid="ignore", over="ignore")
-    def _add_to_means(self, box: Box, into: Box, part: Numbers) -> None:
+    def _add_to_means(self, box: Box, into: Box, part: Numbers, is_known: bool) -> None:
         """Add to sums and counts: a block may span several chunks."""
         firsts = [
             np.maximum(np.arange(cells.start, cells.stop) * size - side.start, 0)
             for side, cells, size in zip(into, box, self.sizes, strict=True)
         ]
-        is_number = ~np.isnan(part)
-        if is_number.all():  # the usual case: counting each takes three times as long
+        is_number = is_known or ~np.isnan(part)
+        if np.all(is_number):  # the usual case: counting each takes three times as long
             self._sums[box] += self._block_sums(part, firsts)
             ends = [[*each[1:], n] for each, n in zip(firsts, part.shape, strict=True)]
             along = [np.subtract(end, first) for end, first in zip(ends, firsts, strict=True)]
             self._counts[box] += functools.reduce(np.multiply.outer, along, np.int64(1))
         else:
             self._sums[box] += self._block_sums(np.where(is_number, part, 0.0), firsts)
-            self._counts[box] += self._block_sums(is_number.astype(np.int64), firsts)
+            self._counts[box] += self._block_sums(np.asarray(is_number, np.int64), firsts)
         means = self._sums[box] / np.maximum(self._counts[box], 1)
         if not any(self.infinite) and self.minimum is not None:
             # sums of the largest float64 overflow; no mean is beyond the values
@@ -194,7 +197,10 @@ class PictureBlocks:
 TellCells = Callable[[ReadingModel, list[Box], bytes], None]
 """Called with the reading so far, the changed cells, and their values box by box."""
 _SOON = 0.15
-"""Seconds between two pictures, and before the first; faster results are sent at once."""
+"""Seconds before the first picture; what is expected within that is sent at once."""
+_SELDOM = 1.0
+"""Seconds between two pictures at most; at first less, as long as it took until then: a front end
+takes longer to draw one than to read what is missing."""
 
 
 def untold(reading: ReadingModel, boxes: list[Box], values: bytes) -> None:
@@ -255,13 +261,15 @@ class Picture:
         with ThreadPoolExecutor(1, "refexplorer-coordinates") as beside:
             sides = self._sides(beside)
             changed: list[Box] = []
-            due = monotonic() + _SOON
+            begun = monotonic()
+            due = begun + _SOON
             for waiting in self._batches(report):
                 changed += self._decoded(waiting)
-                if monotonic() >= due and len(self._states) < len(self._indices):
+                now, done = monotonic(), len(self._states)
+                if now >= due and (now - begun) * (len(self._indices) - done) > _SOON * done:
                     values = b"".join(self._blocks.cells[box].tobytes() for box in changed)
                     self._tell(self._so_far(sides), changed, values)
-                    changed, due = [], monotonic() + _SOON
+                    changed, due = [], now + min(now - begun, _SELDOM)
             state = overall(self._states)
             if state is ChunkState.FILL and self._fill is not None:
                 meant = self._meant(self._fill)

@@ -313,10 +313,14 @@ class PreviewReader:
 
     def _grant(self, array: ArrayMeta, places: Region) -> str | None:
         """Return what must be allowed before a selection may be read; None if nothing."""
+        urls = set[str]()  # to resolve a path takes longer than to look up its references
         try:
             for key in keys_to_read(self._refs, array, places, self.chunks):
                 reference = self._refs.get(key)
-                if reference is not None and not isinstance(reference, Inline | Base64):
+                if reference is None or isinstance(reference, Inline | Base64):
+                    continue
+                if reference.url not in urls:
+                    urls.add(reference.url)
                     self._targets.range_of(key, reference)
         except AccessError as error:
             return error.grant

@@ -54,6 +54,20 @@ def walked(refs: rx.ReferenceSet, path: str) -> dict[str, list[str]]:
     return found
 
 
+def test_the_rows_are_there_before_their_chunks_are_counted(demo: Path) -> None:
+    host = Host(demo / "sst.v1.json")
+    early = host.ask("health.arrays", n=2)
+    assert not internals(host.controller.references).is_counted
+    late = table(host, sort="path", descending=False)
+    assert early["total"] == late["total"] > 2 == len(early["rows"])
+    known = ("path", "shape", "chunks", "dtype", "inner_chunks", "varying")
+    for row, counted in zip(early["rows"], late["rows"], strict=False):
+        assert [row[name] for name in known] == [counted[name] for name in known]
+        assert row["counts"].pop("chunks") == counted["counts"]["chunks"]
+        assert not any(row["counts"].values())
+    assert {*early["rows"][0]["counts"].values()} == {None}
+
+
 @pytest.mark.parametrize("name", ["broken.json", "sst.v1.json", "sst.parq"])
 def test_each_number_is_that_of_a_walk_and_lists_those_keys(demo: Path, name: str) -> None:
     host = Host(demo / name)

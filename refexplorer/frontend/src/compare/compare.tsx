@@ -10,7 +10,8 @@ import { ChunkBoard } from "../maps/chunkboard.tsx";
 import { type GridPicture, isNarrowed, type Span } from "../maps/maps.ts";
 import { Failure, Waited } from "../shared/asking.tsx";
 import { count, counted } from "../shared/format.ts";
-import { AskForm, DataTable, Select } from "../shared/controls.tsx";
+import { AskForm, DataTable, FileButton, Select } from "../shared/controls.tsx";
+import { COMPARE_FILE } from "../shared/host.ts";
 import { Button, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { ArrayChanges, ComparedSets, Count } from "../shared/wire.ts";
@@ -49,8 +50,8 @@ function Nothing({ comparable }: { comparable: boolean }) {
   );
 }
 
-/** The other set: a path or URL, one that is offered, or one of before. */
-function Choose({ session: { comparing } }: { session: ExplorerSession }) {
+/** The other set: a path or URL, one that is offered, one of before, or a file where the page takes files. */
+function Choose({ session: { comparing, isPage } }: { session: ExplorerSession }) {
   const { source } = useStore(comparing);
   const { choices } = comparing;
   return (
@@ -69,6 +70,12 @@ function Choose({ session: { comparing } }: { session: ExplorerSession }) {
           first="Choose …"
           options={choices.map(({ title, source: named }) => [named, title])}
           choose={(named) => void comparing.compare(named)}
+        />
+      )}
+      {isPage && (
+        <FileButton
+          label="File to compare with"
+          choose={(detail) => document.dispatchEvent(new CustomEvent(COMPARE_FILE, { detail }))}
         />
       )}
     </AskForm>

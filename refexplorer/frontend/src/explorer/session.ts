@@ -39,6 +39,8 @@ export class ExplorerSession extends Views<ExplorerState> {
   readonly narrowing = this.waiting();
   /** What this widget shows: the explorer, or one part of it by itself. */
   readonly part: string;
+  /** Whether it is on the page, which takes files. */
+  readonly isPage: boolean;
   private readonly parts: PartRecord[];
   /** What the views say of themselves. */
   readonly views: readonly ExplorerView[];
@@ -62,6 +64,7 @@ export class ExplorerSession extends Views<ExplorerState> {
     super(host, START);
     this.views = views;
     this.host = host;
+    this.isPage = host.place === "page";
     this.parts = host.get("parts") as PartRecord[];
     this.part = (host.get("part") as string | undefined) || WHOLE;
     this.rows = new RowWindow(
@@ -462,15 +465,28 @@ export class ExplorerSession extends Views<ExplorerState> {
     const active = Math.min(Math.max(0, index), this.rows.total - 1);
     this.set({ active, revealed: this.state.revealed + 1 });
     const row = await this.activeRow();
-    if (row && this.state.active === active) void this.select(row.path);
+    if (!row || this.state.active !== active) return;
+    this.lookAhead(row.path, row.type);
+    void this.select(row.path);
   }
 
   /** Selects a row that was clicked at once; it may be of what the tree listed before. */
-  async goToRow(index: number, { path }: Row): Promise<void> {
+  async goToRow(index: number, { path, type }: Row): Promise<void> {
     if (path === "") return this.goTo(index);
+    this.lookAhead(path, type);
     if (this.rows.fresh(index)?.path !== path && !this.state.searching) return this.reveal(path);
     this.set({ active: index, revealed: this.state.revealed + 1 });
     void this.select(path);
+  }
+
+  /** Asks for the picture of an array along with what is known of it. */
+  private lookAhead(path: string, type: Row["type"]): void {
+    const { look, partsAsked, selection } = this.state;
+    if (type !== "array" || look !== START.look || path === selection || this.askedPart !== null) return;
+    if (this.part !== WHOLE && this.part !== "data") return;
+    this.looked = `${partsAsked} ${path}`;
+    this.picked = null;
+    this.preview.look(path, null);
   }
 
   /** The row that the keyboard is on, as it is by now. */

@@ -24,6 +24,8 @@ const MORE = 200;
 
 export interface HealthState {
   page: HealthPage | null;
+  /** What the metadata say, until the chunks are counted. */
+  listed: HealthPage | null;
   error: string | null;
   sort: HealthSort;
   descending: boolean;
@@ -38,12 +40,12 @@ export class Health extends ViewStore<HealthState> {
 
   /** `changed` is called with each answer. */
   constructor(wire: ExplorerWire, changed: () => void) {
-    super(wire, { page: null, error: null, sort: "trouble", descending: true, shown: FEW });
+    super(wire, { page: null, listed: null, error: null, sort: "trouble", descending: true, shown: FEW });
     this.changed = changed;
   }
 
   override forget(): void {
-    this.set({ page: null, error: null, shown: FEW });
+    this.set({ page: null, listed: null, error: null, shown: FEW });
   }
 
   /** Asks how the arrays are by now. */
@@ -63,7 +65,13 @@ export class Health extends ViewStore<HealthState> {
   }
 
   private async ask(): Promise<void> {
-    const { sort, descending, shown } = this.state;
+    const { page, listed, sort, descending, shown } = this.state;
+    if (page === null && listed === null)
+      // A saved page has the whole answer, and not this one.
+      this.wire.request("health.arrays", { n: shown }).then(
+        (found) => this.set({ listed: found }),
+        () => undefined,
+      );
     await this.attempt("error", async () => ({
       page: (await this.counting.ask("health.rows", { start: 0, n: shown, sort, descending })).message,
     }));

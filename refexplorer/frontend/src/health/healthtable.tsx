@@ -41,13 +41,14 @@ const COLUMNS: Sorted[] = [
 ];
 
 export function HealthTable({ session }: { session: ExplorerSession }) {
-  const { page, error, sort, descending } = useStore(session.health);
+  const { page: whole, listed, error, sort, descending } = useStore(session.health);
+  const page = whole ?? listed;
   // chunks were read since in other tabs
   useEffect(() => {
-    if (page !== null) session.health.load();
+    if (whole !== null) session.health.load();
   }, [session]);
-  if (error !== null || page === null)
-    return <Counting title="Arrays" error={error} sentence="Counting the chunks …" waiting={session.health.counting} />;
+  const counting = { sentence: "Counting the chunks …", waiting: session.health.counting };
+  if (error !== null || page === null) return <Counting title="Arrays" error={error} {...counting} />;
   if (Number(page.total) === 0) return null;
   const { sums } = page;
   // Some columns are only there where they say something: most sets have nothing in them.
@@ -59,8 +60,14 @@ export function HealthTable({ session }: { session: ExplorerSession }) {
   const more = Number(page.total) - page.rows.length;
   return (
     <section class="health">
-      <h3>{counted(page.total, "array")}</h3>
-      <Verdict page={page} session={session} />
+      {whole === null ? (
+        <Counting title={counted(page.total, "array")} error={null} {...counting} />
+      ) : (
+        <>
+          <h3>{counted(page.total, "array")}</h3>
+          <Verdict page={whole} session={session} />
+        </>
+      )}
       <div class="health-scroll">
         <DataTable
           class="health-table"

@@ -1,10 +1,11 @@
 /** Where a file is dropped or chosen; what the page takes is said before. */
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 
+import { FileButton } from "../shared/controls.tsx";
 import { Button, Sentence } from "../shared/parts.tsx";
 import { bytes } from "../shared/format.ts";
-import type { Host } from "../shared/host.ts";
+import { COMPARE_FILE, type Host } from "../shared/host.ts";
 import { useStore } from "../shared/store.ts";
 import { Upload } from "./upload.ts";
 import { useShared } from "./wire.ts";
@@ -14,7 +15,6 @@ const NO_FOLDER = "A folder cannot be dropped; open it by its path or URL instea
 export function Drop({ host, busy }: { host: Host; busy: boolean }) {
   const { upload, largest, refusal, refuse, take } = useUpload(host);
   const [over, setOver] = useState(false);
-  const input = useRef<HTMLInputElement>(null);
   const onDrop = (event: DragEvent) => {
     setOver(false);
     const file = dropped(event);
@@ -36,22 +36,12 @@ export function Drop({ host, busy }: { host: Host; busy: boolean }) {
       <Sending upload={upload} refusal={refusal} />
       {upload.state.file === null && (
         <>
-          <Button text="Choose a file" disabled={busy} onClick={() => input.current!.click()} />
+          <FileButton label="Reference set to open" disabled={busy} choose={take} />
           <p class="quiet">
             or drop one here, of at most {bytes(largest)}. It is kept in memory, for you only, until you leave the page.
           </p>
         </>
       )}
-      <input
-        ref={input}
-        type="file"
-        hidden
-        aria-label="Reference set to open"
-        onChange={(event) => {
-          take(event.currentTarget.files?.[0]);
-          event.currentTarget.value = "";
-        }}
-      />
     </section>
   );
 }
@@ -76,11 +66,12 @@ export function DropOver({ host, title, on }: { host: Host; title: string; on: b
     const off = new AbortController();
     if (on) document.addEventListener("dragover", (event) => event.preventDefault(), off);
     if (on) document.addEventListener("drop", onDrop, off);
+    if (on) document.addEventListener(COMPARE_FILE, (event) => start(true, (event as CustomEvent<File>).detail), off);
     return () => off.abort();
   }, [on]);
-  const start = (isCompared: boolean) => {
+  const start = (isCompared: boolean, chosen = file!) => {
     turn(null, null, isCompared);
-    take(file!, isCompared);
+    take(chosen, isCompared);
   };
   const why = refusal ?? (compares && problem !== "" ? problem : null);
   if (!on || (file === null && why === null && upload.state.file === null)) return null;

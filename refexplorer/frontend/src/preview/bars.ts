@@ -44,17 +44,17 @@ export function inverse(name: ScaleName, [low, high]: [number, number]): (at: nu
 /** The values between which a share of all lies, the same number left out below and above. */
 export function percentiles(values: Float64Array, share: number): [number, number] | null {
   // A sample is enough for colours, and sorting a million values at each step would be felt.
-  const step = Math.max(1, Math.floor(values.length / 100_000));
-  const known: number[] = [];
-  for (let i = 0; i < values.length; i += step) if (Number.isFinite(values[i]!)) known.push(values[i]!);
-  if (known.length === 0) return null;
-  const sorted = Float64Array.from(known).sort();
-  const at = (part: number) =>
-    sorted[Math.min(sorted.length - 1, Math.max(0, Math.round(part * (sorted.length - 1))))]!;
+  const step = Math.max(1, Math.floor(values.length / COUNTED));
+  const sample = new Float64Array(Math.ceil(values.length / step));
+  let n = 0;
+  for (let i = 0; i < values.length; i += step) if (Number.isFinite(values[i]!)) sample[n++] = values[i]!;
+  if (n === 0) return null;
+  const sorted = sample.subarray(0, n).sort();
+  const at = (part: number) => sorted[Math.min(n - 1, Math.max(0, Math.round(part * (n - 1))))]!;
   return [at((1 - share) / 2), at((1 + share) / 2)];
 }
 
-/** Values that a histogram beside the bar counts: its lines are four pixels wide. */
+/** Values that are sorted, and counted by the histogram beside the bar: its lines are four pixels wide. */
 const COUNTED = 50_000;
 
 /** How many of the values, or of a sample of very many, lie in each of some intervals of the bar. */

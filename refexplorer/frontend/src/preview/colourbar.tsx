@@ -11,6 +11,7 @@ import { useWidth } from "../shared/pointing.ts";
 import { counts, inverse, placing, percentiles, SCALES, type ScaleName } from "./bars.ts";
 import { SCHEMES, tableOf, type Scheme } from "./colours.ts";
 import { barScale } from "./plot.ts";
+import { range } from "./slices.ts";
 
 interface Props {
   label: string;
@@ -28,6 +29,8 @@ interface Props {
   setScale(scale: ScaleName): void;
   /** Whether the values are milliseconds since 1970. */
   times: boolean;
+  /** Whether more values are on their way. */
+  isPart: boolean;
 }
 
 /** Bars of the histogram: each four pixels or so. */
@@ -39,10 +42,10 @@ const STEP = 0.01;
 const LEAP = 0.1;
 
 export function ColourBar(props: Props) {
-  const { label, values, domain, limits, setLimits, scheme, setScheme, scale, setScale, times } = props;
+  const { label, values, domain, limits, setLimits, scheme, setScheme, scale, setScale, times, isPart } = props;
   const isSkewed = useMemo(
-    () => scale === "linear" && limits.join("") === "" && skewed(values),
-    [values, scale, limits.join()],
+    () => !isPart && scale === "linear" && limits.join("") === "" && skewed(values),
+    [values, isPart, scale, limits.join()],
   );
   return (
     <div class="bar-of-colours" role="group" aria-label={`Colours of ${label}`}>
@@ -77,7 +80,7 @@ export function ColourBar(props: Props) {
 
 /** Whether almost all values lie in a tenth of their span, so that a picture has one colour. */
 function skewed(values: Float64Array): boolean {
-  const [all, most] = [percentiles(values, 1), percentiles(values, 0.9)];
+  const [all, most] = [range(values), percentiles(values, 0.9)];
   return all !== null && most !== null && all[1] > all[0] && (most[1] - most[0]) / (all[1] - all[0]) < 0.1;
 }
 

@@ -30,7 +30,7 @@ export function Data({ session }: { session: ExplorerSession }) {
     if (item === null || array === null) return;
     // Another look of the switch shows the same picture, with the part that was zoomed to.
     const looked = `${partsAsked} ${item.path}`;
-    if (looked === session.looked && plan?.array === array.path) return;
+    if (looked === session.looked && session.preview.array === array.path) return;
     session.looked = looked;
     // A chunk that was chosen in the picture is shown there already.
     if (item.path === session.picked && job?.array === array.path) return;
@@ -359,6 +359,7 @@ function Outcome({ session, job, menu, kept, places }: OutcomeProps) {
         part={menu}
         menu={kept}
         places={places}
+        isPart={id !== null}
       />
       {reading.state !== "fill" && (reading.message ?? job.isStopped) && (
         <p class="caption">

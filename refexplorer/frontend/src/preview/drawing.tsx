@@ -55,6 +55,8 @@ const TALLEST = 440;
 const SHORTEST = 220;
 /** Of what stands above and below a picture: its head, the readout, the colours and one scrubber; px. */
 const AROUND = 320;
+/** What scrolls a picture, where the picture does not stand alone. */
+const PANE = ".centre .pane";
 /** A picture of square cells that would be narrower is stretched. */
 const LEAST = 120;
 
@@ -81,6 +83,8 @@ interface Props {
   bar: ComponentChildren;
   /** The scrubbers of the other dimensions. */
   below: ComponentChildren;
+  /** Whether more values are on their way. */
+  isPart: boolean;
   /** Points whose profiles are kept. */
   kept: Kept[];
   setKept(change: (before: Kept[]) => Kept[]): void;
@@ -105,6 +109,7 @@ export function Drawing({
   head,
   bar,
   below,
+  isPart,
   kept,
   setKept,
 }: Props) {
@@ -115,7 +120,7 @@ export function Drawing({
   const figure = useRef<Figure | null>(null);
   const width = useWidth(box);
   // A widget of the picture alone grows with it, so that its height says nothing.
-  const room = useRoom(box, ".centre .pane");
+  const room = useRoom(box, PANE);
   const by = session.recolouring;
   // The table of files, or of accesses, stands below the picture.
   const left = by !== null && session.state.look !== "chunks" ? room / 2 : room;
@@ -171,7 +176,8 @@ export function Drawing({
   };
   const drawnOf = axes.map(({ dimension }) => dimension).join();
   const flags = flagsShown(reading);
-  const signs = useMemo(() => signsOf(values), [values]);
+  const isInfinite = reading.infinite?.some((n) => n > 0);
+  const signs = useMemo(() => (isInfinite ? signsOf(values) : []), [values, isInfinite]);
   const place = useMemo(
     () => (flags ? flagPlacing(flags) : placing(scale, domain)),
     [reading.array, flags?.length, scale, domain.join()],
@@ -211,7 +217,7 @@ export function Drawing({
   ].join(";");
   const framed = useRef("");
   useLayoutEffect(() => {
-    if (width === 0) return;
+    if (width === 0 || (room === 0 && box.current!.closest(PANE))) return;
     if (pair && figure.current?.repaint && framed.current === frame) return figure.current.repaint(cells!);
     framed.current = frame;
     figure.current = pair ? heatmap(cells!, pair, look, window!) : line(values, first!, look);
@@ -363,7 +369,7 @@ export function Drawing({
         {...drag}
         onKeyDown={onKeyDown}
       />
-      <Told id={told} values={values} axes={axes} reading={reading} />
+      <Told id={told} values={values} axes={axes} reading={reading} isPart={isPart} />
       <p class="readout" role="status">
         {cursor
           ? `${said(reading, axes, cursor, places(cursor), { values, text, own: own?.index === index!.join() ? own.text : null })}${channels ? ` · colours ${channels.map((each) => value(each[cursor[0]! * axes[1]!.size + cursor[1]!]!)).join(", ")}` : ""}${found && found.key === under ? placed(found) : ""}`
@@ -530,12 +536,19 @@ function amount({ units, times, flags }: ReadingModel, number: number, text: str
 const RESTING = 300;
 
 /** The text equivalent of a picture, written when the picture stays. */
-function Told({ id, values, axes, reading }: Pick<Props, "values" | "axes" | "reading"> & { id: string }) {
+function Told({
+  id,
+  values,
+  axes,
+  reading,
+  isPart,
+}: Pick<Props, "values" | "axes" | "reading" | "isPart"> & { id: string }) {
   const [text, setText] = useState("");
   useEffect(() => {
+    if (isPart) return;
     const timer = setTimeout(() => setText(sentences(values, axes, reading)), RESTING);
     return () => clearTimeout(timer);
-  }, [values, axes, reading]);
+  }, [values, axes, reading, isPart]);
   return (
     <p id={id} class="unseen">
       {text}

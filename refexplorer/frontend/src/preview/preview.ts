@@ -92,7 +92,7 @@ export class Preview extends Store<PreviewState> {
   private readonly offs: Off[];
   private readonly frames = new Frames();
   /** The array that was looked at last, whose plan may not be here yet. */
-  private array: string | null = null;
+  array: string | null = null;
   /** Counts what makes answers that are on their way outdated: another array, chunk or set, a picture that was here. */
   private turn = 0;
   private resting: ReturnType<typeof setTimeout> | undefined;
@@ -142,9 +142,11 @@ export class Preview extends Store<PreviewState> {
 
   /** Looks at an array, or at one chunk of it. */
   look(array: string, index: number[] | null): void {
-    const isOther = this.state.job?.array !== array;
+    const { plan, job } = this.state;
     this.turnTo(array);
-    this.set({ plan: null, planError: null, wanted: null, ...(isOther ? { field: null } : {}) });
+    // Until this array is selected, that of the one before stays in sight.
+    const own = plan?.array === array ? { plan: null } : {};
+    this.set({ ...own, planError: null, wanted: null, ...(job?.array !== array ? { field: null } : {}) });
     this.plan({ array, index, slices: null });
   }
 

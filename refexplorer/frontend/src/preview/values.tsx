@@ -39,9 +39,11 @@ interface Props {
   menu: KeptMenu;
   /** Scrubbers of the dimensions of which one place is read. */
   places: ComponentChildren;
+  /** Whether more values are on their way: what is said of all of them waits. */
+  isPart: boolean;
 }
 
-export function Values({ session, reading, values, integers, part: menu, menu: keptMenu, places }: Props) {
+export function Values({ session, reading, values, integers, part: menu, menu: keptMenu, places, isPart }: Props) {
   const [kept, setKept] = useState<Kept[]>([]);
   const { steps: asked, picture, selection, pin } = useStore(session);
   const { array } = reading;
@@ -150,6 +152,7 @@ export function Values({ session, reading, values, integers, part: menu, menu: k
       scale={reading.times ? "linear" : scale}
       setScale={(name) => draw({ scale: name })}
       times={reading.times}
+      isPart={isPart}
     />
   );
   const below = (
@@ -212,6 +215,7 @@ export function Values({ session, reading, values, integers, part: menu, menu: k
           head={head}
           bar={bar}
           below={below}
+          isPart={isPart}
           kept={kept}
           setKept={setKept}
         />

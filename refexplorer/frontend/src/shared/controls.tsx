@@ -1,7 +1,7 @@
 /** Controls that several views have: choices, fields, forms, zooming. */
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 import { Button, Sentence } from "./parts.tsx";
 
@@ -225,6 +225,35 @@ export function AskForm({
       {button !== undefined && <Button main={main} type="submit" text={button} disabled={main && text.trim() === ""} />}
       {children}
     </form>
+  );
+}
+
+/** A button that lets a person choose a file, also by the keyboard. */
+export function FileButton({
+  label,
+  disabled,
+  choose,
+}: {
+  label: string;
+  disabled?: boolean;
+  choose(file: File): void;
+}) {
+  const input = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <Button text="Choose a file" disabled={disabled} onClick={() => input.current!.click()} />
+      <input
+        ref={input}
+        type="file"
+        hidden
+        aria-label={label}
+        onChange={({ currentTarget }) => {
+          const file = currentTarget.files?.[0];
+          if (file) choose(file);
+          currentTarget.value = "";
+        }}
+      />
+    </>
   );
 }
 

@@ -3,6 +3,9 @@
 export type Off = () => void;
 export type Message = Record<string, unknown>;
 
+/** The event by which the explorer hands the page, which sends files, one to compare the set with. */
+export const COMPARE_FILE = "refexplorer-compare-file";
+
 export interface Host {
   readonly place: "notebook" | "page";
   /** Whether the view has a document to itself: it is the main part there, with the first heading. */

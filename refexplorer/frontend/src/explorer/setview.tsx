@@ -161,7 +161,7 @@ function Frame({ html, arrays, choose }: FrameProps) {
   const colours = theme === "dark" ? "color:#e6edf3;background:transparent" : "color:#1f2328;background:transparent";
   const page = `<!doctype html><html data-theme="${theme}" style="color-scheme:${theme || "light"}"><head>
     <meta http-equiv="Content-Security-Policy" content="${POLICY}">
-    <style>.xr-wrap{max-width:none!important}body{margin:0;font:13px system-ui,sans-serif;${colours}}
+    <style>.xr-wrap{max-width:none!important;--xr-background-color-row-even:transparent;--xr-background-color-row-odd:#8881}body{margin:0;font:13px system-ui,sans-serif;${colours}}
       [role=link]{color:${theme === "dark" ? "#6cb0ff" : "#0b62c4"};cursor:pointer}[role=link]:focus-visible{outline:2px solid}</style></head><body>${html}</body></html>`;
   return (
     <iframe

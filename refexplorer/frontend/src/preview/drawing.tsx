@@ -55,6 +55,7 @@ const TALLEST = 440;
 const SHORTEST = 220;
 /** Of what stands above and below a picture: its head, the readout, the colours and one scrubber; px. */
 const AROUND = 320;
+const SCRUBBER = 90;
 /** A picture of square cells that would be narrower is stretched. */
 const LEAST = 120;
 
@@ -119,7 +120,7 @@ export function Drawing({
   const by = session.recolouring;
   // The table of files, or of accesses, stands below the picture.
   const left = by !== null && session.state.look !== "chunks" ? room / 2 : room;
-  const tallest = room === 0 ? TALLEST : Math.max(SHORTEST, left - AROUND);
+  const tallest = room === 0 ? TALLEST : Math.max(SHORTEST, left - AROUND + (sliders.length === 0 ? SCRUBBER : 0));
   const [cursor, setCursor] = useState<number[] | null>(null);
   const [picked, setPicked] = useState<number[] | null>(null);
   /** Where the bytes of the chunk below the cursor are. */

@@ -185,7 +185,7 @@ def test_the_key_is_the_last_to_be_cut(panel_page: PanelPage, page: Page, width:
     # it is there once the chunks are counted
     expect(tree.get_by_role("columnheader", name="Problems")).to_be_visible()
     heads = tree.get_by_role("columnheader").all_inner_texts()
-    shown = ["Key", "Problems", "Kind", "Size", "File", "Origin"]
+    shown = ["Key", "Problems", "Kind", "Size", "File or shape", "Origin"]
     assert [text for text in heads if text] == shown[: {600: 5, 1000: 3, 1600: 6}[width]]
     if width != 1000:
         shape = "18 \N{MULTIPLICATION SIGN} 96 \N{MULTIPLICATION SIGN} 192 int16"

@@ -230,8 +230,8 @@ const HIDDEN = "hidden";
 function Footer({ reply, remarks, failure, jump, mend, explain, cite }: FooterProps) {
   const { good, sentence, notes, note_count: total } = remarks ?? NOTHING_SAID;
   const marks = new Map<Note, EditorDiagnostic>(notes.map((mark) => [mark, mark]));
-  // The first note says what the sentence says, but for the number of keys, which the header says.
-  const isSaid = failure === null && notes.length > 0 && sentence.endsWith(notes[0]!.message);
+  // The header says the number of keys, and the first note the rest.
+  const isSaid = failure === null && (good || (notes.length > 0 && sentence.endsWith(notes[0]!.message)));
   return (
     <footer class="foot">
       {reply.window && (

@@ -75,10 +75,8 @@ function Picture({ of: { path, reading, values, why }, go }: { of: Thumbnail; go
         <span class="thumbnail-line">
           <b>{path || "/"}</b> {reading && reading.name !== path && <span class="quiet">{reading.name}</span>}
         </span>
-        <span class="thumbnail-line quiet">
-          {domain && extent(reading!, domain)}
-          {reading && whereOf(reading)}
-        </span>
+        <span class="thumbnail-line quiet">{domain && extent(reading!, domain)}</span>
+        <span class="thumbnail-line quiet">{reading && whereOf(reading)}</span>
       </Button>
     </li>
   );
@@ -98,9 +96,9 @@ function whereOf(reading: ReadingModel): string {
     if (size !== 1 || coordinate?.values?.[0] == null) return [];
     const { name, times, values } = coordinate;
     const at = values[0]!;
-    return times ? [`, ${new Date(at).toISOString().slice(0, 10)}`] : [`, ${name} ${value(at)}`];
+    return times ? [new Date(at).toISOString().slice(0, 10)] : [`${name} ${value(at)}`];
   });
-  return parts.join("");
+  return parts.join(", ");
 }
 
 /** The picture of a slice, or the line of a row. */
@@ -161,7 +159,7 @@ function Frame({ html, arrays, choose }: FrameProps) {
   const colours = theme === "dark" ? "color:#e6edf3;background:transparent" : "color:#1f2328;background:transparent";
   const page = `<!doctype html><html data-theme="${theme}" style="color-scheme:${theme || "light"}"><head>
     <meta http-equiv="Content-Security-Policy" content="${POLICY}">
-    <style>.xr-wrap{max-width:none!important}body{margin:0;font:13px system-ui,sans-serif;${colours}}
+    <style>.xr-wrap{max-width:none!important;--xr-background-color-row-even:transparent;--xr-background-color-row-odd:${theme === "dark" ? "#202428" : "#f3f4f4"}}body{margin:0;font:13px system-ui,sans-serif;${colours}}
       [role=link]{color:${theme === "dark" ? "#6cb0ff" : "#0b62c4"};cursor:pointer}[role=link]:focus-visible{outline:2px solid}</style></head><body>${html}</body></html>`;
   return (
     <iframe

@@ -126,7 +126,7 @@ function Said({ hello, session }: { hello: Hello; session: ExplorerSession }) {
       />
     );
   if (errors > 0 || wrong.length > 0) {
-    const list = wrong.length > 0 ? wrong.join(", ") : counted(errors, "error");
+    const list = [errors > 0 ? counted(errors, "error") : "", wrong.join(", ")].filter(Boolean).join(": ");
     return <Line mark="✕" tone="bad" text={`${capital(list)}.`} session={session} isRepairable={files} />;
   }
   if (found !== null) return <Line mark="✓" tone="good" text={`${capital(found.verdict)}.`} at={Number(found.at)} />;

@@ -20,7 +20,7 @@ export function Verified({ session }: { session: ExplorerSession }) {
   if (files === null || Number(files.total) === 0) return null;
   return (
     <section class="verified">
-      <h3>Compared with its files</h3>
+      <h3>Comparison with the files</h3>
       {found !== null && <Found found={found} session={session} />}
       <VerifyControls session={session} />
       {id === null && error !== null && <Failure sentence={error} />}

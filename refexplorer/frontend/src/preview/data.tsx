@@ -285,7 +285,7 @@ function Offer({ plan: { estimate, grant }, busy, read, allow }: OfferProps) {
   if (grant === "") return <Failure sentence={`${estimate.label}: this page may not read it.`} />;
   const size = estimate.bytes === null ? "" : ` ${bytes(estimate.bytes)}`;
   const hosts = new Set(estimate.targets.map((url) => /^(?!file:)[a-z][\w+.-]*:\/\/[^/]*/i.exec(url)?.[0] ?? LOCAL));
-  const said = `${counted(estimate.requests, "request")},${size || " size not known"} from ${[...hosts].join(", ")}`;
+  const said = `${counted(estimate.requests, "request")}${size === "" ? " of unknown size" : `,${size}`} from ${[...hosts].join(", ")}`;
   return (
     <div class="offer">
       {grant === null ? (

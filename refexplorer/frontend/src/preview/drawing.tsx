@@ -57,6 +57,7 @@ const SHORTEST = 220;
 const AROUND = 320;
 /** What scrolls a picture, where the picture does not stand alone. */
 const PANE = ".centre .pane";
+const SCRUBBER = 90;
 /** A picture of square cells that would be narrower is stretched. */
 const LEAST = 120;
 
@@ -124,7 +125,7 @@ export function Drawing({
   const by = session.recolouring;
   // The table of files, or of accesses, stands below the picture.
   const left = by !== null && session.state.look !== "chunks" ? room / 2 : room;
-  const tallest = room === 0 ? TALLEST : Math.max(SHORTEST, left - AROUND);
+  const tallest = room === 0 ? TALLEST : Math.max(SHORTEST, left - AROUND + (sliders.length === 0 ? SCRUBBER : 0));
   const [cursor, setCursor] = useState<number[] | null>(null);
   const [picked, setPicked] = useState<number[] | null>(null);
   /** Where the bytes of the chunk below the cursor are. */

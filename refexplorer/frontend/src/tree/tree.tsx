@@ -124,7 +124,7 @@ function Columns({ troubled, compared }: { troubled: boolean; compared: boolean 
       <span role="columnheader">Kind</span>
       {[
         ["Size", "number"],
-        ["File", "target"],
+        ["File or shape", "target"],
         ["Origin", "target origin"],
       ].map(([name, look]) => (
         <span key={name} role="columnheader" class={look}>

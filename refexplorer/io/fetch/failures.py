@@ -195,13 +195,13 @@ def too_long(size: int, limit: int, ranges: bool = True) -> LimitError:
     """Return an error that more was, or would be, received than one read may take."""
     if not ranges:
         return LimitError(
-            "the server does not support byte ranges and sends the file from its start, "
-            f"{size:,} bytes up to here, more than the limit of {limit:,} for one read (limits: "
-            "fetch_bytes)"
+            "the server does not support byte ranges, so the file has to be read from its start, "
+            f"{size:,} bytes up to here, more than the limit of {limit:,} for one read "
+            f"(`Limits.fetch_bytes`)"
         )
     return LimitError(
-        f"it has {size:,} bytes or more, above the limit of {limit:,} for one read (limits: "
-        "fetch_bytes)"
+        f"it has {size:,} bytes or more, above the limit of {limit:,} for one read "
+        f"(`Limits.fetch_bytes`)"
     )
 
 
@@ -271,7 +271,7 @@ class ReadTime:
         except TimeoutError:
             late = TooLate(
                 f"there was no complete answer within {self._seconds:,g} seconds, retries included "
-                "(limits: read_seconds)"
+                "(`Limits.read_seconds`)"
             )
             late.count = self._count
             raise late from None

@@ -275,7 +275,7 @@ class _TypedPolicy(AccessPolicy):
 def _led_inside(host: str, url: str) -> AccessError:
     return AccessError(
         f"The server redirects to {shown(url)}, which is inside this machine or network "
-        f"({host}); open that URL itself if you mean it.",
+        f"({host}); to read it, open that URL directly.",
         target=url,
         grant="",
     )

@@ -110,6 +110,8 @@ def cause(error: BaseException, place: Place, url: str = "") -> str:
         return str(error)
     if isinstance(error, Stopped):
         return "the read was stopped"
+    if lacks_credentials(error):
+        return f"no credentials were found{_advice(place)}"
     if isinstance(error, ImportError):
         return missing_package(place.protocol) or f"{error}".rstrip(".")
     if is_out_of_memory(error):
@@ -119,6 +121,11 @@ def cause(error: BaseException, place: Place, url: str = "") -> str:
     if isinstance(error, ValueError) and "Protocol not known" in str(error):
         return f"no installed package reads {place.protocol}:// URLs"
     return _connection(error, place) or _plain(error)
+
+
+def lacks_credentials(error: BaseException) -> bool:
+    """Return whether botocore or google.auth found no credentials to sign a request with."""
+    return type(error).__name__ in ("NoCredentialsError", "DefaultCredentialsError")
 
 
 def require_packages(places: Iterable[str]) -> None:

@@ -241,7 +241,7 @@ def run(
     if not is_bounded and opened.count > (most := reading.limits.audited_references):
         raise LimitError(
             f"The set has {opened.count:,} references, more than the {most:,} that one run checks "
-            "(limits: audited_references); check a share of it."
+            '(`Limits.audited_references`); check it in parts (--only 1/10; in Python only="1/10").'
         )
     mine = CheckRun(opened, reading, terms, look, manner)
     mine.work()

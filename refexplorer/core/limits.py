@@ -136,6 +136,6 @@ def check_expandable(count: int, limits: Limits) -> None:
     """Reject writing out more keys than the limits allow."""
     if count > limits.expanded_keys:
         raise LimitError(
-            f"The set has {count:,} keys, and at most {limits.expanded_keys:,} are written out. "
-            "Look up single keys instead, or raise `Limits.expanded_keys`."
+            f"The set has {count:,} keys, but at most {limits.expanded_keys:,} can be expanded. "
+            f"Look up single keys, or raise `Limits.expanded_keys`."
         )

@@ -81,7 +81,7 @@ def read_xml(stream: Readable, name: str, limits: Limits) -> Element:
     except (LookupError, ValueError, TypeError) as error:  # of the codec that it names
         why = str(error).partition("\n")[0].rstrip(".")
         raise SpecError(
-            f"{escape(name)} is not XML that can be read: {escape(why, 200)}; write it as UTF-8.",
+            f"{escape(name)} cannot be read as XML: {escape(why, 200)}; save it as UTF-8.",
             code="not-json",
         ) from None
     return root

@@ -75,7 +75,7 @@ def _at_version(folder: SourceFolder, form: SourceForm, terms: OpeningTerms) -> 
 
 def _locating(terms: OpeningTerms) -> Locate:
     if terms.locate is None:
-        raise SourceError("A URL in this source is not followed here.")
+        raise SourceError("URLs inside this source cannot be followed here.")
     return terms.locate
 
 
@@ -371,7 +371,7 @@ def _of_several(paths: Sources, name: str, place: str | None, terms: OpeningTerm
     fetched = ReadAmount()
     for number, path in enumerate(paths):
         if not isinstance(path, str | os.PathLike):
-            raise NoDataFileError("Not all of these are paths or URLs.")
+            raise NoDataFileError("Some of these are not paths or URLs.")
         one = _of_any(path, terms.of_file(number, len(paths)))
         if one.form != DataFileForm.name or one.references() is None:
             raise NoDataFileError(
@@ -388,7 +388,7 @@ def _of_several(paths: Sources, name: str, place: str | None, terms: OpeningTerm
     for whole, one in found:
         inside = whole[len(folder) :].lstrip("/").replace("://", "/")
         if f"{inside}/.zgroup" in value:
-            raise SourceError(f"{_shown(whole)} is given twice.")
+            raise SourceError(f"{_shown(whole)} is listed twice.")
         references = one.references() or {}
         value |= {f"{inside}/{key}": reference for key, reference in references.items()}
         beyond += ((f"{inside}/{key}", count) for key, count in one.beyond)

@@ -163,7 +163,7 @@ class DmrppForm(SourceForm):
         if root.tag != "Dataset":
             raise SpecError(
                 f"{escape(file.name)} is not a DMR++ document: it begins with the element "
-                f"{escape(root.tag.rpartition('}')[2], 100)}, not with Dataset of DAP 4.",
+                f"{escape(root.tag.rpartition('}')[2], 100)}, not with a DAP4 Dataset.",
                 code="not-json",
             )
         described = DmrppFile(root)
@@ -200,8 +200,8 @@ class IcechunkForm(SourceForm):
             return None
         if terms.files.guarded:  # its package would connect to servers directly
             raise SourceError(
-                f"{escape(folder.name)} is an Icechunk repository; this page opens those in the "
-                "folders that it may read, but none by URL."
+                f"{escape(folder.name)} is an Icechunk repository; this page opens repositories "
+                f"only in the folders that it may read, not by URL."
             )
         options = terms.options_of(folder.place)
         return _read_version(url_version(folder.place, folder.version, options), terms)

@@ -61,10 +61,10 @@ def _of_holder(source: object) -> Given | None:
         if each not in sets:  # Zarr has an asynchronous twin of a filesystem
             sets.append(each)
     if len(sets) > 1:
-        raise SourceError(f"This {name} has values of {len(sets)} reference sets. {_PASS}.")
+        raise SourceError(f"This {name} combines {len(sets)} reference sets. {_PASS}.")
     if not sets:
         raise SourceError(
-            f"This {name} does not lead to a reference set{_origin(source)}: its values are in "
+            f"This {name} does not come from a reference set{_origin(source)}: its values are in "
             "memory, or are not read through references. If they were loaded or computed, use the "
             f"dataset as it was opened. {_PASS} that it was opened from: "
             'rx.explore("combined.json").'

@@ -34,11 +34,11 @@ def fitting(pattern: str) -> Sources:
     paths = sorted(path for path in root.glob(str(full.relative_to(root))) if path.is_file())
     shown = repr(escape(pattern, NAME_SHOWN))
     if not paths:
-        raise SourceError(f"There is no file {shown}, and none that matches it as a pattern.")
+        raise SourceError(f"There is no file {shown}, and no file matches it as a pattern.")
     if len(paths) > _FILES:
         raise SourceError(
-            f"The pattern {shown} matches {len(paths):,} files, and at most {_FILES:,} are opened "
-            "together."
+            f"The pattern {shown} matches {len(paths):,} files, but at most {_FILES:,} can "
+            "be opened together."
         )
     return paths
 
@@ -65,7 +65,7 @@ def check_several(sources: Sequence[object]) -> None:
     """Reject a list that is too long."""
     if len(sources) > _FILES:
         raise SourceError(
-            f"{len(sources):,} files are given, and at most {_FILES:,} are opened together."
+            f"{len(sources):,} files were given, but at most {_FILES:,} can be opened together."
         )
 
 
@@ -212,7 +212,7 @@ def refuse_named(name: str, head: bytes) -> None:
         starts = escape(repr(head[:8])[1:], 60)
         raise SpecError(
             f"{name} is named like a {kind} file, but does not begin like one: its first bytes are "
-            f"{starts}. It may be damaged, or only partly downloaded; get the file again.",
+            f"{starts}. It may be damaged, or only partly downloaded; download it again.",
             code="not-json",
         )
 

@@ -180,13 +180,13 @@ class Assistant:
             count *= len(range(length)[each]) if isinstance(each, slice) else 1
         if count > _VALUES:
             raise LimitError(
-                f"This selects {count:,} values, and at most {_VALUES:,} are read; select fewer "
-                f"of {list(meta.shape)}."
+                f"This selects {count:,} values, but at most {_VALUES:,} can be read; select fewer "
+                f"from {list(meta.shape)}."
             )
         if (size := refs.estimate(array, part).bytes or 0) > _FETCHED:
             raise LimitError(
-                f"Its chunks have {size_text(size)}, and at most {size_text(_FETCHED)} are "
-                "fetched; select values of fewer chunks."
+                f"Its chunks have {size_text(size)}, but at most {size_text(_FETCHED)} can be "
+                f"fetched; select values from fewer chunks."
             )
         reading = refs.read(array, part, failed="keep")
         keys = [meta.chunk_key(index) for index in islice(reading.states, _ITEMS)]

@@ -234,7 +234,7 @@ class ReferencesAccessor:
             names = [each for each in held.data_vars if labels.keys() <= {*held[each].dims}]
             if len(names) != 1:
                 shown = ", ".join(map(str, names)) or "no variable"
-                raise RefexplorerError(f"Name one variable; {shown} may be meant.")
+                raise RefexplorerError(f"Name one variable: {shown}.")
             return held[names[0]]
         if name not in held.variables:
             raise RefexplorerError(f"The dataset has no variable {name!r}.")
@@ -249,8 +249,8 @@ class ReferencesAccessor:
         if len(found) == 1 and (path := found.pop()) in known:
             return path
         raise RefexplorerError(
-            f"It is not known which array of the set {held.name!r} is; "
-            f"ds.{NAME}.references.arrays() lists them."
+            f"Cannot find the array of the set for {held.name!r}; ds.{NAME}.references.arrays() "
+            f"lists all arrays."
         )
 
 

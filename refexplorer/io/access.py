@@ -477,7 +477,7 @@ class AccessPolicy:
         grant = f"{protocol}://{authority_of(plain, None if port == usual else port)}"
         fact = f"{host} resolves to {address}, an address inside this machine or network"
         raise AccessError(
-            f'{fact}: use refs.allowing("{grant}") or allow=["{grant}"] as well if you mean it.',
+            f'{fact}: use refs.allowing("{grant}") or allow=["{grant}"] as well if you want this.',
             target=f"{protocol}://{host}",
             grant=grant,
             fact=f"{fact}.",

@@ -132,7 +132,7 @@ def _safe(mapping: Mapping[str, Any]) -> dict[str, Any]:
         return taken
     text = mapping.get("crs_wkt")
     if not isinstance(text, str) or not _WKT.match(text) or _FILES.search(text):
-        raise ValueError("its crs_wkt is not a plain WKT of a CRS")
+        raise ValueError("its crs_wkt is not the WKT of a plain CRS")
     return {"crs_wkt": text}
 
 

@@ -91,7 +91,7 @@ def georeference(refs: SetLike, array: ArrayMeta, folders: Folders | None = None
     if projected is not None:
         mapping = projected.mapping or {}
         crs = mapping.get("grid_mapping_name") or mapping.get("proj:code") or "a CRS"
-        raise NoPlaceError(f"{name} is on a {crs} grid, which requires pyproj: {INSTALL}")
+        raise NoPlaceError(f"{name} is on a {crs} grid, which needs pyproj: {INSTALL}")
     if any(lat.dimensions == lon.dimensions for lat in lats for lon in lons):
         raise NoPlaceError(
             f"{name} is not on the map: latitude and longitude run along the same dimension, as "

@@ -237,7 +237,7 @@ def read_by(reader: str, sample: KeysSample) -> dict[str, Any]:
     except LostError as error:
         raise NotRunError(f"It {error.ending_text()}, and was stopped.") from None
     except (OSError, RuntimeError) as error:
-        raise NotRunError(f"No process can be started: {error}.") from None
+        raise NotRunError(f"A process could not be started: {error}.") from None
     if reply["error"] is not None:
         raise RefexplorerError(reply["error"])
     found: dict[str, Any] = json.loads(data)

@@ -123,7 +123,7 @@ def affine_grid(attributes: Attributes, array: ArrayMeta) -> AffineGrid | None:
     places = _places(attributes.get("spatial:dimensions"), array)
     if places is None:
         raise RefexplorerError(
-            "`spatial:dimensions` must name the two dimensions of the array that are y and x."
+            "`spatial:dimensions` must name the y and the x dimension of the array."
         )
     if attributes.get("spatial:registration", "pixel") == "node":  # refers to centres
         c, f = c - (a + b) / 2, f - (d + e) / 2

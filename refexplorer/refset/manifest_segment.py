@@ -152,7 +152,7 @@ class ManifestPart(SegmentPart):
             return one
         raise SourceError(
             f"The manifest {self._store.path_of(file)!r} does not have the {file.chunks or 0:,} "
-            f"chunks of {array.path_text()} that the snapshot says it has."
+            f"chunks of {array.path_text()} that the snapshot lists for it."
         )
 
     def _guessed(self, file: ManifestFile, taken: np.ndarray) -> np.ndarray:

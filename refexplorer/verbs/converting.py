@@ -154,9 +154,7 @@ def _read(refs: ReferenceSet, path: str, allow: Collection[str], region: Any = E
 
 
 def _differs(path: str) -> HarmError:
-    return HarmError(
-        f"{path} does not have the same values in its new chunks, so nothing was written."
-    )
+    return HarmError(f"{path} has different values in its new chunks, so nothing was written.")
 
 
 FORMS = ("V0", "V1", "parquet", "Icechunk")
@@ -191,11 +189,11 @@ class Conversion:
         Rows per record file of a parquet store; None chooses the best size for reading one index
         of the first dimension, or all of it at one point.
     inline_coordinates
-        Read the coordinates that opening with xarray reads, and write each into the set as one
+        Write the coordinates that xarray reads when it opens the set into the set, each as one
         chunk.
     subchunk
-        Arrays whose chunks are not compressed, and how many chunks each of them becomes; None
-        divides them all along their first dimension.
+        For arrays with uncompressed chunks: the number of parts to divide each chunk into; None
+        makes a part for each index along the first dimension.
     overwrite
         Replace an existing output; in an Icechunk repository, the content of the branch ``main``
         is replaced, and the history is kept.
@@ -255,7 +253,7 @@ def check_output(refs: ReferenceSet, target: Path, url: str | None, how: Convers
         if not how.overwrite:
             check_free(place)
     if how.relative and is_icechunk:
-        raise SourceError("Icechunk has no relative locations; leave out `relative`.")
+        raise SourceError("Icechunk does not support relative URLs; do not pass `relative`.")
 
 
 def url_changes(
@@ -319,7 +317,7 @@ def convert(source: object, output: str | os.PathLike[str], how: Conversion | No
     Warns
     -----
     LeftOutWarning
-        If fsspec does not find the chunks of an array in a parquet store, as for
+        If fsspec does not find the chunks of an array in a parquet store, see
         `ReferenceSet.to_parquet`.
     """
     refs = source if isinstance(source, ReferenceSet) else open_references(source)

@@ -191,7 +191,7 @@ def _try(array: ArrayMeta, document: dict[str, Any], tried: set[str]) -> None:
     except Exception as error:  # codecs raise what they like
         raise _refused(array, f"codecs that fail in v3 ({escape(str(error), 100)})") from None
     if not same:
-        raise _refused(array, "codecs that give other values in v3")
+        raise _refused(array, "codecs that return different values in v3")
     tried.add(kind)
 
 

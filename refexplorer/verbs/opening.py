@@ -48,7 +48,7 @@ def history(
         A path or URL, with or without ``@`` and a version, a ``Repository``, ``Session`` or store,
         or a `ReferenceSet` opened from one of these.
     storage_options
-        As for `open_references`; by default those of the `ReferenceSet`.
+        Same as in `open_references`; by default those of the `ReferenceSet`.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def _require_repository(
     with version as opened:
         if opened.repository is None:
             raise SourceError(
-                "A session does not have its history; pass its repository, or a path or URL."
+                "A session gives no access to its history; pass its repository, or a path or URL."
             )
         yield opened
 
@@ -145,9 +145,9 @@ def open_references(
     templates
         Values that replace templates of the set, by name, like fsspec's ``template_overrides``.
     storage_options
-        For fsspec, to read the source, and later its targets of the same protocol. Headers, users
-        and tokens are sent only to the server of the source; pass those for another server by its
-        name: ``{"https://host": {"headers": {…}}}``.
+        Options for fsspec, to read the source, and later its targets with the same protocol.
+        Headers, users and tokens are sent only to the server of the source; pass those for another
+        server by its name: ``{"https://host": {"headers": {…}}}``.
     limits
         Limits on memory, time and sizes.
     progress
@@ -172,7 +172,7 @@ def open_references(
     if isinstance(source, ReferenceSet):
         if templates is not None or limits is not None:
             name = "limits" if templates is None else "templates"
-            raise SourceError(f"The set is open already: pass {name} where it is opened.")
+            raise SourceError(f"The set is open already: pass {name} to open_references instead.")
         if storage_options is None:
             return source
         return source.allowing(storage_options=storage_options)
@@ -402,7 +402,7 @@ def dialects(
     Parameters
     ----------
     source, templates, storage_options
-        As for `open_references`.
+        Same as in `open_references`.
     readers
         The names of the readers to compare, such as ``"fsspec (default)"``; None for all.
 

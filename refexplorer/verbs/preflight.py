@@ -189,7 +189,7 @@ def preflight(
     concat_dim
         The dimension along which to concatenate; None chooses the one whose coordinate differs.
     storage_options
-        As for `open_references`.
+        Same as in `open_references`.
     progress
         Called with two counts of files.
 

@@ -279,9 +279,9 @@ class ReferenceSet(SetChecks, SetEntries):
     """An opened reference set: a mapping from keys to references, which can be checked and read.
 
     Returned by `refexplorer.open_references`. Targets are read by `read`, `chunk`, `trace`, `audit`
-    and `verify`, asked for their sizes by `check_targets`, and read through what `filesystem`,
-    `to_zarr`, `to_xarray` and `to_datatree` return. Nothing else reads a target. Targets outside
-    the folder of the reference file must be allowed by name:
+    and `verify`, and by the objects that `filesystem`, `to_zarr`, `to_xarray` and `to_datatree`
+    return; `check_targets` requests only their sizes. No other method reads a target. Targets
+    outside the folder of the reference file must be allowed by name:
     ``refs.allowing("s3://bucket").read("sst")``. A key, path or array that the set does not have
     raises `KeyError`.
 
@@ -408,7 +408,7 @@ class ReferenceSet(SetChecks, SetEntries):
         Parameters
         ----------
         path
-            The folder to create; it must not exist, and appears when everything is written.
+            The folder to create; it must not exist. It is created when writing is complete.
         record_size
             Rows per record file.
 
@@ -450,15 +450,15 @@ class ReferenceSet(SetChecks, SetEntries):
         Parameters
         ----------
         path
-            The file; an existing one is replaced when everything is written.
+            The file; an existing file is replaced when writing is complete.
         read
-            Paths of arrays whose first view is read and included, with their latitude and
-            longitude.
+            Paths of arrays; for each, the part that the explorer shows first is read and included,
+            with latitude and longitude.
         check_targets
             Whether to request the size of each target first.
         keys
-            The number of tree rows to write. In a larger set, each group and array has only its
-            first ones, and the page says so; counts, notes and maps cover the whole set.
+            The number of tree rows to write. In a larger set, only the first rows of each group and
+            array are written, and the page says so; counts, notes and maps cover the whole set.
 
         Raises
         ------
@@ -577,7 +577,7 @@ class ReferenceSet(SetChecks, SetEntries):
         Raises
         ------
         DecodeError
-            If the array has no such position, the shard no such inner chunk, or it is not a shard.
+            If the array has no such element, the key is not a shard, or it has no such inner chunk.
         AccessError
             If its target is not allowed yet.
         """

@@ -315,8 +315,8 @@ class SetChecks(SetEntries):
         written = Path(path).with_suffix("")
         if Path(path).suffix == ".lock" and written.suffix:
             raise SourceError(
-                f"{os.fspath(path)!r} is the temporary name of refexplorer while it "
-                f"writes {str(written)!r}; name the lock {written.with_suffix('.lock').name!r}."
+                f"{os.fspath(path)!r} is the temporary name that refexplorer uses while it writes "
+                f"{str(written)!r}; name the lock {written.with_suffix('.lock').name!r}."
             )
         if not overwrite and only is None:
             check_free(Path(path))

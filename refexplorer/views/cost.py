@@ -45,8 +45,8 @@ def touches(
         raise RefexplorerError(f"{part.array.path or '/'} has no chunks.")
     if max(grid, default=1) > _LONGEST:
         raise RefexplorerError(
-            f"{part.array.path or '/'} has more than {_LONGEST:,} chunks along a dimension, which "
-            "are not drawn."
+            f"{part.array.path or '/'} has more than {_LONGEST:,} chunks along a dimension, too "
+            f"many to draw."
         )
     spans = _checked_window(grid, window)
     along = [part.touches(axis, np.arange(*span)) for axis, span in enumerate(spans)]
@@ -188,7 +188,7 @@ class CostView:
             return part_of(array, given)
         standard = standard_accesses(internals(self._refs).opened, array)
         if access not in standard:
-            raise RefexplorerError(f"{access!r}: is not an access of {array.path or '/'}.")
+            raise RefexplorerError(f"{access!r} is not an access pattern for {array.path or '/'}.")
         return standard[access]
 
     def _array(self, path: str | None) -> ArrayMeta | None:

@@ -147,8 +147,7 @@ class VersionPicker:
         """Show another version of the repository in place of this one."""
         if self._show is None:
             raise RefexplorerError(
-                "A different version cannot replace this one here; open it by its name, "
-                f"{version_name(self._refs, version)}."
+                f"Another version cannot be shown here; open {version_name(self._refs, version)}."
             )
         known, label = self._known(), f"Opening {version}"
         go_on(report, 0, 1, label)
@@ -157,8 +156,8 @@ class VersionPicker:
     def _known(self) -> RepositoryVersions:
         if self._versions is None:
             raise RefexplorerError(
-                "Only Icechunk repositories that were opened by path or URL have versions; a page "
-                "for others lists those that its visitors may open."
+                "Versions are listed only for Icechunk repositories that were opened by path or "
+                "URL; a shared page lists only those that its visitors may open."
             )
         return self._versions
 

@@ -307,11 +307,11 @@ CASES = (
         "slice", 576,
     ),
     Case(
-        "read a slice 50 ms away, peers tuned", "≥ 1.3 times wall", read_far,
+        "read a slice at 50 ms latency, peers tuned", "≥ 1.3 times wall", read_far,
         (fsspec_tuned, virtualizarr_tuned), "slice", 576, needs="virtualizarr",
     ),
     Case(
-        "read a slice 50 ms away, six connections, peers tuned", "≥ 5 times wall", read_six,
+        "read a slice at 50 ms latency, six connections, peers tuned", "≥ 5 times wall", read_six,
         (fsspec_six, virtualizarr_six), "slice", 576, needs="virtualizarr",
     ),
     Case("a slice through Zarr 50 ms away", "≥ 2 times", zarr_far, (fsspec_far,), "slice", 576),

@@ -41,8 +41,8 @@ _CPU = (
 )  # fmt: skip
 """Cases that are told in CPU seconds; those with a latency are told by the clock."""
 _WALL = (
-    "read a slice 50 ms away, peers tuned",
-    "read a slice 50 ms away, six connections, peers tuned",
+    "read a slice at 50 ms latency, peers tuned",
+    "read a slice at 50 ms latency, six connections, peers tuned",
 )
 
 

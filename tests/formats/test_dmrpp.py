@@ -355,7 +355,7 @@ OUTSIDE = BOMB.replace(b'"ha"', b'SYSTEM "file:///etc/passwd"')
         (
             b'<?xml version="1.0" encoding="b"?>' + MARKED,
             rx.errors.SpecError,
-            "unknown encoding: b; write",
+            "unknown encoding: b; save",
         ),
         (
             b'<?xml version="1.0" encoding="rot13"?>' + MARKED,
@@ -372,7 +372,7 @@ OUTSIDE = BOMB.replace(b'"ha"', b'SYSTEM "file:///etc/passwd"')
         (
             b"<a><!-- dmrpp --></a>",
             rx.errors.SpecError,
-            "begins with the element a, not with Dataset",
+            "begins with the element a, not with a DAP4 Dataset",
         ),
         (
             HEAD.encode() + b"<a>" * 300 + b"</a>" * 300,

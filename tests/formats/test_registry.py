@@ -63,7 +63,7 @@ def test_references_in_columns_are_checked_as_those_of_json() -> None:
         ((["a"], ["u"], [1.5], [2]), "offsets are not whole numbers"),
         ((["a"], ["u"], [2**64], [2]), "offsets are not whole numbers"),
         ((["a"], ["u"], [[1]], [2]), "offsets are not whole numbers"),
-        ((["a"], pa.array([None], pa.string()), [1], [2]), "urls hold a null"),
+        ((["a"], pa.array([None], pa.string()), [1], [2]), "urls contain a null"),
         ((["\ud800"], ["u"], [1], [2]), "surrogates"),
     ],
 )

@@ -103,7 +103,7 @@ def test_groups_in_groups_become_folders(nested: Any) -> None:
 
 @pytest.mark.parametrize("kind", [xr.Dataset, lambda held: xr.DataTree(xr.Dataset(held))])
 def test_values_are_no_references(kind: Any) -> None:
-    with pytest.raises(rx.errors.SourceError, match="does not lead to a reference set"):
+    with pytest.raises(rx.errors.SourceError, match="does not come from a reference set"):
         rx.open_references(kind({"x": ("t", [1, 2])}))
 
 

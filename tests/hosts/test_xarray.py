@@ -137,7 +137,7 @@ def test_explore_shows_the_array(tmp_path: Path) -> None:
 
 
 def test_what_has_no_set_says_so() -> None:
-    with pytest.raises(rx.errors.SourceError, match="does not lead to a reference set"):
+    with pytest.raises(rx.errors.SourceError, match="does not come from a reference set"):
         _ = xr.Dataset({"x": ("t", [1])}).refs.references
 
 

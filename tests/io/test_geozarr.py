@@ -112,7 +112,7 @@ def test_degrees_need_no_pyproj_and_other_grids_name_it(monkeypatch: pytest.Monk
     found = places(inline_array("v", DATA, ["y", "x"], **degrees))
     assert corner(found, 1, 1) == (180, 59)
     assert found.find(-179.5, 58.5) == (1, 1)  # beyond the dateline
-    with pytest.raises(NoPlaceError, match="EPSG:32633 grid, which requires pyproj: run `pip"):
+    with pytest.raises(NoPlaceError, match="EPSG:32633 grid, which needs pyproj: run `pip"):
         places(inline_array("v", DATA, ["y", "x"], **UTM))
 
 

@@ -204,7 +204,7 @@ def test_a_grid_mapping_that_cannot_be_used_is_told(change: dict[str, object]) -
 def test_a_text_that_could_name_a_file_is_not_given_to_proj(text: object) -> None:
     pytest.importorskip("pyproj")
     angles = np.linspace(-0.1, 0.1, 9)
-    with pytest.raises(RefexplorerError, match="its crs_wkt is not a plain WKT of a CRS"):
+    with pytest.raises(RefexplorerError, match="its crs_wkt is not the WKT of a plain CRS"):
         Projected(angles, angles, {"crs_wkt": text}, "m")
     lon, _ = Projected(angles, angles, GOES | {"crs_wkt": text}, "rad").at(
         np.array([4.5]), np.array([4.5])

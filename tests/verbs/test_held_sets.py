@@ -148,7 +148,7 @@ def test_what_leads_to_no_set_says_what_to_pass() -> None:
     for kind, held in cases.items():
         with pytest.raises(
             rx.errors.SourceError,
-            match=rf"This {kind} does not lead to a reference set.*Pass the path",
+            match=rf"This {kind} does not come from a reference set.*Pass the path",
         ):
             rx.open_references(held)
     netcdf = xr.open_dataset("sst_2025-07.nc", engine="h5netcdf")
@@ -162,7 +162,7 @@ def test_values_of_two_sets_are_not_one() -> None:
     one = xr.open_dataset(filesystem(document).get_mapper(""), chunks={}, **ZARR)[["sst"]]
     document.pop("sst/0.0.0")
     two = xr.open_dataset(filesystem(document).get_mapper(""), chunks={}, **ZARR)
-    with pytest.raises(rx.errors.SourceError, match="values of 2 reference sets"):
+    with pytest.raises(rx.errors.SourceError, match="combines 2 reference sets"):
         rx.open_references(one.assign(wind=two.wind))
 
 

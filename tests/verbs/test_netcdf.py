@@ -229,7 +229,7 @@ def test_files_that_pack_otherwise_are_told_and_left(tmp_path: Path) -> None:
     found = repaired(document, tmp_path)
     (left,) = found.left
     assert left.code == "scale_factor"
-    assert left.remedy.startswith("One array has one scale_factor for all of its files")
+    assert left.remedy.startswith("An array can have only one scale_factor")
     assert found.difference.total == 0
     assert v0(found.references.to_v0()) == v0(document)
     assert "nothing can be repaired" in str(found)

@@ -69,7 +69,7 @@ def test_another_one_is_shown_in_its_place(folder: Path) -> None:
 
 def test_where_the_host_cannot_the_name_is_told(folder: Path) -> None:
     answer, _ = ask(Host(rx.open_references(folder)), "versions.open", version="v1")
-    assert f"open it by its name, {folder}@v1" in answer["error"]
+    assert f"cannot be shown here; open {folder}@v1" in answer["error"]
 
 
 def test_a_version_that_there_is_not(folder: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_version_that_there_is_not(folder: Path) -> None:
 
 def test_other_sets_have_none() -> None:
     answer, _ = ask(Host(DEMO / "sst.v1.json"), "versions.list")
-    assert "Only Icechunk repositories" in answer["error"]
+    assert "only for Icechunk repositories" in answer["error"]
 
 
 def test_on_a_page_for_others_nothing_is_read(folder: Path) -> None:

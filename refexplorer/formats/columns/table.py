@@ -205,7 +205,7 @@ def _texts(texts: Texts, name: str) -> pa.LargeStringArray:
     column = texts.cast(pa.large_string())
     column.validate(full=True)  # that each text is UTF-8
     if column.null_count:
-        raise ValueError(f"{name} hold a null")
+        raise ValueError(f"{name} contain a null")
     return column
 
 

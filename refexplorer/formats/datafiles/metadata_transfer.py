@@ -79,14 +79,14 @@ class _PlainPickler(pickle.Pickler):
         for plain in kinds:  # also an enumeration, or a number of a package
             if isinstance(obj, Mapping if plain is dict else plain):
                 return "plain", plain(obj)
-        raise TypeError(f"{kind.__name__} is no plain value")
+        raise TypeError(f"{kind.__name__} is not a plain value")
 
 
 class PlainUnpickler(pickle.Unpickler):
     """Rebuilds what `dumps` wrote, and nothing else."""
 
     def find_class(self, module_name: str, global_name: str) -> Any:
-        raise pickle.UnpicklingError(f"{module_name}.{global_name} is no reference")
+        raise pickle.UnpicklingError(f"{module_name}.{global_name} is not a reference")
 
     def persistent_load(self, pid: Any) -> Any:
         name, *values = pid

@@ -117,8 +117,8 @@ class RangeStream(SeekableBytes):
         data = self._fetch(start, end)
         if len(data) != end - start:
             raise SourceError(
-                f"{self._name} cannot be read: {len(data):,} bytes were received for "
-                f"the {end - start:,} from {start:,}."
+                f"{self._name} cannot be read: {len(data):,} bytes were received instead of "
+                f"{end - start:,} from {start:,}."
             )
         self._keep(first, data)
         while len(self._blocks) > max(self.kept, last - first):

@@ -106,8 +106,8 @@ def _add(
     found = Counter({kind: int(np.count_nonzero(kinds == kind)) for kind in KINDS})
     if found.total() != len(kinds):
         raise SourceError(
-            "The repository has chunks of a kind that refexplorer does not know; it knows native, "
-            "virtual and inline ones."
+            "The repository has chunks of an unknown kind; refexplorer supports native, virtual "
+            "and inline chunks."
         )
     size = sum(map(len, inline.values()))
     if size > limits.document_bytes:
@@ -195,8 +195,8 @@ def _node(node: dict[str, Any], counts: Mapping[str, int | None], name: str) -> 
         return SnapshotNode(node["id"], path, ())
     if node["node_type"] != "array" or "manifest_refs" not in node:
         raise SourceError(
-            f"{name} has a node {node['path']!r} of an unknown kind ({node['node_type']}), or one "
-            "without its manifests; refexplorer knows groups and arrays of Icechunk 1 and 2."
+            f"{name} has a node {node['path']!r} of an unknown kind ({node['node_type']}), or an "
+            f"array without manifests; refexplorer supports groups and arrays of Icechunk 1 and 2."
         )
     manifests = tuple(
         ManifestFile(each["id"], counts.get(each["id"]), tuple(map(tuple, each.get("extents", ()))))

@@ -135,7 +135,7 @@ def storage_of(place: str, options: Mapping[str, Any]) -> Any:
     if not hasattr(icechunk, function):
         raise SourceError(
             f"icechunk {icechunk.__version__} has no storage for {place.partition(':')[0]} URLs; "
-            "open a session of the repository instead, or a copy on disk."
+            f"open a session of the repository, or a copy on disk."
         )
     return getattr(icechunk, function)(*arguments, **named)
 

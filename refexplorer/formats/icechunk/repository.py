@@ -131,13 +131,13 @@ class OpenedVersion:
     ) -> Counter[str]:
         if self.repository is None or self.folder is None:
             raise SourceError(
-                "Only Icechunk repositories in a local folder are read with icechunk 1; install "
-                "icechunk 2, which needs Python 3.12, for those stored elsewhere."
+                "icechunk 1 reads only repositories in a local folder; for other locations, "
+                "install icechunk 2, which needs Python 3.12."
             )
         if self.session.has_uncommitted_changes:
             raise SourceError(
-                "This Icechunk session has uncommitted changes, which are read with icechunk 2, "
-                "which needs Python 3.12; commit them, or open another session."
+                "This Icechunk session has uncommitted changes, and reading those needs icechunk 2 "
+                "and Python 3.12; commit them, or open another session."
             )
         nodes = nodes_of(self.repository, self.session, self.name)
         metadata = awaited(metadata_of(self.session.store, [node.path for node in nodes]))
@@ -222,8 +222,8 @@ def folder_version(
     if not any((path / mark).is_file() for mark in MARKS):
         raise SourceError(
             f"{escape(path.name, _SHOWN)} is an Icechunk repository without `{MARKS[1]}`: it was "
-            "written by an Icechunk older than 1.0, or was not copied completely; open it with the "
-            "version that wrote it, and write it again."
+            f"written by a version before Icechunk 1.0, or the copy is incomplete; open it with "
+            "the version that wrote it, and write it again."
         )
     place = str(path.resolve())
     with as_source_error(path.name), files.unchanging(path, limits) as folder:

@@ -163,8 +163,8 @@ def _imported() -> Any:
         raise SourceError("Writing Icechunk needs the package icechunk, 2 or newer.") from None
     if not is_columnar(icechunk.IcechunkStore):
         raise SourceError(
-            f"Writing Icechunk needs icechunk 2, to read back what was written; icechunk "
-            f"{icechunk.__version__} is installed, and Python 3.12 is the oldest for a newer one."
+            f"Writing Icechunk needs icechunk 2, which reads the output back; icechunk "
+            f"{icechunk.__version__} is installed, and newer versions need Python 3.12."
         )
     return icechunk
 

@@ -134,7 +134,7 @@ class TemplateEditor(StaticWidget):
         Raises
         ------
         RefexplorerError
-            If the text gives no key, or is too long to show completely.
+            If the text generates no keys, or is too long to show completely.
         """
         from refexplorer.hosts.saved_page import save_editor_page
 
@@ -188,7 +188,7 @@ class Exercises(TemplateEditor):
         The name of the first exercise to show.
     answers
         The file in which your answers are saved as you type; you can submit it, and
-        `grade` judges it. None saves nothing.
+        `grade` judges it. None does not save them.
 
     Attributes
     ----------
@@ -200,8 +200,8 @@ class Exercises(TemplateEditor):
     Raises
     ------
     RefexplorerError
-        If there is no exercise of that name; the text lists them. If a file of the folder is not
-        an exercise, or fails its own answers. If `answers` is a file of something else.
+        If there is no exercise with that name; the message lists all names. If a file of the folder
+        is not an exercise, or fails its own answers. If `answers` is not an answer file.
     """
 
     exercise = traitlets.Unicode()
@@ -226,7 +226,7 @@ class Exercises(TemplateEditor):
     def to_html(self, path: str | os.PathLike[str], *, name: str = "") -> None:
         """Write the open exercise as one HTML file that needs neither Python nor a network.
 
-        The page can judge the texts of the exercise: the initial one, its
+        The page can check the texts of the exercise: the initial one, its
         solutions and its wrong answers, in any spacing, with all hints. Checking other
         answers needs Python; the page says that it cannot check them.
 

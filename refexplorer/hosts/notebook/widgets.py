@@ -139,7 +139,7 @@ class ReferencesWidget(StaticWidget):
         An earlier version of the set, in any form accepted for `source`: changes are shown in the
         comparison, the tree and the chunk map.
     **options
-        As for `open_references`.
+        Same as in `open_references`.
 
     Attributes
     ----------
@@ -159,7 +159,7 @@ class ReferencesWidget(StaticWidget):
     Raises
     ------
     TypeError
-        If an option is unknown; the text names the nearest.
+        If an option is unknown; the message suggests a similar one.
     SourceError
         If the source cannot be read.
     """
@@ -344,13 +344,13 @@ def explore(source: object, *, part: str = EXPLORER, **options: Any) -> Referenc
         A single part: ``"tree"``, ``"key"``, ``"data"``, ``"chunks"``, ``"targets"`` or
         ``"compare"``. All of them can be linked by their traits.
     options
-        As for `refexplorer.types.Explorer`: ``selection``, ``allow``, ``compare`` and those of
+        Same as in `refexplorer.types.Explorer`: ``selection``, ``allow``, ``compare`` and those of
         `refexplorer.open_references`.
 
     Raises
     ------
     TypeError
-        If an option is unknown; the text names the nearest.
+        If an option is unknown; the message suggests a similar one.
     RefexplorerError
         If the source cannot be read, there is no such part, or the set has nothing at
         ``selection``.

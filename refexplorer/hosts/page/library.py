@@ -58,7 +58,7 @@ class Upload:
     def add(self, piece: bytes) -> None:
         """Add the next piece."""
         if self.received + len(piece) > self._size:
-            raise RefexplorerError(f"{self.name} is longer than announced: drop it again.")
+            raise RefexplorerError(f"{self.name} changed during the upload: drop it again.")
         self._content += piece
 
     @property

@@ -64,7 +64,7 @@ class OpeningWatch:
     def check(self) -> None:
         """Raise RefexplorerError if nobody waits for the result any more."""
         if not self._is_wanted():
-            raise RefexplorerError("The opening was stopped.")
+            raise RefexplorerError("Opening was stopped.")
 
 
 class Openings:

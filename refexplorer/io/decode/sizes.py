@@ -74,13 +74,13 @@ def check_size(array: ArrayMeta, limits: Limits) -> None:
     if itemsize > limits.itemsize:
         raise LimitError(
             f"one element of {name} takes {size_text(itemsize)}, more than the limit of "
-            f"{size_text(limits.itemsize)} (limits: itemsize)."
+            f"{size_text(limits.itemsize)} (`Limits.itemsize`)."
         )
     size = math.prod(array.chunks) * itemsize
     if size > limits.chunk_bytes:
         raise LimitError(
             f"one chunk of {name} decodes to {size_text(size)}, more than the limit of "
-            f"{size_text(limits.chunk_bytes)} (limits: chunk_bytes)."
+            f"{size_text(limits.chunk_bytes)} (`Limits.chunk_bytes`)."
         )
 
 

@@ -250,7 +250,7 @@ class ShardCodec:
         index = self._numbers(data)
         absent = index == ABSENT
         if np.any(absent[:, 0] != absent[:, 1]):
-            raise DecodeError("The shard index has only an offset or only a length of a chunk.")
+            raise DecodeError("The shard index lacks an offset or a length of a chunk.")
         return index[:, 0].reshape(self.grid), index[:, 1].reshape(self.grid)
 
     def _numbers(self, data: bytes) -> np.ndarray:

@@ -122,8 +122,8 @@ def check_whole(headers: Mapping[str, str]) -> None:
     span = _range_in(header)
     if span is None or (span.first, span.end) != (0, span.size):
         raise FetchError(
-            "the server answered 200, which means the whole file, but with the range of a "
-            f"part ({_named('Content-Range', header)})"
+            "the server answered 200 (the whole file), but with the range of a part "
+            f"({_named('Content-Range', header)})"
         )
 
 
@@ -163,7 +163,7 @@ def _covering(header: str, start: int, end: int | None) -> ContentRange:
             f"the server sent a part of the file, and its range cannot be read ({named})"
         )
     if span.first >= span.end or (span.size is not None and span.end > span.size):
-        raise FetchError(f"the server sent an impossible range ({named})")
+        raise FetchError(f"the server sent an invalid range ({named})")
     needed = span.end
     if span.size is not None:
         needed = span.size if end is None else min(end, span.size)

@@ -66,7 +66,7 @@ def wait_for(
         inside = False
     if inside:
         work.close()
-        raise RuntimeError("Targets cannot be waited for on the loop that reads them.")
+        raise RuntimeError("Targets cannot be read by a blocking call on their own loop.")
     future = asyncio.run_coroutine_threadsafe(work, loop)
     try:
         while not wait([future], timeout=POLL).done:

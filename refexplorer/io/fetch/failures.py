@@ -110,6 +110,8 @@ def cause(error: BaseException, place: Place, url: str = "") -> str:
         return str(error)
     if isinstance(error, Stopped):
         return "the read was stopped"
+    if lacks_credentials(error):
+        return f"no credentials were found{_advice(place)}"
     if isinstance(error, ImportError):
         return missing_package(place.protocol) or f"{error}".rstrip(".")
     if is_out_of_memory(error):
@@ -119,6 +121,11 @@ def cause(error: BaseException, place: Place, url: str = "") -> str:
     if isinstance(error, ValueError) and "Protocol not known" in str(error):
         return f"no installed package reads {place.protocol}:// URLs"
     return _connection(error, place) or _plain(error)
+
+
+def lacks_credentials(error: BaseException) -> bool:
+    """Return whether botocore or google.auth found no credentials to sign a request with."""
+    return type(error).__name__ in ("NoCredentialsError", "DefaultCredentialsError")
 
 
 def require_packages(places: Iterable[str]) -> None:
@@ -195,13 +202,13 @@ def too_long(size: int, limit: int, ranges: bool = True) -> LimitError:
     """Return an error that more was, or would be, received than one read may take."""
     if not ranges:
         return LimitError(
-            "the server does not support byte ranges and sends the file from its start, "
-            f"{size:,} bytes up to here, more than the limit of {limit:,} for one read (limits: "
-            "fetch_bytes)"
+            "the server does not support byte ranges, so the file has to be read from its start, "
+            f"{size:,} bytes up to here, more than the limit of {limit:,} for one read "
+            f"(`Limits.fetch_bytes`)"
         )
     return LimitError(
-        f"it has {size:,} bytes or more, above the limit of {limit:,} for one read (limits: "
-        "fetch_bytes)"
+        f"it has {size:,} bytes or more, above the limit of {limit:,} for one read "
+        f"(`Limits.fetch_bytes`)"
     )
 
 
@@ -271,7 +278,7 @@ class ReadTime:
         except TimeoutError:
             late = TooLate(
                 f"there was no complete answer within {self._seconds:,g} seconds, retries included "
-                "(limits: read_seconds)"
+                "(`Limits.read_seconds`)"
             )
             late.count = self._count
             raise late from None

@@ -36,7 +36,7 @@ from refexplorer.io.access import (
 )
 from refexplorer.io.fetch import stores as versioned
 from refexplorer.io.fetch.background import NoLoopError, wait_for
-from refexplorer.io.fetch.failures import ReadTime, TooLate, cause
+from refexplorer.io.fetch.failures import ReadTime, TooLate, cause, lacks_credentials
 from refexplorer.io.fetch.http import HttpReader
 from refexplorer.io.fetch.stores import RemoteReader
 from refexplorer.io.fetch.targets import open_resolved
@@ -188,8 +188,14 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]
         except PermissionError as error:
             if self._place is None:
                 raise
-            words = cause(error, self._place)
-            raise _DeniedError(f"{shown(self._place.url)} cannot be read: {words}.") from None
+            raise self._denied(error, self._place) from None
+        except Exception as error:
+            if self._place is None or not lacks_credentials(error):
+                raise
+            raise self._denied(error, self._place) from None
+
+    def _denied(self, error: Exception, place: Place) -> _DeniedError:
+        return _DeniedError(f"{shown(place.url)} cannot be read: {cause(error, place)}.")
 
     @classmethod
     def _strip_protocol(cls, path: str) -> str:
@@ -275,7 +281,7 @@ class _TypedPolicy(AccessPolicy):
 def _led_inside(host: str, url: str) -> AccessError:
     return AccessError(
         f"The server redirects to {shown(url)}, which is inside this machine or network "
-        f"({host}); open that URL itself if you mean it.",
+        f"({host}); to read it, open that URL directly.",
         target=url,
         grant="",
     )

@@ -92,7 +92,7 @@ class _FetchRun:
         if known > targets.limit:
             raise LimitError(
                 f"{self._count:,} references have {known:,} bytes, more than the limit of "
-                f"{targets.limit:,} for one read (limits: fetch_bytes)."
+                f"{targets.limit:,} for one read (`Limits.fetch_bytes`)."
             )
         requests = list(merged(wanted))
         self._local = [each for each in requests if each.place.protocol == "file"]
@@ -181,8 +181,8 @@ class _FetchRun:
     def _keep(self, key: str, data: bytes) -> None:
         if self._bytes + len(data) > self._targets.limit:
             raise LimitError(
-                f"{key} was not kept, because one read may use at most {self._targets.limit:,} "
-                "bytes in all (limits: fetch_bytes)."
+                f"{key} was dropped, because one read can use at most {self._targets.limit:,} "
+                "bytes in total (`Limits.fetch_bytes`)."
             )
         self._bytes += len(data)
         self._done_with(key, data)

@@ -306,8 +306,7 @@ class Targets:
         url = None if isinstance(reference, Inline | Base64) else reference.url
         if url is None:
             raise FetchError(
-                f"The reference of {key} names no target: it has to be given when "
-                "the set is opened."
+                f"The reference of {key} has no URL: pass the target when you open the set."
             )
         place = (place_of or self.policy.place)(url)
         self._options.endpoint_of(place, self.policy)
@@ -319,7 +318,7 @@ class Targets:
         if end is not None and end - start > self.limit:
             raise LimitError(
                 f"{key} refers to {end - start:,} bytes of {shown(url)}, more than the limit of "
-                f"{self.limit:,} for one read (limits: fetch_bytes)."
+                f"{self.limit:,} for one read (`Limits.fetch_bytes`)."
             )
         return RangeOfKey(key, url, place, start, end)
 

@@ -254,7 +254,7 @@ def _touched(array: ArrayMeta, places: tuple[range, ...], what: str) -> Iterator
     count = math.prod(number for number, _ in along)
     if count > ESTIMATED_CHUNKS:
         raise LimitError(
-            f"This part of {array.path or 'the root array'} has values of {count:,} chunks, more "
+            f"This part of {array.path or 'the root array'} covers {count:,} chunks, more "
             f"than the {ESTIMATED_CHUNKS:,} that are {what}; choose a smaller part."
         )
     return itertools.product(*(numbers for _, numbers in along))
@@ -311,10 +311,10 @@ class Assembled:
             size = math.prod(shape) * dtype.itemsize
             if not size:
                 raise LimitError(
-                    "This part has no values, but a dimension longer than an array can have: "
+                    "This part is empty, but one of its dimensions is too long for an array: "
                     "choose a smaller part."
                 ) from None
             raise LimitError(
-                f"This part takes {size_text(size)}, more than there is memory for: choose a "
-                "smaller part."
+                f"This part needs {size_text(size)}, more than the available memory: choose a "
+                f"smaller part."
             ) from None

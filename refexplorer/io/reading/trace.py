@@ -185,7 +185,7 @@ def _index(
             raise FetchError(f"{key} is a whole file whose store does not report its size.")
     if size < layout.size:
         raise DecodeError(
-            f"{key} has {size:,} bytes, fewer than the {layout.size:,} of a shard index."
+            f"{key} has {size:,} bytes, fewer than its shard index ({layout.size:,})."
         )
     return size, targets.fetch(key, reference, size - layout.size, size)
 

@@ -302,7 +302,7 @@ def _bounds(part: ByteRequest | None) -> tuple[int | None, int | None]:
             return offset, None
         case SuffixByteRequest(suffix):
             return -suffix, None
-    raise TypeError(f"The byte request for a key is of an unknown kind: {part!r}.")
+    raise TypeError(f"Zarr requested bytes in an unsupported way: {part!r}.")
 
 
 class ChosenPipeline(BatchedCodecPipeline):

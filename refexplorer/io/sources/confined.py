@@ -102,7 +102,7 @@ class ConfinedFile(SizedDataFile):
             raise Unread(
                 "cost",
                 f"The values would take {size_text(size)}, more than the limit of "
-                f"{size_text(self._targets.limit)} (limits: fetch_bytes).",
+                f"{size_text(self._targets.limit)} (`Limits.fetch_bytes`).",
             )
         if array.name in self._metadata.values:
             self._file.check_unchanged()

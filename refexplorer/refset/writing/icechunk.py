@@ -80,7 +80,7 @@ def _used(found: InOrder) -> np.ndarray:
 def _bytes(key: str, reference: object) -> bytes:
     if not isinstance(reference, Inline | Base64):
         raise RefexplorerError(
-            f"`{key}` is metadata in another file; pass `inline`, which writes it into the set."
+            f"`{key}` is metadata in another file; pass `inline` to write it into the set."
         )
     return reference.data
 
@@ -90,8 +90,8 @@ def _write(writer: RepositoryWriter, found: InOrder) -> None:
     odd = np.flatnonzero(columns.kinds == URL)
     if len(odd):
         raise RefexplorerError(
-            f"`{array.key_at(int(found.numbers[odd[0]]))}` is a whole file, "
-            "and Icechunk needs an offset and a length."
+            f"`{array.key_at(int(found.numbers[odd[0]]))}` refers to a whole file, but Icechunk "
+            f"needs an offset and a length."
         )
     rows = np.flatnonzero(columns.kinds == RANGE)
     if len(rows):

@@ -176,7 +176,7 @@ class Repair:
         """
         if not self.can_be_written:
             raise RefexplorerError(
-                f"Nothing of {self.source} could be repaired, so nothing was written."
+                f"Nothing in {self.source} could be repaired, so nothing was written."
             )
         source, location = self._context.original.source, self._context.original.source.location
         if form is None and source.form == "V1" and form_of(Path(output), None) == "V0":
@@ -304,7 +304,7 @@ def repair(
     source
         A `ReferenceSet`, or any source accepted by `open_references`.
     output
-        Where to write the repaired set; None writes nothing; use `Repair.write` later.
+        Where to write the repaired set; None writes nothing; call `Repair.write` later.
     renames
         Pairs of old and new URL prefixes, for files that were moved; the first match is applied.
     values, allow, storage_options, watch

@@ -60,8 +60,8 @@ def _with_xarray(refs: ReferenceSet, array: ArrayMeta, look: PictureLook) -> str
     opened = refs.code(group)
     if names is None or "dataset = " not in opened or not name:
         raise RefexplorerError(
-            f"xarray needs a name for each dimension of every array of {group or 'the root'!r}, "
-            "which the metadata do not give: copy the cell for Zarr instead."
+            f"xarray needs the names of all dimensions in {group or 'the root'!r}, but the "
+            f"metadata have none: copy the cell for Zarr instead."
         )
     opened = _with_options(opened, look)
     chosen = ", ".join(

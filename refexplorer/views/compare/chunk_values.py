@@ -157,7 +157,7 @@ def _chunk(
         owner = refs.array_of(key)
         if owner is not None and refs.array(owner[0]).contains(owner[1]):
             return owner[0], owner[1], refs.array(owner[0])
-    raise RefexplorerError(f"{key!r} is a chunk in neither set: choose a chunk to compare values.")
+    raise RefexplorerError(f"{key!r} is not a chunk of either set: choose a chunk to compare.")
 
 
 def _array(refs: ReferenceSet, path: str) -> ArrayMeta | None:

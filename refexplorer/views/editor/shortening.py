@@ -108,7 +108,7 @@ class Shortening:
             raise RefexplorerError("No shorter text was found yet.")
         old, new = reversed(self._pair) if back else self._pair
         if self._editor.document != old:
-            raise RefexplorerError("The text was changed in the meantime and is kept as it is.")
+            raise RefexplorerError("The text has changed in the meantime, so it was not replaced.")
         self._editor.document = new
         return new
 

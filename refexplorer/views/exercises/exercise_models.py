@@ -216,11 +216,11 @@ def exercises_of(folder: Path) -> tuple[Exercise, ...]:
     paths = sorted(folder.glob("*.toml"))
     if not folder.is_dir():
         raise RefexplorerError(
-            f"There is no folder {str(folder)!r} of exercises; for one of this package write "
+            f"There is no folder {str(folder)!r}; to open a built-in exercise, write "
             f"Exercises(exercise={str(folder)!r})."
         )
     if not paths:
         raise RefexplorerError(
-            f"The folder {str(folder)!r} has no exercises, which are files that end in .toml."
+            f"The folder {str(folder)!r} has no exercises (files that end in .toml)."
         )
     return tuple(map(read_exercise, paths))

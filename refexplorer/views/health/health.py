@@ -463,8 +463,8 @@ def numbers_in_state(
     grid = refs.chunk_grid(array.path)
     if not grid.complete:
         raise LimitError(
-            f"Too many chunks of {array.path_text()} are generated to list those of one state; "
-            "the map of chunks shows them."
+            f"Too many chunks of {array.path_text()} are generated to list them by state; the map "
+            f"of chunks shows the states."
         )
     if state == "rejected":
         return _numbers(grid, grid.left_out)
@@ -477,7 +477,7 @@ def numbers_in_state(
     if array.chunk_count > LISTED_CHUNKS:
         raise LimitError(
             f"{array.path_text(True)} has {array.chunk_count:,} chunks, more than the "
-            f"{LISTED_CHUNKS:,} whose states are listed; the map of chunks shows them."
+            f"{LISTED_CHUNKS:,} that can be listed by state; the map of chunks shows the states."
         )
     there = np.concatenate([referenced, _numbers(grid, grid.left_out)])
     return np.setdiff1d(np.arange(array.chunk_count), there)

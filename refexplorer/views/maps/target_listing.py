@@ -240,13 +240,13 @@ class TargetListing:
         grid = self._refs.chunk_grid(path)
         if not grid.complete:
             raise LimitError(
-                f"Too many chunks of `{path}` are generated to list the files of a part of it."
+                f"Too many chunks of `{path}` are generated to list the files of one part."
             )
         places, needed = parse(array, query.slices), np.ones(len(grid.chunks), np.bool_)
         for axis, (along, part) in enumerate(zip(array.axes, places, strict=True)):
             number, chunks = along.touched(part)
             if number > _CHUNKS:
-                raise LimitError(f"This part has values of {number:,} chunks along one dimension.")
+                raise LimitError(f"This part covers {number:,} chunks along one dimension.")
             needed &= np.isin(grid.chunks.indices[:, axis], np.fromiter(chunks, np.int64, number))
         used = np.unique(grid.chunks.targets[needed])
         return np.asarray(

@@ -72,7 +72,7 @@ def labels_of(refs: ReferenceSet, array: ArrayMeta, axis: int, chunks: DecodedCh
     name = names_of(array)[axis]
     side = next(itertools.islice(sides_of(refs, array), axis, None), None)
     if side is None:
-        raise RefexplorerError(f"{name} has no coordinate to find a label in: write an index.")
+        raise RefexplorerError(f"{name} has no coordinate, so it has no labels: write an index.")
     keys = {index: side.chunk_key(index) for index in chunks_touched(side, whole(side))}
     is_here = all(
         chunks.holds(side.path, index) or isinstance(refs.get(key), Inline | Base64 | None)

@@ -86,7 +86,7 @@ def require_size(refs: ReferenceSet, array: ArrayMeta, places: Region) -> None:
     if size > refs.limits.fetch_bytes:
         raise LimitError(
             f"This part has {size_text(size)}, more than the {size_text(refs.limits.fetch_bytes)} "
-            "that are read at once (limits: fetch_bytes): choose a smaller part."
+            "that can be read at once (`Limits.fetch_bytes`): choose a smaller part."
         )
 
 
@@ -96,8 +96,8 @@ def read_all(array: ArrayMeta, places: Region, chunks: DecodedChunks, report: Jo
     lost = found.count(ChunkState.FAILED)
     if found.values is None or lost:
         raise RefexplorerError(
-            f"{counted(lost, 'chunk')} of {array.path or 'the root array'} failed, and a file of "
-            "values cannot mark them: choose a part without them."
+            f"{counted(lost, 'chunk')} of {array.path or 'the root array'} failed, and this file "
+            f"format cannot mark them: choose a part without them."
         )
     return found
 
@@ -123,8 +123,8 @@ def _writable(array: ArrayMeta, values: ArrayValues) -> ArrayValues:
     if values.dtype.kind in "iufSU":
         return values.astype(values.dtype.newbyteorder("="), copy=False)
     raise RefexplorerError(
-        f"NetCDF has no type for {array.dtype} of {array.path or 'the root array'}: save CSV or "
-        "npy."
+        f"NetCDF has no type for {array.dtype} of {array.path or 'the root array'}: save as CSV or "
+        f"npy."
     )
 
 
@@ -189,8 +189,8 @@ class Cells:
         values, is_hidden, _ = self._values(chunks, report)
         if values.dtype.hasobject:
             raise RefexplorerError(
-                f"{self._array.path or 'The root array'} has values of no fixed size, which an npy "
-                "file cannot have: save CSV."
+                f"{self._array.path or 'The root array'} has values of variable size, which npy "
+                f"cannot store: save as CSV."
             )
         if values.dtype.kind in "fc" and is_hidden.any():
             values = np.where(is_hidden, values.dtype.type(np.nan), values)
@@ -204,7 +204,7 @@ class Cells:
         if count > _MOST:
             raise LimitError(
                 f"This part has {count:,} values, more than the {_MOST:,} of a table: choose a "
-                "smaller part, or save npy or NetCDF."
+                f"smaller part, or save as npy or NetCDF."
             )
         if len(self._axes) > 2:
             raise RefexplorerError("A table has two dimensions: save it as npy or NetCDF instead.")

@@ -232,7 +232,7 @@ def chunks_touched(array: ArrayMeta, places: Region, most: int = WHOLE_CHUNKS) -
     count = math.prod(number for number, _ in found)
     if count > most:
         raise LimitError(
-            f"This part has values of {count:,} chunks, more than the {most:,} that are "
+            f"This part covers {count:,} chunks, more than the {most:,} that are "
             "read for one picture: choose a smaller part."
         )
     return itertools.product(*(numbers for _, numbers in found))

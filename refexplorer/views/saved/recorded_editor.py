@@ -144,7 +144,7 @@ def record_editor(controller: EditorController, facts: Message) -> str:
     recorder = Recorder(controller, packer)
     hello, _ = recorder.keep("hello")
     if hello.get("window") is not None:
-        raise RefexplorerError("The text is too long for the editor to show it as a whole.")
+        raise RefexplorerError("The text is too long to be shown completely.")
     if controller.references is None:
         raise RefexplorerError(f"The text has no keys: {controller.sentence}")
     notes, _ = recorder.keep("notes")

@@ -356,6 +356,7 @@ _HINTS = {
 """Remedies in the editor, where the usual hint names a command or Python."""
 _LIMIT = re.compile(
     r"(?<=\.) `Limits\.\w+` raises the limit\.|; `Limits\.\w+` raises the limit(?=\.)|"
+    r" \(`Limits\.\w+`\)|"
     r", or raise `Limits\.\w+`(?=\.)"
 )
 """Parts of sentences about a limit, which can only be raised in Python."""

@@ -408,7 +408,7 @@ class TreeController:
         """Continue the search, and return the keys found so far."""
         search = self._search
         if search is None:
-            raise RefexplorerError("There is no search.")
+            raise RefexplorerError("There is no search to continue.")
         reply = search.go_on()
         if reply.in_targets and not reply.unfinished:
             self._did(search.code)

@@ -36,7 +36,7 @@ OtherProgress = Callable[[int, int], None]
 def _open_here(source: str, tell: OtherProgress, is_wanted: Callable[[], bool]) -> ReferenceSet:
     def told(done: int, size: int) -> None:
         if not is_wanted():
-            raise RefexplorerError("The opening was stopped.")
+            raise RefexplorerError("Opening was stopped.")
         tell(done, size)
 
     return open_references(source, progress=told)

@@ -156,6 +156,6 @@ def test_a_repository_of_an_older_icechunk_is_not_said_to_be_missing(tmp_path: P
     for folder in ("snapshots", "manifests", "refs/branch.main"):
         (tmp_path / "old" / folder).mkdir(parents=True)
     (tmp_path / "old/refs/branch.main/ZZZZZZZZ.json").write_text('{"snapshot": "0"}')
-    with pytest.raises(rx.errors.SourceError, match="by an Icechunk older than 1") as refusal:
+    with pytest.raises(rx.errors.SourceError, match="by a version before Icechunk 1") as refusal:
         rx.open_references(tmp_path / "old")
     assert "exist" not in str(refusal.value)

@@ -197,7 +197,7 @@ def test_memory_sessions_and_what_is_not_committed(tmp_path: Path) -> None:
     assert "which virtual chunks Icechunk may read" in str(facts.access)
     assert rx.diff(refs, changed).total == 1
     with pytest.raises(
-        rx.errors.SourceError, match=r"not an Icechunk repository|does not have its history"
+        rx.errors.SourceError, match=r"not an Icechunk repository|gives no access to its history"
     ):
         rx.history(session)
 

@@ -250,7 +250,7 @@ def test_a_repository_of_a_web_server(web: RangeServer) -> None:
 
 
 def test_a_page_opens_none_by_url(web: RangeServer) -> None:
-    with pytest.raises(rx.RefexplorerError, match="this page opens those in the folders"):
+    with pytest.raises(rx.RefexplorerError, match="opens repositories only in the folders"):
         open_guarded(f"{web.url}/repo", InternetPolicy([web.url]), rx.Limits())
     asked = {path for path in web.requests if not path.endswith(("repo", ".json"))}
     assert not any("snapshots" in path or "manifests" in path for path in asked)

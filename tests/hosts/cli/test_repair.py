@@ -81,7 +81,7 @@ def test_what_is_left(source: Path, tmp_path: Path) -> None:
     target = tmp_path / "new.json"
     ran = run("repair", source, "-o", target)
     assert ran.status == 1
-    assert "  left: `lat`: 3 of 3 files have values that differ from those in the set" in ran.out
+    assert "  left: `lat`: 3 of 3 files have different values from the set" in ran.out
     assert "    These values are stored in the set: rebuild them" in ran.out
     assert target.exists()
     ran = run("repair", target, "-o", tmp_path / "again.json")

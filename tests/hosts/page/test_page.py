@@ -223,7 +223,7 @@ def test_a_dropped_file_is_bounded() -> None:
     assert "mine.json has 9.00 kB" in page._frame.problem
     hear(page, op="upload", name="mine.json", size=10)
     hear(page, op="piece", piece=b"x" * 11)
-    assert "longer than announced" in page._frame.problem
+    assert "changed during the upload" in page._frame.problem
 
 
 def test_what_stalls_for_one_person_holds_up_nobody_else() -> None:

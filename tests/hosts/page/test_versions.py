@@ -111,7 +111,7 @@ def test_an_owner_who_names_a_version_shares_that_one(folder: Path) -> None:
     host = visiting(library, refs)
     assert host.ask("hello")["has_versions"] is False
     answer, _ = ask(host, "versions.list")
-    assert "that its visitors may open" in answer["error"]
+    assert "opened by path or URL" in answer["error"]
     with pytest.raises(rx.RefexplorerError):
         library.open("repo@main")
     assert Library([str(folder)]).versions(refs) is not None

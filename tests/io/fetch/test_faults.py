@@ -279,7 +279,7 @@ def test_a_server_without_ranges_gives_the_right_bytes(server: RangeServer, file
 
 def test_a_server_without_ranges_is_read_only_so_far(server: RangeServer, file: str) -> None:
     server.ignores_ranges = True
-    with pytest.raises(LimitError, match=r"does not support byte ranges .* 1,504 bytes up to here"):
+    with pytest.raises(LimitError, match=r"does not support byte ranges.* 1,504 bytes up to here"):
         targets(server.url, limit=1000).fetch("x/0", Range(file, 1500, 4))
 
 
@@ -291,7 +291,7 @@ def test_silence_is_what_ends_a_read() -> None:
     assert (TIMEOUT.total, TIMEOUT.sock_read) == (None, 30)
 
 
-LATE = "there was no complete answer within {} seconds, retries included (limits: read_seconds)."
+LATE = "there was no complete answer within {} seconds, retries included (`Limits.read_seconds`)."
 
 
 def hasty(*allow: str, seconds: float = 0.3, options: dict[str, Any] | None = None) -> Targets:
@@ -424,9 +424,9 @@ FOREIGN = {
         {"Content-Range": "bytes 10-11/2048"},
         "a different range from the requested one (Content-Range: bytes 10-11/2048)",
     ),
-    "an end before the start": (206, {"Content-Range": "bytes 10-9/2048"}, "an impossible range"),
-    "an end past the file": (206, {"Content-Range": "bytes 10-13/12"}, "an impossible range"),
-    "part of a whole": (200, SPAN, "which means the whole file, but with the range of a part"),
+    "an end before the start": (206, {"Content-Range": "bytes 10-9/2048"}, "an invalid range"),
+    "an end past the file": (206, {"Content-Range": "bytes 10-13/12"}, "an invalid range"),
+    "part of a whole": (200, SPAN, "(the whole file), but with the range of a part"),
 }
 """Status, headers and what is said of answers with a status of success that are not the bytes."""
 

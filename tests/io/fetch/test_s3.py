@@ -203,7 +203,7 @@ def test_a_store_that_stalls_has_one_budget_for_all_its_tries(server: RangeServe
         reader.fetch("x/0", Range("s3://open-bucket/f", 0, 4))
     assert str(caught.value) == (
         "x/0 could not be read from s3://open-bucket/f, bytes 0 to 4: there was no complete answer "
-        "within 1.5 seconds, retries included (limits: read_seconds)."
+        "within 1.5 seconds, retries included (`Limits.read_seconds`)."
     )
     assert 2 < len(server.requests) < 10
 

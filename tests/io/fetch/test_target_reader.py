@@ -182,7 +182,7 @@ def test_a_protocol_whose_package_is_missing_or_unknown() -> None:
 
 def test_a_target_that_the_reader_has_to_name() -> None:
     refs = rx.open_references({"k": [None, 0, 4]})
-    with pytest.raises(FetchError, match="names no target"):
+    with pytest.raises(FetchError, match="has no URL"):
         fetched(refs, "k")
 
 

@@ -44,7 +44,7 @@ function Nothing({ comparable }: { comparable: boolean }) {
   return (
     <p class="prose quiet">
       {comparable
-        ? "Enter the path or URL of an earlier version or another form of this set. Only the references are compared; no file is read."
+        ? "Enter the path or URL of an earlier version of this set, or of the same set in another format. Only the references are compared; no file is read."
         : "No other set can be opened here. Open this set with refexplorer to compare it."}
     </p>
   );
@@ -93,7 +93,7 @@ function Sets({ sets, session }: { sets: ComparedSets; session: ExplorerSession 
       <h2 class="unseen">Comparison</h2>
       <section class="differences" aria-label="What differs">
         <h3>{sets.title}</h3>
-        <ul class="change-counts" aria-label="Keys by their change">
+        <ul class="change-counts" aria-label="Keys by kind of change">
           {sets.kinds.map(({ name, mark, words, keys }) => (
             <li key={name}>
               {name === SAME ? (
@@ -104,7 +104,7 @@ function Sets({ sets, session }: { sets: ComparedSets; session: ExplorerSession 
                 <Button
                   class="chip"
                   aria-pressed={listed.change === name}
-                  title="List only these"
+                  title="List only these keys"
                   onClick={() => comparing.list({ change: listed.change === name ? null : name })}
                 >
                   <code>{mark}</code> {words}: <b>{count(keys)}</b>

@@ -284,7 +284,7 @@ function Bar({ seconds, sent, longest }: { seconds: number; sent: number; longes
 
 function Findings({ cost }: { cost: ReadingCosts }) {
   const more = cost.finding_count - cost.findings.length;
-  if (cost.finding_count === 0) return <p class="quiet">Nothing was found that would make reading cheaper.</p>;
+  if (cost.finding_count === 0) return <p class="quiet">No improvement was found.</p>;
   return (
     <section>
       <h3>How to reduce the cost</h3>

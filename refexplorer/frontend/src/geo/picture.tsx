@@ -273,7 +273,7 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
   function readout(): string {
     if (cursor === null || point === null) return "Point at the map to read a place; click to select the chunk there.";
     const where = degrees(point[1], point[0]);
-    if (cell === null) return `${where}: no value of the array`;
+    if (cell === null) return `${where}: outside the array`;
     const lost = drawn?.lost.get(chunkNumber(sides[0].at(cell[0]), sides[1].at(cell[1])));
     const at = drawn && placeAmong(drawn, cell);
     const units = reading?.units && !reading.times ? ` ${reading.units}` : "";

@@ -86,7 +86,7 @@ function Narrowed({ session }: { session: ExplorerSession }) {
       )}
       {offered && (
         <Button
-          text={`Only files that ${plan.array || "/"}[${plan.slices.join(", ")}] needs`}
+          text={`Only files needed for ${plan.array || "/"}[${plan.slices.join(", ")}]`}
           title={`The selection of ${plan.array || "/"} that is shown under Values`}
           onClick={() => maps.narrowTargets({ array: plan.array, slices: [...plan.slices] })}
         />
@@ -102,7 +102,7 @@ function Narrowed({ session }: { session: ExplorerSession }) {
               key={array}
               class="slice-text"
               placeholder="all, or 0:10, :, 5"
-              title="An index or a slice for each dimension, with commas between them: only the files that reading it needs are listed"
+              title="An index or slice for each dimension, separated by commas: only the files needed to read it are listed"
               text={slices?.join(", ") ?? ""}
               set={(text) =>
                 maps.narrowTargets({ slices: text.trim() === "" ? null : text.split(",").map((part) => part.trim()) })

@@ -19,8 +19,8 @@ export function Start({ host }: { host: Host }) {
     <main class="start">
       <h1>Explore a reference set</h1>
       <p class="quiet lead">
-        A reference set maps Zarr keys to bytes in other files. Open one to browse its keys, see what each refers to,
-        plot its data and edit its templates. Opening it reads only the set itself.
+        A reference set maps Zarr keys to bytes in other files. Open one to browse its keys, see what each one points
+        to, plot its data and edit its templates. Opening it reads only the set itself.
       </p>
       <Typed key={typed} open={open} busy={busy} typed={typed} />
       <Drop host={host} busy={busy} />

@@ -14,7 +14,7 @@ const WORDS: Record<string, string> = {
   x: "failed or rejected",
   d: "different from the file",
   "-": "without a reference",
-  p: "in part without a reference",
+  p: "partly without a reference",
 };
 
 export function ChunkStrip({ text, height }: Props) {

@@ -18,7 +18,7 @@ export function Versions({ picker }: { picker: VersionPicker }) {
       {versions === null ? (
         <Offer
           text="List branches, tags and snapshots"
-          note="Reads the history of the repository; no reference."
+          note="Reads the history of the repository, but no references."
           act={() => void picker.list()}
         />
       ) : (

@@ -99,9 +99,9 @@ def verify(
     """Compare the set with the files' own metadata. Exit status 1 if they differ.
 
     Reads the metadata of each file with the library of its format, and compares the position and
-    length of chunks, data types, filters, packing, units, dimensions and coordinates. Lists
-    what the files have and the set does not. Exit status 2 if something could not be compared. A
-    set without file references passes.
+    length of chunks, data types, filters, packing, units, dimensions and coordinates. Lists what is
+    in the files but not in the set. Exit status 2 if something could not be compared. A set without
+    file references passes.
     """
     refs = open_set(source).allowing(*allow or ())
     with watching("Verifying", run["results"]) as watch:
@@ -119,9 +119,10 @@ def lock(
     overwrite: bool = False,
     as_json: AsJson = False,
 ) -> int:
-    """Write the versions of all files, to compare with later.
+    """Record the versions of all files, to compare with later.
 
-    The lock records the size, ETag and time of each file, and shapes and ends of axes.
+    The lock records the size, ETag and time of each file, the shape of each array
+    and the ends of each axis.
     `refexplorer check SET --against FILE` then lists what changed, disappeared or came back. With
     --only, the lock keeps earlier results for the other files, with their times. The exit status is
     that of `check --targets`; the lock is written in any case.

@@ -105,7 +105,7 @@ def preflight(
     """Compare files before combining them. Exit status 1 if not all can be combined.
 
     Lists the differences by variable and file, and the smallest number of groups of files that can
-    be combined. Coordinates are read, data are not. Exit status 2 if a file could not be read.
+    be combined. Reads coordinates, but no other data. Exit status 2 if a file could not be read.
     """
     from refexplorer.verbs.preflight import preflight as compare
 

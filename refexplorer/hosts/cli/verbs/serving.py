@@ -77,7 +77,7 @@ def mcp(
     source: Annotated[list[str] | None, typer.Argument(metavar="[SOURCE]...")] = None,
     allow: Texts = None,
 ) -> int:
-    """Answer an assistant over stdin and stdout (MCP).
+    """Serve sets to an AI assistant over stdin and stdout (MCP).
 
     MCP is the Model Context Protocol. Read-only: only the sets, their folders and the locations
     given with --allow are read.
@@ -112,7 +112,7 @@ def page(
 ) -> int:
     """Write the explorer of a set as one HTML file.
 
-    It is opened from disk and needs no Python and no network.
+    The file opens from disk, and needs no Python and no network.
     """
     from refexplorer.hosts.saved_page import save_editor_page, save_exercise_page, save_page
 

@@ -70,7 +70,7 @@ export function Profiles({ axes, profiles, values, stepped, steps, all, shape, l
             disabled={kept.length >= MOST_KEPT}
             title={
               kept.length >= MOST_KEPT
-                ? `${MOST_KEPT} profiles are kept, the most that colours can distinguish`
+                ? `${MOST_KEPT} profiles are kept; there are no more distinct colours`
                 : "Compare it with others, in this slice and the next ones (p)"
             }
             onClick={keep}

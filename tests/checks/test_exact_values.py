@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from refexplorer.checks.report import Report
-from tests.checks.test_faults import converted
 from tests.helpers.commands import run
+from tests.helpers.kerchunk_sets import translated
 from tests.helpers.verifying import joined, verified, write_files
 
 
@@ -25,7 +25,7 @@ def hdf5(folder: Path, values: np.ndarray, units: str | None) -> dict[str, Any]:
         file["v"], file["other"] = values, np.arange(3.0)
         if units:
             file["v"].attrs["units"] = units
-    return converted(folder / "f.h5")
+    return translated(folder / "f.h5")["refs"]
 
 
 def with_inline(folder: Path, values: np.ndarray, change: int | float, units: str | None) -> Report:

@@ -171,8 +171,9 @@ def test_a_file_to_compare_with_is_chosen_by_the_keyboard(
             break
     with page.expect_file_chooser() as chooser:
         page.keyboard.press("Enter")
-    mine = {"name": "mine.json", "mimeType": "application/json", "buffer": b'{"mine": "text"}'}
-    chooser.value.set_files([mine])
+    chooser.value.set_files(
+        {"name": "mine.json", "mimeType": "application/json", "buffer": b'{"mine": "text"}'}
+    )
     banner = page.get_by_role("region", name="Comparison with another set")
     expect(banner).to_contain_text("from mine.json")
     expect(page.get_by_role("list", name="Keys by their change")).to_contain_text("removed: 1")

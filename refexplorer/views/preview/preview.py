@@ -313,7 +313,7 @@ class PreviewReader:
 
     def _grant(self, array: ArrayMeta, places: Region) -> str | None:
         """Return what must be allowed before a selection may be read; None if nothing."""
-        urls = set[str]()  # to resolve a path takes longer than to look up its references
+        urls = set[str | None]()  # to resolve a path takes longer than to look up its references
         try:
             for key in keys_to_read(self._refs, array, places, self.chunks):
                 reference = self._refs.get(key)

@@ -45,6 +45,11 @@ from refexplorer.spec.findings import Finding, pointer
 _ORDER = {code: place for place, code in enumerate(CODES)}
 _OF_OTHERS = (LedgerState.HELD, LedgerState.UNCOVERED, LedgerState.FILES_UNREAD)
 """States that chunks keep which no file of a share has."""
+_OF_FILES = (
+    LedgerState.INSIDE, LedgerState.PLACED, LedgerState.NO_CODEC, LedgerState.DECODED,
+    LedgerState.EQUAL, LedgerState.WRONG_VALUES, LedgerState.WRONG_METADATA,
+)  # fmt: skip
+"""States of chunks that a file has where the set has them."""
 _OF_ANOTHER = "the set refers to another file or message for it"
 _OF_OTHER_FILES = frozenset({"offset", "length", "range-past-end"})
 """What is wrong of references that were made from another version of a file."""
@@ -126,7 +131,7 @@ class ReportBuilder:
             path: np.zeros(h.values.shape, np.int8) for path, h in held.arrays.items()
         }
         self._differing: dict[str, set[int]] = {}  # Numbers of inline chunks with other values
-        self._lacking: list[tuple[str, int, np.ndarray]] = []
+        self._lacking: list[tuple[str, int, np.ndarray, int | None]] = []
         self._regions: list[tuple[str, list[int], list[int], bool]] = []
         self._file: _OpenFile | None = None
         self._lacking_objects: dict[tuple[str, str], list[int]] = {}
@@ -205,7 +210,8 @@ class ReportBuilder:
         if row["form"] == ZARR:  # each chunk is a separate file, and the store is not listed
             self._unlisted.add(path)
         if row["lacking"]:
-            self._lacking.append((path, row["number"], numbers_of(row["lacking"])))
+            count = None if row["form"] == ZARR else row["references"]
+            self._lacking.append((path, row["number"], numbers_of(row["lacking"]), count))
         if row["is_filled_alike"] is not None and row["start"] is not None and row["form"] != ZARR:
             region = path, row["start"], row["shape"], row["is_filled_alike"]
             self._regions.append(region)
@@ -277,12 +283,25 @@ class ReportBuilder:
 
     def _finish_lacking(self) -> None:
         """Record file chunks that the set neither references nor stores inline."""
-        for path, number, chunks in self._lacking:
+        taken: dict[tuple[str, int], np.ndarray] = {}
+        for path, number, chunks, references in self._lacking:
+            others = chunks[np.isin(self._ledger.at(path, chunks), _OF_FILES)]
+            if references == 0 and len(others) == len(chunks) and path not in self._held.arrays:
+                self._reasons.unchecked[path, "the values in other files"] += 1
+                self._ledger.of_one_file.add(path)
+            if references:
+                # what one part of a file lacks, another part of it may have
+                taken[path, number] = np.intersect1d(others, taken.get((path, number), others))
             free = self._ledger.mark_free(path, chunks, LedgerState.LACKING)
             if not len(free):
                 continue
             found = FileDifference.of_chunks("no-reference", self._arrays[path].meta, free)
             self._groups.note(path, number, self._urls[number], found)
+        for (path, number), others in taken.items():
+            if len(others):
+                self._ledger.overlapping += len(others)
+                found = FileDifference.of_chunks("overlap", self._arrays[path].meta, others)
+                self._groups.note(path, number, self._urls[number], found)
 
     def _fill(self, path: str, start: list[int], shape: list[int], is_alike: bool) -> None:
         """Record chunks never written to a file; they read as the fill value of the set."""

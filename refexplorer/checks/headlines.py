@@ -193,6 +193,12 @@ def _same(ledger: Ledger, counts: Counter[LedgerState], terms: CheckTerms) -> tu
         parts.append(f"{counted(len(held), 'array is', 'arrays are')} in the set only")
     if alone:
         parts.append(f"{counted(alone, 'chunk has', 'chunks have')} no file")
+    if ledger.overlapping:
+        chunks = counted(ledger.overlapping, "chunk of a file is", "chunks of files are")
+        parts.append(f"{chunks} not in it, because files overlap")
+    if single := len(ledger.of_one_file):
+        arrays = counted(single, "variable was", "variables were")
+        parts.append(f"{arrays} compared with one file only")
     if parts:
         return Claim.SAME_BUT_OWN, f"{share}the same as its files; {', '.join(parts)}"
     return Claim.SAME, f"{share}the same as its files"
@@ -276,7 +282,7 @@ def _audited_text(ledger: Ledger, counts: Counter[LedgerState], terms: CheckTerm
 _CODES_OF_STATE = {
     LedgerState.OTHER_FILL: {"fill_value"},
     LedgerState.LACKING: {"no-reference", "lacking-object"},
-    LedgerState.WRONG_VALUES: {"values", "held-values", "same-coordinate"},
+    LedgerState.WRONG_VALUES: {"values", "held-values", "same-variable"},
     LedgerState.WRONG_RANGE: {"offset", "length", "other-array", "misplaced"},
     LedgerState.UNDECODABLE: {"unreadable", "undecodable-inline"},
     LedgerState.PAST_END: {"range-past-end"},

@@ -56,6 +56,10 @@ class Ledger:
     seen
         Chunks at the right position, decoded, and compared with their file, whose state does not
         say so, since it is that of a fault.
+    overlapping
+        Chunks of files at positions for which the set refers to another file.
+    of_one_file
+        Arrays from one file whose values in the others were not compared.
     objects
         The objects of all files; see `ObjectBook`.
     listed
@@ -70,6 +74,8 @@ class Ledger:
         self.followed: int | None = None
         self.decoded_inline = 0
         self.seen = [0, 0, 0]
+        self.overlapping = 0
+        self.of_one_file: set[str] = set()
         self.objects = ObjectBook()
         self.listed: dict[str, int] = {}
         self._grids = dict(grids)

@@ -325,7 +325,7 @@ def test_another_grid_in_one_file(tmp_path: Path) -> None:
         file["lat"][...] = file["lat"][...] + 0.5
     found = verified(document, tmp_path)
     (mine,) = found.findings
-    assert (mine.code, mine.array) == ("same-coordinate", "lat")
+    assert (mine.code, mine.array) == ("same-variable", "lat")
     assert [Path(url).name for url in mine.files] == ["o_0002.nc"]
 
 

@@ -312,7 +312,7 @@ def _values_difference(
     message = f"at {where.tolist()} the set has {one}, the file {other}"
     if units[0] != units[1]:
         message += f", in {said(units[0])} and in {said(units[1])}"
-    cause = "same-coordinate" if held.is_lent else "held-values"
+    cause = "same-variable" if held.is_lent else "held-values"
     return FileDifference.of_chunks(cause, ours.meta, numbers, message)
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import blake2b
+from math import prod
 from types import MappingProxyType
 from typing import Any
 
@@ -64,7 +65,9 @@ VERIFY_SIZES = PlanSizes(
     asking_cost=FILE_COST, sorted_rows=2**17, batch_rows=2**10, interval_batches=2**6
 )  # Reading files takes far longer than sorting, so a seventh of the rows of an audit is enough
 LENT_CHUNKS = 16
-"""A coordinate of more chunks than this is not read from the file that the set refers to."""
+"""A variable of more chunks than this is not read from the file that the set refers to."""
+LENT_ELEMENTS = 2**17
+"""Nor is one of more elements, unless it is a dimension coordinate: it is read from each file."""
 # another number here makes results of older versions start again, since they hold other columns
 _FORM = 8
 
@@ -122,7 +125,7 @@ class FilesLook:
         self._ours = [SetArray(meta) for meta in metas]
         self._arrays = {each.meta.path: each for each in self._ours}
         self._held = InlineValues(reading.limits)
-        self._lent = SharedCoordinates(self._ours)
+        self._lent = SharedVariables(self._ours)
         self._joined = None if terms.share is None else _FilesOfArrays(metas)
         self._reading, self._values, self._remake = reading, values, remake
         self._bare: frozenset[str] = frozenset()  # The arrays that have no reference at all
@@ -444,18 +447,23 @@ def _uncompared(
         yield found
 
 
-class SharedCoordinates:
-    """Coordinates that the set references in one file and that should be the same in all others."""
+class SharedVariables:
+    """Variables that the set takes from one file and that should be the same in all others."""
 
     def __init__(self, arrays: list[SetArray]) -> None:
         self._arrays = arrays
         self._counts = np.zeros(len(arrays) + 1, np.int64)
+        self._files: set[str | None] = set()  # Two at most
 
     def look(self, block: AuditedBlock) -> None:
         """Count the references of each array."""
         self._counts += np.bincount(block.arrays + 1, minlength=len(self._counts))[
             : len(self._counts)
         ]
+        if len(self._files) < 2:
+            columns = block.table.columns
+            numbers = np.unique(columns.targets[columns.targets >= 0])
+            self._files |= set(columns.urls.at(numbers[:2]))
 
     @property
     def bare(self) -> frozenset[str]:
@@ -465,19 +473,17 @@ class SharedCoordinates:
         return frozenset(ours.meta.path for ours, count in pairs if not count)
 
     def read(self, opened: OpenedSet, reading: ReadTerms, held: InlineValues) -> None:
-        """Read them through the set, if they consist of few chunks."""
+        """Read them through the set, if they are small."""
+        if len(self._files) < 2:
+            return
         targets = reading.targets()
         for place, ours in enumerate(self._arrays):
             meta, count = ours.meta, int(self._counts[place + 1])
-            if (
-                meta.path in held.arrays
-                or meta.dimensions != (ours.name,)
-                or not 0 < count <= LENT_CHUNKS
-                or count != meta.chunk_count
-                or meta.shape[0] > INLINE_ELEMENTS
-            ):
+            if meta.path in held.arrays or not 0 < count == meta.chunk_count <= LENT_CHUNKS:
                 continue
-            keys = [meta.chunk_key((number,)) for number in range(count)]
+            if prod(meta.shape) > (INLINE_ELEMENTS if ours.is_dimension else LENT_ELEMENTS):
+                continue
+            keys = [meta.key_at(number) for number in range(count)]
             found = [opened.lookup(key) for key in keys]
             urls = {getattr(each[1], "url", None) for each in found if each is not None}
             if len(urls) != 1:

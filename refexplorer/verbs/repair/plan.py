@@ -36,7 +36,7 @@ _GROUP_TEXTS = {
 _ASTRAY = (LedgerState.WRONG_RANGE, LedgerState.PAST_END, LedgerState.UNREACHABLE)
 """States of references that are dropped if the right file never wrote the chunk."""
 _MOST_ASTRAY = 10**6  # references of one array that are dropped; a bound on what a ledger lists
-_MOVED = {"held-values", "same-coordinate"}
+_MOVED = {"held-values", "same-variable"}
 """Causes that mean that a whole file is at the wrong position."""
 _NO_CHUNKS = np.empty(0, np.int64)
 

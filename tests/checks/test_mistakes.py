@@ -378,6 +378,7 @@ def test_files_that_are_missing_or_not_allowed(tmp_path: Path) -> None:
     found = verified(document, tmp_path)
     assert (found.good, _states(found)) == (False, {"unreachable": 12})
     assert "a.nc" in str(found)
+    (tmp_path / "elsewhere").mkdir()
     found = verified(document, tmp_path / "elsewhere")
     assert found.counts.grants
     assert (found.good, found.has_errors, _states(found)) == (False, False, {"not allowed": 12})

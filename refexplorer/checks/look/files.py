@@ -162,7 +162,9 @@ class FilesLook:
         self, found: Sequence[Finding], away: Collection[str], base: str
     ) -> Iterator[Finding]:
         """Yield a finding on the files that were probably rewritten after the set was."""
-        wrong = {url for each in found if each.severity is Severity.ERROR for url in each.files}
+        errors = [each for each in found if each.severity is Severity.ERROR]
+        wrong = {url for each in errors for url in each.files}
+        wrong -= {url for each in errors if each.code == "changed" for url in each.files}
         newer: dict[str, str] = {}
         for url in sorted(wrong)[:NAMED_FILES]:
             facts = wait_for(ask(self._reading.targets(), url)).facts

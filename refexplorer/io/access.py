@@ -571,7 +571,9 @@ def require_existing(allow: Iterable[str | os.PathLike[str]]) -> tuple[str, ...]
     names = allowed_names(allow)
     for name in names:
         place = _granted_place(name)
-        if place.protocol == "file" and not Path(place.path).exists():
+        # the address that a host resolves to is allowed by its bare name
+        is_host = name == "localhost" or re.fullmatch(r"[\w-]*([.:]+[\w-]+)+", name) is not None
+        if place.protocol == "file" and not is_host and not Path(place.path).exists():
             message = f"allow={name!r} names no existing file or folder of this machine."
             raise AccessError(message, target=name, grant="")
     return names

@@ -93,7 +93,7 @@ def test_goes_to_a_key_among_many_and_takes_v0_away(editor: Locator) -> None:
     chosen = editor.get_by_role("grid", name="V0 keys").locator("[aria-selected=true]")
     expect(chosen).to_contain_text("s3://bucket/987654321012.nc")
     choose(editor, "Export", "Copy V0")
-    expect(editor).to_contain_text("at most 20,000,000 are written out")
+    expect(editor).to_contain_text("at most 20,000,000 can be expanded")
     replace_text(editor, GOOD)
     with editor.page.expect_download() as download:
         choose(editor, "Export", "Save V0")

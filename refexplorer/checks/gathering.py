@@ -166,6 +166,7 @@ class ReportBuilder:
             self._leave_out()
         odd = [*(self._odd() if is_joined is None else ()), *self._undecodable()]
         files = {path: joined.files for path, joined in self._joined.items()}
+        self._groups.drop_doubtful("same-variable")  # wrong references lead to other values
         found = list(self._groups.findings(files.__getitem__, ("damaged-file", "unreachable")))
         self.counts = replace(self.counts, files=files, **self._reasons.told())
         place = {path: number for number, path in enumerate(self._arrays)}

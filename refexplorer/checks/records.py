@@ -14,7 +14,7 @@ import pyarrow as pa
 from refexplorer.checks.states import FileState, ObjectState
 from refexplorer.core.text import ADVICE, array_text, counted, escape, file_text, masks_repr
 from refexplorer.io.access import shown
-from refexplorer.spec.codes import CODES
+from refexplorer.spec.codes import CODES, Severity
 from refexplorer.spec.findings import Finding, pointer
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
@@ -286,6 +286,19 @@ class FindingGroups:
     def has(self, code: str, path: str) -> bool:
         """Return whether there is a finding with a code and an array."""
         return any(key[:2] == (code, path) for key in self._groups)
+
+    def drop_doubtful(self, code: str) -> None:
+        """Drop the findings with a code about arrays in which something else is wrong."""
+        wrong = {
+            key.path
+            for key in self._groups
+            if key.code != code and CODES[key.code].severity is Severity.ERROR
+        }
+        self._groups = {
+            key: group
+            for key, group in self._groups.items()
+            if key.code != code or key.path not in wrong
+        }
 
     def findings(
         self, n_files: Callable[[str], int], apart: Collection[str] = ()

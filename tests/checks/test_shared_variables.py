@@ -77,3 +77,23 @@ def test_a_variable_too_large_to_be_compared_with_the_others_is_named(tmp_path: 
         "the same as its files; 2 variables were compared with one file only"
     )
     assert any("values in other files of `lat`, `mask`" in line for line in found.summary)
+
+
+@pytest.mark.parametrize(("change", "code"), [(8, "offset"), (0, "other-array")])
+def test_a_wrong_reference_is_no_difference_of_a_variable(
+    tmp_path: Path, change: int, code: str
+) -> None:
+    """What is read through it is not what another file has, which says nothing of the files."""
+    write(tmp_path / "a.nc", 0)
+    write(tmp_path / "b.nc", 5)
+    paths = [str(tmp_path / name) for name in ("a.nc", "b.nc")]
+    refs = [SingleHdf5ToZarr(path, inline_threshold=0).translate() for path in paths]
+    made = MultiZarrToZarr(
+        refs, concat_dims=["time"], identical_dims=list(STATIC), inline_threshold=0
+    ).translate()
+    lat, first = made["refs"]["lat/0.0"], made["refs"]["t2m/0.0.0"]
+    made["refs"]["lat/0.0"] = [lat[0], lat[1] + change, lat[2]] if change else [*first[:2], lat[2]]
+    found = verified(made, tmp_path)
+    assert {each.code for each in found.findings if each.array == "lat"} >= {code}
+    assert not [each for each in found.findings if each.code == "same-variable"]
+    assert not [each for each in found.findings if each.code == "undecodable-inline"]

@@ -496,6 +496,8 @@ class SharedVariables:
                 for number, chunk in enumerate(data):
                     held.put(ours, number, chunk, is_lent=True)
                 held.reasons.pop(meta.path, None)
+                if held.broken.pop(meta.path, None):  # reported where the file is read
+                    held.arrays.pop(meta.path, None)
 
 
 class _FilesOfArrays:

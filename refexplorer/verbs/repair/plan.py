@@ -133,11 +133,13 @@ class _Planner:
         self._known = {path: _OfArray() for path in arrays}
         self._moved: set[str] = set()
         self._wrong = {each.array for each in report.findings}
+        self._moving = {(each.code, each.array) for each in report.findings if each.code in _MOVED}
         self._odd_shapes = {each.array for each in report.findings if each.code == "shape"}
 
     def take(self, row: Mapping[str, Any]) -> None:
         """Add what one file says about one array."""
-        if any(each["cause"] in _MOVED for each in row["findings"] or ()):
+        causes = {(each["cause"], row["array"]) for each in row["findings"] or ()}
+        if causes & self._moving:
             self._moved.add(row["target"])
         facts = self._known.get(row["array"])
         if facts is None:

@@ -131,7 +131,7 @@ def test_overwriting_is_one_more_commit(source: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        ("g/x/c/0/0", ["data/f.bin"], r"`g/x/c/0/0` is a whole file"),
+        ("g/x/c/0/0", ["data/f.bin"], r"`g/x/c/0/0` refers to a whole file"),
         ("g/x/c/9/9", ["data/f.bin", 0, 1], r"`g/x/c/9/9` is neither metadata nor a chunk"),
         (
             "dots/zarr.json",
@@ -176,7 +176,7 @@ def test_a_refused_overwriting_commits_nothing(source: Path) -> None:
     before = rx.open_references(target).to_v0()
     refs = json.loads(source.read_text()) | {"g/x/c/0/0": ["data/f.bin"]}
     source.write_text(json.dumps(refs))
-    with pytest.raises(rx.RefexplorerError, match="is a whole file"):
+    with pytest.raises(rx.RefexplorerError, match="refers to a whole file"):
         rx.convert(source, target, rx.Conversion(overwrite=True))
     assert rx.open_references(target).to_v0() == before
 

@@ -69,7 +69,7 @@ def test_a_length_that_is_claimed_is_refused_by_arithmetic(name: str, inside: bo
     claimed = typed(name, length_bytes=most + 4)
     found = read(pair(claimed) if inside else claimed, b"", "")
     assert found.state is ChunkState.FAILED
-    assert "limits: itemsize" in (found.message or "")
+    assert "`Limits.itemsize`" in (found.message or "")
 
 
 @pytest.mark.parametrize(

@@ -79,9 +79,9 @@ def test_what_would_eat_the_machine_is_refused_by_arithmetic(server: RangeServer
     assert found.state is ChunkState.FAILED
     assert "8.00 TB" in (found.message or "")
     wide = raw_set([f"{server.url}/f"], dtype="|V1000000000")
-    assert "limits: itemsize" in (chunk(rx.open_references(wide), (0,), server.url).message or "")
+    assert "`Limits.itemsize`" in (chunk(rx.open_references(wide), (0,), server.url).message or "")
     small = rx.open_references(raw_set("ab"), limits=Limits(chunk_bytes=3))
-    assert "limits: chunk_bytes" in (chunk(small, (0,)).message or "")
+    assert "`Limits.chunk_bytes`" in (chunk(small, (0,)).message or "")
     assert server.requests == []
 
 

@@ -194,10 +194,10 @@ def test_a_part_longer_than_64_bits_is_planned_and_refused_in_words(shape: list[
     for index in (None, [0]):
         reading, values = host.read("x", index)
         assert (reading["state"], values) == ("failed", None)
-        assert "limits: chunk_bytes" in reading["message"]
+        assert "`Limits.chunk_bytes`" in reading["message"]
 
 
 def test_a_part_without_values_that_is_too_long() -> None:
     host = Host(raw_set(shape=[10**19, 0], chunks=[1, 1]))
     reading, _ = host.read("x", None)
-    assert "This part has no values" in reading["message"]
+    assert "This part is empty" in reading["message"]

@@ -177,7 +177,7 @@ def test_too_much_is_refused_in_a_sentence() -> None:
     async def work(ask: Ask) -> None:
         failed, text = await ask("read", source=SET, array="sst")
         assert failed
-        assert "at most 1,000 are read" in text
+        assert "at most 1,000 can be read" in text
         for selection in ("a", "0, 0, 0, 0", "999999999"):
             failed, text = await ask("read", source=SET, array="sst", selection=selection)
             assert failed, selection

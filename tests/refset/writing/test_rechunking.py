@@ -247,7 +247,7 @@ def test_a_value_that_changed_is_seen_before_anything_is_written(
     else:
         monkeypatch.setattr(Reshaping, "_with_one_chunk", reversed_bytes)
         source, how = costly, {"inline_coordinates": True, "allow": [str(tmp_path)]}
-    with pytest.raises(rx.RefexplorerError, match="same values"):
+    with pytest.raises(rx.RefexplorerError, match="different values in its new chunks"):
         converted(source, tmp_path / "a.json", **how)
     assert not (tmp_path / "a.json").exists()
 

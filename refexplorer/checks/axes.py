@@ -417,7 +417,7 @@ _RULES: dict[str, Callable[[AxisValues], _OddPlace]] = {
 def is_axis(ours: SetArray) -> bool:
     """Return whether an array is a dimension coordinate with numbers or dates."""
     meta, dtype = ours.meta, ours.dtype
-    is_one = len(meta.shape) == 1 and meta.dimensions == (ours.name,) and meta.shape[0] > 0
+    is_one = len(meta.shape) == 1 and meta.is_dimension and meta.shape[0] > 0
     return is_one and dtype is not None and dtype.kind in "iufM"
 
 

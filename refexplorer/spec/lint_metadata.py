@@ -327,8 +327,7 @@ def may_be_a_value(array: ArrayMeta, attributes: Mapping[str, object]) -> bool:
         return False
     if not _KINDS.fullmatch(array.dtype) or _is_declared(array, value, attributes):
         return False
-    is_coordinate = array.dimensions == (array.path.rpartition("/")[2],)
-    return is_coordinate or not _is_usual(array)
+    return array.is_dimension or not _is_usual(array)
 
 
 _DEFAULTS = {

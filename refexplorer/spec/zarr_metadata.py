@@ -219,6 +219,11 @@ class ArrayMeta(PickledByFields):
         """Return its path as a part of a sentence, or as its start."""
         return f"`{self.path}`" if self.path else f"{'T' if is_start else 't'}he root array"
 
+    @property
+    def is_dimension(self) -> bool:
+        """Whether it is the coordinate of a dimension, as in xarray."""
+        return self.dimensions == (self.path.rpartition("/")[2],)
+
     @cached_property
     def axes(self) -> tuple[ChunkAxis, ...]:
         """The chunks along each dimension."""

@@ -61,11 +61,7 @@ def coordinates_of(refs: ReferenceSet) -> list[str]:
     coordinates: dict[str, None] = {}
     for group, arrays in groups_of(opened).items():
         _, read = opening_cost(opened, group, arrays, connection_of(DEFAULT_PLACE))
-        several = [
-            array.path
-            for array in arrays
-            if array.dimensions == (array.path.rpartition("/")[2],) and array.chunk_count > 1
-        ]
+        several = [array.path for array in arrays if array.is_dimension and array.chunk_count > 1]
         coordinates |= dict.fromkeys([*read, *several])
     return list(coordinates)
 

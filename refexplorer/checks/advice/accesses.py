@@ -453,7 +453,7 @@ def _parts(arrays: Sequence[ArrayMeta]) -> Iterator[PartOfArray]:
             yield part_of(array, (0,) * len(array.shape))
             yield part_of(array, (-1,) * len(array.shape))
     for array in arrays:
-        if array.dimensions == (array.path.rpartition("/")[2],):
+        if array.is_dimension:
             yield part_of(array, ())
 
 

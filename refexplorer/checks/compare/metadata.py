@@ -210,8 +210,8 @@ def packing_differences(ours: SetArray, native: FileArray) -> Iterator[FileDiffe
             yield FileDifference(name, said(one), said(other))
     if ours.dtype is not None and {ours.dtype.kind, native.dtype.kind} <= set("iu"):
         one, other = ours.attribute("_Unsigned"), theirs("_Unsigned")
-        is_told = one is not None or other is not None  # else `dtype` is what differs
-        if is_told and _is_unsigned(one, ours.dtype) != _is_unsigned(other, native.dtype):
+        is_named = one is not None or other is not None  # else `dtype` is what differs
+        if is_named and _is_unsigned(one, ours.dtype) != _is_unsigned(other, native.dtype):
             yield FileDifference("_Unsigned", said(one), said(other))
     yield from _of_missing(ours, native)
 

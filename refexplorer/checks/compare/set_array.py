@@ -158,11 +158,6 @@ class SetArray:
         """The last component of its path."""
         return self.meta.path.rpartition("/")[2]
 
-    @property
-    def is_dimension(self) -> bool:
-        """Whether it is the coordinate of a dimension."""
-        return self.meta.dimensions == (self.name,)
-
     def attribute(self, name: str) -> Any:
         """Return an attribute; a `_FillValue` that xarray wrote as base64 becomes a number."""
         value = self.meta.attributes.get(name)

@@ -483,7 +483,7 @@ class SharedVariables:
             meta, count = ours.meta, int(self._counts[place + 1])
             if meta.path in held.arrays or not 0 < count == meta.chunk_count <= LENT_CHUNKS:
                 continue
-            if prod(meta.shape) > (INLINE_ELEMENTS if ours.is_dimension else LENT_ELEMENTS):
+            if prod(meta.shape) > (INLINE_ELEMENTS if meta.is_dimension else LENT_ELEMENTS):
                 continue
             keys = [meta.key_at(number) for number in range(count)]
             found = [opened.lookup(key) for key in keys]

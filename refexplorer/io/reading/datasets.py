@@ -139,20 +139,19 @@ def _unread(refs: SetLike, targets: Targets, paths: Iterable[str]) -> dict[str, 
     ]
     found: dict[str, str] = {}
     for path, array in arrays.items():
-        is_index = array.dimensions == (path.rpartition("/")[2],)
         try:
-            if is_index or path in times or path in bounds:
-                _require_readable(refs, targets, array, is_index)
+            if array.is_dimension or path in times or path in bounds:
+                _require_readable(refs, targets, array)
         except RefexplorerError as error:
             found[path] = str(error)
     return found
 
 
-def _require_readable(refs: SetLike, targets: Targets, array: ArrayMeta, is_index: bool) -> None:
+def _require_readable(refs: SetLike, targets: Targets, array: ArrayMeta) -> None:
     """Reject an array that may not be read, or takes too many requests."""
     first, last = (0,) * len(array.grid), tuple(size - 1 for size in array.grid)
     count = 0
-    for index in ((at,) for at in range(array.grid[0])) if is_index else (first, last):
+    for index in ((at,) for at in range(array.grid[0])) if array.is_dimension else (first, last):
         key = array.chunk_key(index)
         reference = refs.get(key)
         if reference is not None and not isinstance(reference, Inline | Base64):

@@ -101,7 +101,7 @@ def test_chunks_beyond_the_limits_are_refused_however_they_come(server: RangeSer
     refs = rx.open_references(tiled(server).to_v0(), limits=Limits(chunk_bytes=CHUNK * CHUNK))
     group: Any = refs.allowing(server.url).to_zarr()
     for part in (slice(4), slice(40)):
-        with pytest.raises(rx.errors.LimitError, match="`Limits.chunk_bytes`"):
+        with pytest.raises(rx.errors.LimitError, match=r"`Limits\.chunk_bytes`"):
             group["x"][part]
 
 

@@ -370,7 +370,7 @@ export function Drawing({
         {...drag}
         onKeyDown={onKeyDown}
       />
-      <Told id={told} values={values} axes={axes} reading={reading} isPart={isPart} />
+      <PictureText id={told} values={values} axes={axes} reading={reading} isPart={isPart} />
       <p class="readout" role="status">
         {cursor
           ? `${said(reading, axes, cursor, places(cursor), { values, text, own: own?.index === index!.join() ? own.text : null })}${channels ? ` · colours ${channels.map((each) => value(each[cursor[0]! * axes[1]!.size + cursor[1]!]!)).join(", ")}` : ""}${found && found.key === under ? placed(found) : ""}`
@@ -537,7 +537,7 @@ function amount({ units, times, flags }: ReadingModel, number: number, text: str
 const RESTING = 300;
 
 /** The text equivalent of a picture, written when the picture stays. */
-function Told({
+function PictureText({
   id,
   values,
   axes,

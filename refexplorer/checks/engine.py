@@ -257,7 +257,7 @@ def run(
     found = (
         *of_look,
         *(() if against is None else _since(against, mine, opened, reading, counts)),
-        *set_findings(opened, errors, reading.base, is_full),
+        *set_findings(opened, errors, reading.base, is_full, counts),
         *left_out_findings(reading.left_out, reading.base),
         *orphan_findings(opened, ledger, reading.base),
     )

@@ -441,6 +441,7 @@ class Counts:
     largest_at: str | None = None
     false_nan: int = 0
     axes: tuple[CheckedAxis, ...] = ()  # The coordinates that were looked at
+    unopened: tuple[str, ...] = ()  # Why xarray does not open it as it is, a sentence each
     since: str = ""  # What was compared with a lock
     # The shares whose results are of earlier runs, and when the oldest of each were written
     shares: dict[int, str] = field(default_factory=dict)

@@ -357,6 +357,7 @@ class Report:
         if counts.forms:
             forms = ", ".join(f"{n:,} {form}" for form, n in counts.forms.items())
             yield f"Formats of the files: {forms}."
+        yield from self._opening_sentences()
         yield from self._axes_sentences()
         if counts.since:
             yield counts.since
@@ -378,6 +379,11 @@ class Report:
         unused = [each for each in self.terms.accept if not any(map(each.has, self.accepted))]
         if unused:
             yield f"Accepted, but not found: {', '.join(map(str, unused))}."
+
+    def _opening_sentences(self) -> Iterator[str]:
+        if found := self.counts.unopened:
+            more = f" ({len(found) - 1:,} more like it)" if len(found) > 1 else ""
+            yield f"xarray does not open it as it is: {found[0].rstrip('.')}{more}."
 
     def _axes_sentences(self) -> Iterator[str]:
         """Yield the coordinates that were read, with their ends and steps, and the others."""

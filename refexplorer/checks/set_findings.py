@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from refexplorer.checks.ledger import Ledger
+from refexplorer.checks.ledger import Counts, Ledger
 from refexplorer.checks.records import NAMED_KEYS
 from refexplorer.checks.references import AuditedBlock, LostFiles, numbers_of_chunks
 from refexplorer.checks.states import KeyState, LedgerState
@@ -25,6 +25,11 @@ from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _GRAVE = frozenset({"metadata-copies-differ"})
 """Warnings of the set that are errors beside files: one of the copies is not what they say."""
+_UNOPENED = frozenset({"dimension-sizes-differ", "no-dimension-names"})
+"""Findings that say why xarray does not open a set whose values may all be right.
+
+kerchunk writes such sets of HDF5 files without dimension scales, so they are no errors.
+"""
 _METADATA = r"(^|/)(\.z(array|attrs|group|metadata)|zarr\.json)$"
 _CHUNK = r"(^|/)(c(/\d+)*|\d+([./]\d+)*|)$"
 """The last part of a key that looks like one of a chunk; GRIB sets of kerchunk have "step/"."""
@@ -86,13 +91,14 @@ def note_unreadable(ledger: Ledger, lost: LostFiles, known: Iterable[Finding]) -
 
 
 def set_findings(
-    opened: OpenedSet, rejected: Iterable[Finding], base: str, is_full: bool
+    opened: OpenedSet, rejected: Iterable[Finding], base: str, is_full: bool, counts: Counts
 ) -> Iterator[Finding]:
-    """Yield faults of the set itself, and arrays without any reference."""
+    """Yield faults of the set itself, and arrays without any reference; note what xarray opens."""
     # No file determines whether a reader opens the set, or which of two metadata copies it reads.
     found = Findings()
     lint_groups(opened, KeyFindings(base, found))
     lint_metadata(opened, KeyFindings(base, found))
+    counts.unopened = tuple(each.message for each in found if each.code in _UNOPENED)
     graves = [each for each in found if each.severity is Severity.ERROR or each.code in _GRAVE]
     lost = Findings()
     if not is_full:  # else counting would read all record files once more

@@ -40,6 +40,7 @@ from refexplorer.spec.lint import (
     lint_nodes,
 )
 from refexplorer.spec.lint_metadata import (
+    is_refused,
     lint_attributes,
     lint_ignored_fill_value,
     lint_metadata_text,
@@ -450,7 +451,7 @@ def lint_metadata(opened: OpenedSet, notes: KeyFindings) -> None:
     """Report metadata that no reader opens, and copies that differ."""
     table = opened.table
     _lint_nodes(table, notes)
-    _lint_texts(table, notes)
+    _lint_texts(opened, notes)
     _lint_links(table, notes)
     for array in opened.arrays:
         _lint_attributes(opened, array, notes)
@@ -474,16 +475,20 @@ def _lint_nodes(table: Table, notes: KeyFindings) -> None:
             notes.add("metadata-elsewhere", key, ELSEWHERE)
 
 
-def _lint_texts(table: Table, notes: KeyFindings) -> None:
+def _lint_texts(opened: OpenedSet, notes: KeyFindings) -> None:
+    table, is_zarr = opened.table, _is_zarr(opened)
     good: set[tuple[str, str]] = set()  # many arrays have the same
     for key in table.metadata:
-        text, name = table.text(key), key.rpartition("/")[2]
+        text, (folder, _, name) = table.text(key), key.rpartition("/")
         if text is None or (name, text) in good:
             continue
         remarks = list(lint_metadata_text(key, text))
         if not remarks:
             good.add((name, text))
-        notes.add_all(key, remarks)
+        for remark in remarks:
+            is_lost = remark.code == "bad-chunks" and opened.arrays.get(folder) is None
+            is_error = is_zarr and (is_lost or is_refused(remark.code, text))
+            notes.add_all(key, [remark], is_error=is_error)
 
 
 def _lint_links(table: Table, notes: KeyFindings) -> None:

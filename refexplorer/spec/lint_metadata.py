@@ -29,6 +29,7 @@ _DTYPE_V2 = re.compile(
     r"\|b1|\|[iu]1|[<>](?:[iu][248]|f[248]|c(?:8|16))|\|O|\|[SV][1-9]\d*|[<>]U[1-9]\d*"
     r"|[<>][Mm]8(?:\[\d*[A-Za-z\u00b5\u03bc]+\])"
 )
+_ONE_BYTE = re.compile(r"[<>][biu]1")  # GDAL wrote such ones, and Zarr 3.4 reads them
 _DTYPES_V3 = frozenset({
     "bool", "int2", "int4", "int8", "int16", "int32", "int64", "uint2", "uint4", "uint8", "uint16",
     "uint32", "uint64", "bfloat16", "float16", "float32", "float64", "complex64", "complex128",
@@ -50,6 +51,14 @@ def lint_metadata_text(key: str, text: str) -> Iterator[LintFinding]:
             remark = remark._replace(message=f"{before.message} {remark.message}")
         found[remark.code] = remark
     yield from found.values()
+
+
+def is_refused(code: str, text: str) -> bool:
+    """Return whether Zarr refuses metadata because of what a remark on their text says."""
+    if code == "bad-dtype":
+        dtype = (parse_metadata(text) or {}).get("dtype")
+        return not (isinstance(dtype, str) and _ONE_BYTE.fullmatch(dtype))
+    return code in ("metadata-not-json", "bad-metadata")
 
 
 def _remarks(key: str, text: str) -> Iterator[LintFinding]:
@@ -270,7 +279,8 @@ def _names(array: ArrayMeta, attributes: Mapping[str, object]) -> Iterator[LintF
     field = "dimension_names" if is_v3 else DIMENSIONS
     within: Mapping[str, object] = array.metadata if is_v3 else attributes
     written = within.get(field)
-    if written is None and (is_v3 or field not in within):
+    is_unnamed = is_v3 and isinstance(written, list) and written == [None] * rank
+    if is_unnamed or (written is None and (is_v3 or field not in within)):
         if (rank or not is_v3) and _NCZARR not in array.metadata:
             yield LintFinding(
                 "no-dimension-names",

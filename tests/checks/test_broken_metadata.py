@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import warnings
+from pathlib import Path
 from typing import Any
 
+import h5py
+import numpy as np
 import pytest
 import xarray as xr
 import zarr
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kerchunk.hdf import SingleHdf5ToZarr
 from zarr.core.buffer import default_buffer_prototype
 from zarr.storage import MemoryStore
 
@@ -176,3 +180,53 @@ def test_any_field_of_version_2_that_zarr_refuses_is_noted(name: str, value: obj
 def test_any_field_of_version_3_that_zarr_refuses_is_noted(name: str, value: object) -> None:
     texts = documents(with_fields(V3, {name: value}), None)
     assert opens_elsewhere(texts) or codes(texts)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"x/.zarray": '{"zarr_format": 2, '},
+        {"x/.zarray": json.dumps(V2 | {"dtype": "<q8"})},
+        {"x/.zarray": json.dumps(V2 | {"order": "X"})},
+        {"x/.zattrs": '{"_ARRAY'},
+        {"x/.zattrs": '{"_ARRAY_DIMENSIONS": ["x", "y"]}'},
+        {".zgroup": '{"zarr'},
+    ],
+    ids=str,
+)
+def test_a_set_that_no_reader_opens_is_not_the_same_as_its_files(
+    changed: dict[str, str], tmp_path: Path
+) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        values = file.create_dataset("x", data=np.arange(4.0), chunks=(2,))
+        starts = [values.id.get_chunk_info(n).byte_offset for n in range(2)]
+    refs: dict[str, Any] = {
+        ".zgroup": '{"zarr_format": 2}',
+        "x/.zarray": json.dumps(V2),
+        "x/.zattrs": json.dumps(NAMES),
+        **{f"x/{n}": [str(tmp_path / "a.h5"), start, 16] for n, start in enumerate(starts)},
+    }
+    sound = rx.open_references(refs).allowing(str(tmp_path))
+    assert sound.verify().good
+    assert not sound.check().has_errors
+    broken = rx.open_references(refs | changed).allowing(str(tmp_path))
+    assert not broken.verify().good
+    assert broken.check().has_errors
+    chunks = {f"x/{n}": 16 * "\0" for n in range(2)}
+    assert opens_elsewhere(refs | chunks)
+    assert not opens_elsewhere(refs | chunks | changed)
+
+
+def test_verify_says_that_xarray_opens_no_group_whose_dimensions_differ(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["u"], file["v"] = np.arange(300.0), np.arange(400.0)
+    refs = SingleHdf5ToZarr(str(tmp_path / "a.h5"), inline_threshold=0).translate()["refs"]
+    for name in "uv":
+        refs[f"{name}/.zattrs"] = json.dumps(NAMES)
+    path = tmp_path / "set.json"
+    path.write_text(json.dumps(refs))
+    found = rx.open_references(path).allowing(str(tmp_path)).verify()
+    assert found.good
+    assert "xarray does not open it as it is: The dimension 'x'" in str(found)
+    with pytest.raises(ValueError, match="conflicting sizes"):
+        xr.open_dataset(str(path), engine="kerchunk")

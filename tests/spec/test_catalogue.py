@@ -44,7 +44,9 @@ def test_the_example_of_a_code_shows_it(code: str) -> None:
         assert refusal.value.code == code
     else:
         diagnostics = rx.open_references(rule.example).diagnostics
-        assert (code, rule.severity) in {(found.code, found.severity) for found in diagnostics}
+        severities = {found.severity for found in diagnostics if found.code == code}
+        is_graver = "This is an error" in rule.meaning  # in sets like the example
+        assert severities == {rule.severity} or (severities and is_graver)
 
 
 @pytest.mark.parametrize("protocol", ["s3", "http"])  # that of the example, or another one

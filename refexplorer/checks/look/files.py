@@ -52,6 +52,7 @@ from refexplorer.formats.datafiles.data_file import SizedDataFile, Unread
 from refexplorer.formats.icechunk.history import Recorded
 from refexplorer.io.access import protocol_of
 from refexplorer.io.fetch.background import Stopped, wait_for
+from refexplorer.io.fetch.many import fetch_many
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.sources.opening import installed_packages, open_native
 from refexplorer.refset.opened_set import OpenedSet
@@ -485,14 +486,17 @@ class SharedVariables:
                 continue
             if prod(meta.shape) > (INLINE_ELEMENTS if meta.is_dimension else LENT_ELEMENTS):
                 continue
-            keys = [meta.key_at(number) for number in range(count)]
-            found = [opened.lookup(key) for key in keys]
-            urls = {getattr(each[1], "url", None) for each in found if each is not None}
-            if len(urls) != 1:
+            found = {key: opened.lookup(key) for key in map(meta.key_at, range(count))}
+            references = {key: each[1] for key, each in found.items() if each is not None}
+            if len({getattr(each, "url", None) for each in references.values()}) != 1:
                 continue  # each file has its part of it
-            with suppress(RefexplorerError):  # its file is reported if it cannot be read
-                data = [targets.fetch(key, each[1]) for key, each in zip(keys, found, strict=True)
-                        if each is not None]  # fmt: skip
+            with suppress(RefexplorerError):  # more bytes than one read may have
+                chunks = fetch_many(targets, references)
+                data = [
+                    each for each in map(chunks.__getitem__, references) if isinstance(each, bytes)
+                ]
+                if len(data) < count:
+                    continue  # its file is reported
                 for number, chunk in enumerate(data):
                     held.put(ours, number, chunk, is_lent=True)
                 held.reasons.pop(meta.path, None)

@@ -88,7 +88,7 @@ class PlanSizes:
     part_cost: int = 100_000
     asking_cost: int = 100  # The cost of a target in addition to its references, in references
     sorted_rows: int = 1_000_000  # References that are sorted together
-    kept_bytes: int = 2**27  # Bytes of sorted references that stay in memory; others are written
+    kept_bytes: int = 2**26  # Bytes of sorted references that stay in memory; others are written
     # References that are read back at once; one batch of each sorted million may be in memory
     batch_rows: int = 2048
     interval_batches: int = 200  # Batches that are read together

@@ -36,7 +36,7 @@ from refexplorer.io.sources.opening import installed_packages
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.findings import Finding
 
-ASKING_SIZES = PlanSizes(part_cost=400_000, asking_cost=4_000, kept_bytes=2**29)
+ASKING_SIZES = PlanSizes(part_cost=400_000, asking_cost=4_000)
 """Where nothing is decoded a part has a hundred files: a stop loses little."""
 COLUMNS = ("array", "chunk", "number", "target", "state", "file", "overlap", "message",
            "target_size", "etag", "modified", "grant")  # fmt: skip

@@ -25,7 +25,7 @@ from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _GRAVE = frozenset({"metadata-copies-differ"})
 """Warnings of the set that are errors beside files: one of the copies is not what they say."""
-_UNOPENED = frozenset({"dimension-sizes-differ", "no-dimension-names"})
+_UNOPENED = frozenset({"dimension-sizes-differ", "no-dimension-names", "bad-attribute"})
 """Findings that say why xarray does not open a set whose values may all be right.
 
 kerchunk writes such sets of HDF5 files without dimension scales, so they are no errors.

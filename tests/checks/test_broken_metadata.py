@@ -14,11 +14,11 @@ import xarray as xr
 import zarr
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kerchunk.hdf import SingleHdf5ToZarr
 from zarr.core.buffer import default_buffer_prototype
 from zarr.storage import MemoryStore
 
 import refexplorer as rx
+from tests.helpers.kerchunk_sets import translated
 from tests.helpers.loops import without_loop
 
 V2: dict[str, Any] = {
@@ -220,7 +220,7 @@ def test_a_set_that_no_reader_opens_is_not_the_same_as_its_files(
 def test_verify_says_that_xarray_opens_no_group_whose_dimensions_differ(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file["u"], file["v"] = np.arange(300.0), np.arange(400.0)
-    refs = SingleHdf5ToZarr(str(tmp_path / "a.h5"), inline_threshold=0).translate()["refs"]
+    refs = translated(tmp_path / "a.h5")["refs"]
     for name in "uv":
         refs[f"{name}/.zattrs"] = json.dumps(NAMES)
     path = tmp_path / "set.json"

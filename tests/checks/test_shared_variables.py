@@ -9,9 +9,9 @@ import netCDF4
 import numpy as np
 import pytest
 from kerchunk.combine import MultiZarrToZarr
-from kerchunk.hdf import SingleHdf5ToZarr
 
 from refexplorer.checks.report import Report
+from tests.helpers.kerchunk_sets import translated
 from tests.helpers.verifying import verified
 
 STATIC = ("lat", "mask", "reftime")
@@ -39,7 +39,7 @@ def joined(folder: Path, second: dict[str, Any]) -> Report:
     paths = [str(folder / name) for name in ("a.nc", "b.nc")]
     write(Path(paths[0]), 0, second.get("side", 8))
     write(Path(paths[1]), **second)
-    refs = [SingleHdf5ToZarr(path, inline_threshold=0).translate() for path in paths]
+    refs = [translated(Path(path)) for path in paths]
     made = MultiZarrToZarr(
         refs, concat_dims=["time"], identical_dims=list(STATIC), inline_threshold=0
     )
@@ -87,7 +87,7 @@ def test_a_wrong_reference_is_no_difference_of_a_variable(
     write(tmp_path / "a.nc", 0)
     write(tmp_path / "b.nc", 5)
     paths = [str(tmp_path / name) for name in ("a.nc", "b.nc")]
-    refs = [SingleHdf5ToZarr(path, inline_threshold=0).translate() for path in paths]
+    refs = [translated(Path(path)) for path in paths]
     made = MultiZarrToZarr(
         refs, concat_dims=["time"], identical_dims=list(STATIC), inline_threshold=0
     ).translate()

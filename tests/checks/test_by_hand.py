@@ -197,7 +197,9 @@ def test_a_range_inside_a_shard(tmp_path: Path) -> None:
     for cause, offset, length in ("length", 0, size - 4), ("offset", 24, 24), ("offset", 4, 90):
         mine = refs | {"x/c/0/0": [path, offset, length]}
         assert [each.code for each in verified(mine).findings] == [cause]
-    inner = {"x/.zarray": json.dumps(_ARRAY | {"shape": [4, 6], "chunks": [2, 3], "dtype": "<f4"})}
+    inner: dict[str, Any] = {
+        "x/.zarray": json.dumps(_ARRAY | {"shape": [4, 6], "chunks": [2, 3], "dtype": "<f4"})
+    }
     inner |= {f"x/{n // 2}.{n % 2}": [path, 24 * n, 24] for n in range(4)}
     assert "other-array" not in {each.code for each in verified(inner).findings}
     inner["x/1.1"] = [path, 76, 24]

@@ -16,6 +16,7 @@ from refexplorer.checks.compare.inline import InlineValues
 from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.checks.ledger import Counts, Ledger
 from refexplorer.checks.records import (
+    BY_LENGTH,
     DIFFERS,
     FAILED,
     FORBIDDEN,
@@ -193,6 +194,7 @@ class ReportBuilder:
             self._fail(row)
         elif row["uncompared"] and row["message"]:
             self._reasons.add(path, row["message"], row["uncompared"])
+            self._ledger.by_length += row["uncompared"] * (row["message"] == BY_LENGTH)
         elif row["message"] and path in self._held.arrays:
             self._held.reasons.setdefault(path, row["message"])
         if path is not None:

@@ -196,6 +196,9 @@ def _same(ledger: Ledger, counts: Counter[LedgerState], terms: CheckTerms) -> tu
     if ledger.overlapping:
         chunks = counted(ledger.overlapping, "chunk of a file is", "chunks of files are")
         parts.append(f"{chunks} not in it, because files overlap")
+    if ledger.by_length:
+        chunks = counted(ledger.by_length, "chunk was", "chunks were")
+        parts.append(f"{chunks} compared by length only")
     if single := len(ledger.of_one_file):
         arrays = counted(single, "variable was", "variables were")
         parts.append(f"{arrays} compared with one file only")
@@ -258,7 +261,7 @@ def unknowns(ledger: Ledger, terms: CheckTerms) -> Iterator[str]:
         asked |= {LedgerState.HELD, LedgerState.INSIDE}  # not looked at closely enough
     not_chosen = sum(ledger.unchosen.values())
     untouched = counts[LedgerState.UNTOUCHED] + counts[LedgerState.REFERENCED] - not_chosen
-    left = sum(counts[state] for state in asked) - not_chosen
+    left = sum(counts[state] for state in asked) - not_chosen - ledger.by_length
     if left and (untouched or not explained):
         verb = "compared" if terms.asks(CheckLook.FILES) else "checked"
         yield f"{counted(untouched or left, 'chunk was', 'chunks were')} not {verb}"

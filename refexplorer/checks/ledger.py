@@ -58,6 +58,8 @@ class Ledger:
         say so, since it is that of a fault.
     overlapping
         Chunks of files at positions for which the set refers to another file.
+    by_length
+        Chunks of which only the length was compared, as their files have no known format.
     of_one_file
         Arrays from one file whose values in the others were not compared.
     objects
@@ -75,6 +77,7 @@ class Ledger:
         self.decoded_inline = 0
         self.seen = [0, 0, 0]
         self.overlapping = 0
+        self.by_length = 0
         self.of_one_file: set[str] = set()
         self.objects = ObjectBook()
         self.listed: dict[str, int] = {}

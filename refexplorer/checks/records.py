@@ -23,6 +23,10 @@ FORBIDDEN = "not allowed"
 HELD = "held"  # For inline values, which are compared with each file that has them
 STATES = (SAME, DIFFERS, UNCOMPARED, FAILED)  # The states of the references to a file
 
+BY_LENGTH = (
+    "The file has no format whose metadata could be compared, only the length of one uncompressed "
+    "chunk."
+)
 WHOLE = -1  # The length of a reference to a whole file
 NAMED_KEYS = 10  # Keys that a finding of one file names
 
@@ -346,7 +350,7 @@ def _text(key: CauseKey, group: FindingGroup, of: int) -> str:
     said = without_advice(group.message or "", files)
     if key.code == "values":
         said = _values_text(group)
-    if key.code == "masked":
+    if key.code == "masked" and group.lost:
         said = f"{counted(group.lost, 'value')} {said}"
     if key.theirs is not None:
         said = f"{key.code.replace('-', ' ')} {key.theirs}, the set says {key.ours}"

@@ -245,6 +245,14 @@ def escape(text: str, limit: int | None = None) -> str:
     return text if text.isprintable() else _UNSEEN.sub(_escaped, text)
 
 
+def integer_text(value: int) -> str:
+    """Return an integer as text; if it is long, its first digits, as Python prints 4,300."""
+    more = int(value.bit_length() * 0.30103) - 30
+    if more <= 0:
+        return str(value)
+    return f"{'-' if value < 0 else ''}{abs(value) // 10**more}…"
+
+
 def _escaped(match: re.Match[str]) -> str:
     character = match[0]
     code = ord(character)

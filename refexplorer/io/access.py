@@ -27,7 +27,9 @@ _UNICAST = ipaddress.IPv6Network("2000::/3")  # IPv6 on the internet; `is_global
 _TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")  # IPv4 in the last 32 bits (NAT64)
 _TUNNELLED = frozenset({0x5EFE, 0x02005EFE})  # IPv4 in the last quarter (ISATAP)
 _PROTOCOL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://|(file|local):", re.IGNORECASE)
-_CHAIN = re.compile(r"^[A-Za-z0-9+.-]+::|::[A-Za-z0-9+.-]+://")
+_CHAIN = re.compile(
+    r"^[A-Za-z0-9+.-]+::|::[A-Za-z0-9+.-]+://|^(?:zip|tar|libarchive|dir|\w*cache\w*)://.*::"
+)  # keys of buckets, and addresses of hosts, may contain ::
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 

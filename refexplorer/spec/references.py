@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from refexplorer.core.limits import MOST_BYTES, Limits
-from refexplorer.core.text import masks_repr
+from refexplorer.core.text import integer_text, masks_repr
 from refexplorer.spec.findings import Problem
 
 RESERVED = frozenset({"self"})  # Names that jinja2 cannot be given, written in an expression or not
@@ -335,7 +335,8 @@ def _read_list(
         if type(offset) is not int or type(length) is not int or offset < 0 or length < 0:
             offset, length = (_integer("offset", offset, note), _integer("length", length, note))
         if offset > MOST_BYTES or length > MOST_BYTES:
-            message = f"The range {offset}, {length} has a number beyond 2**62 - 1."
+            both = f"{integer_text(offset)}, {integer_text(length)}"
+            message = f"The range {both} has a number beyond 2**62 - 1."
             raise BadReference("vast-number", message, "Write the true number of bytes.")
         return Range(_read_url(url, url_of), offset, length)
     if len(value) == 1:
@@ -359,7 +360,9 @@ def _read_url(value: object, url_of: Callable[[str], str]) -> str | None:
 
 def _integer(name: str, value: object, note: TakeNote) -> int:
     if isinstance(value, float) and value.is_integer():
-        note("float-offset", f"The {name} {value} is a float.", f"Write {int(value)}.")
+        note(
+            "float-offset", f"The {name} {value} is a float.", f"Write {integer_text(int(value))}."
+        )
         value = int(value)
     if isinstance(value, np.integer):  # as kerchunk's dicts in memory hold them
         value = int(value)
@@ -370,7 +373,7 @@ def _integer(name: str, value: object, note: TakeNote) -> int:
             f"Write the {name} as a number." if isinstance(value, str) else "",
         )
     if value < 0:
-        raise BadReference(f"bad-{name}", f"The {name} {value} is negative.")
+        raise BadReference(f"bad-{name}", f"The {name} {integer_text(value)} is negative.")
     return value
 
 
@@ -463,4 +466,6 @@ def _json_text(value: Mapping[str, object]) -> str:
 
 
 def _value_text(value: object) -> str:
+    if type(value) is int:
+        return integer_text(value)
     return json.dumps(value, default=str)[:40]

@@ -47,6 +47,7 @@ def _write(file: h5py.File) -> None:
     file.create_dataset("unlimited", data=np.arange(5.0), maxshape=(None,), chunks=(2,))
     holes = file.create_dataset("holes", (6, 4), "i4", chunks=(2, 2), fillvalue=-1)
     holes[:2, :2] = 1
+    holes.attrs["_FillValue"] = np.int32(-1)
     file.create_dataset("never", (4,), "f4", chunks=(2,))
     file.create_dataset("lzf", data=np.arange(100).reshape(10, 10), chunks=(5, 5),
                         compression="lzf")  # fmt: skip
@@ -59,7 +60,7 @@ def _of_dataset(path: Path, name: str, dataset: h5py.Dataset) -> Refs:
     dtype: Any = _RECORD if dataset.dtype.names else dataset.dtype.str
     chunks = dataset.chunks or ((2, 4, 5) if is_cut else dataset.shape)
     found = _ARRAY | {"shape": dataset.shape, "chunks": chunks, "dtype": dtype}
-    found["fill_value"] = {"holes": -1, "never": 0, "flag": False}.get(name)
+    found["fill_value"] = {"holes": -1, "flag": False}.get(name)
     if name == "edges":
         found["filters"] = _PIPELINE
     if name == "lzf":
@@ -185,6 +186,24 @@ def test_zarr_stores(
     mine = {each: value for each, value in refs.items() if each != f"x/{key}"}
     found = verified(mine)
     assert (found.status, found.headline.text) == (2, "not known: 1 chunk was not compared")
+
+
+def test_a_range_inside_a_shard(tmp_path: Path) -> None:
+    """It is an inner chunk for a set of chunks as small, else a wrong range of the shard."""
+    options: dict[str, Any] = {"shards": (4, 6), "compressors": None, "fill_value": 0}
+    refs = stored(tmp_path / "store", 3, **options)
+    assert verified(refs, "all").headline.text == "the same as its files"
+    path, _, size = refs["x/c/0/0"]
+    for cause, offset, length in ("length", 0, size - 4), ("offset", 24, 24), ("offset", 4, 90):
+        mine = refs | {"x/c/0/0": [path, offset, length]}
+        assert [each.code for each in verified(mine).findings] == [cause]
+    inner: dict[str, Any] = {
+        "x/.zarray": json.dumps(_ARRAY | {"shape": [4, 6], "chunks": [2, 3], "dtype": "<f4"})
+    }
+    inner |= {f"x/{n // 2}.{n % 2}": [path, 24 * n, 24] for n in range(4)}
+    assert "other-array" not in {each.code for each in verified(inner).findings}
+    inner["x/1.1"] = [path, 76, 24]
+    assert "offset" in {each.code for each in verified(inner).findings}
 
 
 def v3_codecs(refs: Refs, change: Callable[[list[Any]], object]) -> Refs:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import h5py
+import netCDF4
 import numpy as np
 import pytest
 
@@ -90,6 +91,12 @@ def compact(file: h5py.File, name: str = "v") -> None:
     made[...] = [1, 2, 3, 4]
 
 
+def virtual(file: h5py.File, name: str = "v") -> None:
+    layout = h5py.VirtualLayout((4,), "f8")
+    layout[:] = h5py.VirtualSource(file["x"])
+    file.create_virtual_dataset(name, layout)
+
+
 def text(file: h5py.File, name: str = "v") -> None:
     file.create_dataset(name, data="a scalar text", dtype=h5py.string_dtype())
 
@@ -145,7 +152,7 @@ def test_text_of_a_file_opened_directly(tmp_path: Path, make: Callable[[h5py.Fil
     assert "Traceback" not in ran.err
 
 
-@pytest.mark.parametrize("make", [compact, text])
+@pytest.mark.parametrize("make", [compact, text, virtual])
 def test_a_dataset_without_reference_in_a_set_of_kerchunk(
     tmp_path: Path, make: Callable[[h5py.File], None]
 ) -> None:
@@ -154,6 +161,85 @@ def test_a_dataset_without_reference_in_a_set_of_kerchunk(
     source = write_set(translated(path), tmp_path)
     assert "v/.zarray" in json.loads(source.read_text())["refs"]
     is_named(run("verify", source), "`v`", "v/0" if make is compact else "`v`", "a.h5")
+
+
+@pytest.mark.parametrize("is_marked", [True, False])
+@pytest.mark.parametrize("kind", ["f4", "i4"])
+def test_a_chunk_that_was_never_written_and_reads_as_missing_only_in_the_set(
+    tmp_path: Path, kind: str, is_marked: bool
+) -> None:
+    """HDF5's fill value is 0; kerchunk fills with `_FillValue`, or with a 0 that xarray masks."""
+
+    def make(file: h5py.File) -> None:
+        data = file.create_dataset("v", (8,), kind, chunks=(4,))
+        data[:4] = [1, 2, 3, 4]
+        if is_marked:
+            data.attrs["_FillValue"] = np.array(-999, kind)
+
+    path = written(tmp_path, make)
+    document = translated(path)
+    read = values(document["refs"], tmp_path, "v")
+    with h5py.File(path) as file:
+        assert np.array_equal(file["v"][4:], np.zeros(4))
+    assert read is not None
+    assert np.isnan(read[4:]).all()
+    ran = run("verify", write_set(document, tmp_path))
+    if is_marked:
+        is_named(ran, "`v`", "fills missing chunks with a different value", "-999")
+    else:
+        assert (ran.status, headline(ran)) == (0, SAME)
+        assert "chunks never written, equal to 0" in ran.out
+
+
+def test_a_netcdf_variable_shorter_than_its_unlimited_dimension(tmp_path: Path) -> None:
+    """The set has its full length, as netCDF4 reads it."""
+    path = tmp_path / "a.nc"
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("t", None)
+        for name in ("v", "w"):
+            file.createVariable(name, "f4", ("t",), fill_value=False, chunksizes=(1,))
+        file["v"][:] = [1, 2, 3]
+        file["w"][:2] = [1, 2]
+    assert json.loads(converted(path)["w/.zarray"])["shape"] == [3]
+    ran = run("verify", path)
+    assert (ran.status, headline(ran)) == (0, SAME), ran.out
+
+
+def never_filled(file: h5py.File) -> None:
+    plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    plist.set_chunk((4,))
+    plist.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+    plist.set_fill_value(np.array(7, "i4"))
+    space = h5py.h5s.create_simple((8,))
+    h5py.h5d.create(file.id, b"v", h5py.h5t.STD_I32LE, space, plist)
+    file["v"][:4] = 1
+
+
+def times(file: h5py.File) -> None:
+    stored = np.array(["2000-01-01", "NaT"], "M8[s]")
+    file["v"] = stored.astype(h5py.opaque_dtype(stored.dtype))
+
+
+def complex_nan(file: h5py.File) -> None:
+    file["v"] = np.array([1 + 2j, np.nan])
+
+
+def records_nan(file: h5py.File) -> None:
+    file["v"] = np.array([(1, np.nan), (2, 3.0)], [("a", "<i4"), ("b", "<f8")])
+
+
+@pytest.mark.parametrize("make", [never_filled, times, complex_nan, records_nan])
+def test_values_equal_to_themselves(tmp_path: Path, make: Callable[[h5py.File], None]) -> None:
+    """NaN equals NaN; HDF5 reads chunks without fill value from memory that nobody wrote."""
+    ran = run("verify", written(tmp_path, make), "--values", "all")
+    assert (ran.status, headline(ran)) == (0, SAME), ran.out
+
+
+def test_values_that_are_arrays_are_no_damage(tmp_path: Path) -> None:
+    path = written(tmp_path, lambda file: file.create_dataset("v", (2,), np.dtype(("f4", (3,)))))
+    ran = run("verify", path)
+    is_named(ran, "`v`", "Each value of v is an array, which Zarr has no data type for")
+    assert headline(ran).startswith("incomplete: ")
 
 
 @pytest.mark.parametrize("make", [checksummed, records])

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from refexplorer.checks.states import LedgerState
 from refexplorer.io.sources import opening
+from refexplorer.spec.codes import CODES
 from tests.helpers.commands import run
 from tests.helpers.verifying import Changed, joined, verified, write_files
 
@@ -102,7 +105,7 @@ _ARRAY = {
 
 
 @pytest.mark.parametrize("length", [None, 80])
-def test_a_file_that_is_one_chunk_has_nothing_to_compare(
+def test_of_a_file_that_is_one_chunk_the_length_is_compared(
     length: int | None, files: list[Path], tmp_path: Path
 ) -> None:
     (tmp_path / "raw.bin").write_bytes(bytes(80))
@@ -112,11 +115,27 @@ def test_a_file_that_is_one_chunk_has_nothing_to_compare(
     mixed.refs["x/0"] = reference if length is None else [*reference, 0, length]
     found = verified(mixed.document, tmp_path)
     assert found.good, str(found)
-    assert "no metadata to compare" in found.summary[-1]
+    assert found.headline.text.endswith("1 chunk was compared by length only")
+    assert "only the length of one uncompressed chunk" in found.summary[-1]
+    assert {state.name for state in LedgerState if found.ledger.counts("x").get(state)} == {
+        "INSIDE"
+    }
     (tmp_path / "raw.bin").write_bytes(bytes(79))
     found = verified(mixed.document, tmp_path)
     assert not found.good
     assert "1 chunk reaches past the end of the file, which has 79 bytes" in str(found)
+
+
+def test_a_file_compressed_as_a_whole_is_to_be_unpacked(files: list[Path], tmp_path: Path) -> None:
+    mixed = Changed(joined(files))
+    packed = tmp_path / "raw.nc.gz"
+    packed.write_bytes(gzip.compress(bytes(4000)))
+    mixed.refs["x/.zarray"] = json.dumps(_ARRAY | {"chunks": [20]})
+    mixed.refs["x/0"] = [str(packed), 1000, 80]
+    found = verified(mixed.document, tmp_path)
+    assert found.status == 1
+    assert "The file is compressed with gzip as a whole" in str(found)
+    assert "copy it again, unless it was compressed" in CODES["range-past-end"].mend
 
 
 def test_a_format_that_is_not_known_is_never_good(files: list[Path], tmp_path: Path) -> None:

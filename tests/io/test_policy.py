@@ -119,7 +119,10 @@ def test_a_disguised_host_is_named() -> None:
     assert "the host is evil.example" in str(error)
 
 
-@pytest.mark.parametrize("url", ["zip://a.nc::http://host/x.zip", "simplecache::s3://b/x"])
+@pytest.mark.parametrize(
+    "url",
+    ["zip://a.nc::http://host/x.zip", "simplecache::s3://b/x", "zip://a/0::/x.zip", "zip://a::b"],
+)
 def test_chains_are_refused_whatever_is_allowed(url: str) -> None:
     error = refusal(AccessPolicy(None, allow=["http://host", "s3://b"]), url)
     assert error.grant == ""

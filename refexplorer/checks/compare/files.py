@@ -12,6 +12,7 @@ from refexplorer.checks.axes import is_axis
 from refexplorer.checks.compare.cf import is_time, times, unpacked
 from refexplorer.checks.compare.inline import InlineValues, MatchedFile, compare_inline
 from refexplorer.checks.compare.metadata import (
+    is_fill_masked,
     is_filled_alike,
     metadata_differences,
     not_compared,
@@ -25,6 +26,7 @@ from refexplorer.checks.compare.placing import (
     NativeReferences,
     aligned,
     expected,
+    found_chunks,
     grouped,
     is_cut,
     set_indices,
@@ -130,6 +132,9 @@ class FileComparison:
         for path in self._matched.arrays if array is not None else ():
             if self._matched.native(path) is array:
                 return ObjectRow(each.name, ObjectState.LACKING, path)
+        ours, held = self._matched.arrays.get(each.name), self._matched.held.arrays
+        if why and each.name in self._bare and ours is not None and each.name not in held:
+            return ObjectRow(each.name, ObjectState.LACKING, each.name)  # reads as the fill value
         if why:
             state = ObjectState.UNREAD if each.name in self._references else ObjectState.LEFT_OUT
             return ObjectRow(each.name, state, why)
@@ -202,7 +207,7 @@ class FileComparison:
             if any(not CODES[each.cause].is_of_chunks for each in record.findings):
                 states[group.rows] = np.maximum(states[group.rows], LedgerState.WRONG_METADATA)
         if groups and groups[0].is_placed:
-            _span(groups, record)
+            _span(groups, self._matched.filed.full, record)
             self._note_axis(groups[0], record)
             if record.axis is not None and own is not None:
                 record.axis_start = int(own[0])  # where the set has it, if other arrays disagree
@@ -211,7 +216,7 @@ class FileComparison:
     def _of_others(self, path: str) -> Iterator[FileDifference]:
         """Yield references that point to no chunk of the file, or to another array."""
         ours, found, filed = self._matched.arrays[path], self._references[path], self._matched.filed
-        at, groups = filed.find(found.offsets, found.lengths), self._groups[path]
+        at, groups = found_chunks(ours, found, filed), self._groups[path]
         numbers, inside = found.numbers, found.numbers >= 0
 
         def wrong(cause: str, rows: np.ndarray, said: str) -> FileDifference:
@@ -239,7 +244,7 @@ class FileComparison:
         """Return whether a Zarr file, which is one chunk, belongs to another array of the set."""
         if self._matched.filed.form != ZARR:
             return False
-        mine, theirs = (each.rpartition("/")[2] for each in (path, name))
+        mine, theirs = (each.rpartition("/")[2] for each in (path, name.removesuffix(INNER)))
         beside = f"{path.rpartition('/')[0]}/{theirs}".lstrip("/")
         return mine != theirs and beside in self._matched.arrays
 
@@ -280,16 +285,26 @@ class FileComparison:
         wanted = expected(known, group.lie, group.origin, group.ours, group.is_cut).numbers
         lacking = np.setdiff1d(wanted, self._references[group.ours.meta.path].numbers)
         record.lacking += numbers_bytes(lacking)
-        record.is_filled_alike = is_filled_alike(group.ours, group.native, True)
-        native = group.native
+        count = self._note_fill(group.ours, group.native, len(wanted), record)
+        if count and not record.is_filled_alike:
+            what = said(group.ours.fill_value), said(group.native.fill_value)
+            record.findings.append(FileDifference("fill_value", *what, None, len(group.rows)))
+
+    def _note_fill(self, ours: SetArray, native: FileArray, wanted: int, record: Record) -> int:
+        """Record how chunks read that were never written; return how many the set lacks, too."""
+        record.is_filled_alike = is_filled_alike(ours, native, True)
+        known = self._matched.filed.chunks[self._matched.filed.places[native.name]]
         sides = zip(native.shape, native.chunks, strict=True)
         counts = native.varying or [ChunkAxis(length, (max(n, 1),)) for length, n in sides]
         count = prod(axis.count for axis in counts)
-        held = self._matched.held.arrays.get(group.ours.meta.path)
-        is_full = held is not None and len(wanted) + np.count_nonzero(held.known) >= count
-        if len(known.offsets) < count and not record.is_filled_alike and not is_full:
-            what = said(group.ours.fill_value), said(group.native.fill_value)
-            record.findings.append(FileDifference("fill_value", *what, None, len(group.rows)))
+        held = self._matched.held.arrays.get(ours.meta.path)
+        is_full = held is not None and wanted + np.count_nonzero(held.known) >= count
+        missing = 0 if known is None or is_full else count - len(known.offsets)
+        is_masked = self._matched.filed.form != ZARR and is_fill_masked(ours, native)
+        if missing > 0 and record.is_filled_alike and is_masked:
+            text = f"chunks never written, equal to {said(ours.missing)}"
+            record.findings.append(FileDifference("masked", None, None, text, missing))
+        return max(missing, 0)
 
     def _of_unreferenced(self, path: str) -> Record | None:
         """Return the row of an array of the file that no reference in this part points to."""
@@ -309,7 +324,7 @@ class FileComparison:
             both = said(ours.meta.shape), said(native.shape)
             record.findings.append(FileDifference("shape", *both))
         record.lacking = numbers_bytes(np.unique(expected(filed, lie, origin, ours, cut).numbers))
-        record.is_filled_alike = is_filled_alike(ours, native, True)
+        self._note_fill(ours, native, 0, record)
         return record
 
     def _of_filled(self, path: str) -> Record | None:
@@ -348,10 +363,15 @@ class FileComparison:
             return
 
 
-def _span(groups: list[NativeReferences], record: Record) -> None:
+def _span(groups: list[NativeReferences], full: Mapping[str, FileArray], record: Record) -> None:
     """Treat several arrays of the file that are combined in the set as one region."""
     starts = np.array([group.origin for group in groups])
     stops = np.array([group.origin + np.array(group.lie.shape) for group in groups])
+    for group, stop in zip(groups, stops, strict=True):
+        longer = full[group.native.name].shape  # netCDF4 reads the fill value after its own end
+        if len(longer) == len(stop):
+            ends = np.minimum(group.origin + np.array(longer), group.ours.meta.shape)
+            np.maximum(stop, ends, out=stop)
     first = starts.min(axis=0)
     record.start, record.shape = first.tolist(), (stops.max(axis=0) - first).tolist()
 

@@ -136,13 +136,16 @@ def compared(
     if {mine.dtype.kind, filed.dtype.kind} & set("OSUT"):
         one, other = _texts(mine), _texts(filed)
         return ComparedValues(one != other, one, other)
-    if {mine.dtype.kind, filed.dtype.kind} - set("biufmM"):
+    if {mine.dtype.kind, filed.dtype.kind} - set("biuf"):
         same = mine.dtype.kind == filed.dtype.kind
         if not same or mine.dtype.itemsize != filed.dtype.itemsize:
             raise Unread("expression", "Values of these data types cannot be compared.")
         kind = mine.dtype.newbyteorder("=")
         one, other = mine.astype(kind), filed.astype(kind)
-        return ComparedValues(one != other, one, other)
+        data, others = (np.ascontiguousarray(each).tobytes() for each in (one, other))
+        found = np.frombuffer(data, np.uint8) != np.frombuffer(others, np.uint8)
+        differs = found.reshape(*one.shape, kind.itemsize).any(axis=-1)  # NaN equals itself
+        return ComparedValues(np.asarray((one != other) & differs), one, other)
     are_times = is_time(ours.attribute("units")) and is_time(theirs("units"))
     if are_times and not same_times(ours.attribute, theirs):
         one = times(mine, ours.attribute, missing)

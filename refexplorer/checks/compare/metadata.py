@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -177,11 +177,36 @@ def is_filled_alike(ours: SetArray, native: FileArray, is_read: bool = False) ->
     # Null matches any value, unless there are such chunks (`is_read`): Zarr reads them as zeros.
     if native.fill_value is None or ours.is_text or native.dtype.kind in "OSUV":
         return True
-    allowed = [native.fill_value, native.attributes.get("_FillValue")]
+    marks = _marks(native)
     if ours.fill_value is None and not is_read:
         return True
     mine = 0 if ours.fill_value is None else ours.fill_value
-    return any(same_value(mine, one, ours.dtype) for one in allowed if one is not None)
+    if same_value(mine, native.fill_value, ours.dtype):
+        return True
+    if not is_read:  # in Zarr v2, the fill value is also the marker of missing values
+        return marks[0] is not None and same_value(mine, marks[0], ours.dtype)
+    mine_marks = [ours.missing, _plain(ours.attribute("missing_value"))]
+    return _is_missing(mine, mine_marks) and _is_missing(native.fill_value, marks)
+
+
+def is_fill_masked(ours: SetArray, native: FileArray) -> bool:
+    """Return whether xarray masks what was never written in the set, but not in the file."""
+    one, other = ours.missing, native.fill_value
+    if one is None or other is None or ours.is_text or native.dtype.kind not in "iuf":
+        return False
+    mine = 0 if ours.fill_value is None else ours.fill_value
+    return _is_missing(mine, [one]) and not _is_missing(other, _marks(native))
+
+
+def _marks(native: FileArray) -> list[Any]:
+    return [native.attributes.get(name) for name in ("_FillValue", "missing_value")]
+
+
+def _is_missing(value: Any, marks: Iterable[Any]) -> bool:
+    """Return whether a value reads as missing: it is NaN, or one of the file's or set's markers."""
+    return bool(value != value) or any(
+        same_value(value, mark) for each in marks if each is not None for mark in np.ravel(each)
+    )
 
 
 def same_value(one: Any, other: Any, dtype: np.dtype[Any] | None = None) -> bool:

@@ -19,6 +19,7 @@ from refexplorer.checks.records import FileDifference
 from refexplorer.checks.states import LedgerState
 from refexplorer.core.text import counted
 from refexplorer.formats.datafiles.data_file import FileArray, FileChunks
+from refexplorer.io.sources.zarr_files import INNER
 from refexplorer.spec.chunk_axes import ChunkAxis
 
 Lengths = tuple[int, ...]
@@ -238,18 +239,36 @@ class NativeReferences:
         return bool((starts < np.minimum(*ends)).all())
 
 
+def found_chunks(ours: SetArray, found: FileReferences, filed: FileLayout) -> FoundChunks:
+    """Return the chunks of the file in which ranges start; of a shard, it or those inside."""
+    at = filed.find(found.offsets, found.lengths)
+    shard = next((each for each in filed.arrays if each.name + INNER in filed.places), None)
+    if shard is None or ours.meta.chunks != shard.chunks:
+        return at
+    place, inner = filed.places[shard.name], filed.arrays[filed.places[shard.name + INNER]]
+    if inner.chunks == shard.chunks:
+        return at
+    whole = filed.chunks[place]
+    assert whole is not None
+    has = found.offsets < whole.lengths[0]
+    return FoundChunks(
+        np.where(has, place, NOWHERE), np.where(has, 0, NOWHERE), np.where(has, found.offsets, 0)
+    )
+
+
 def grouped(
     ours: SetArray, found: FileReferences, filed: FileLayout
 ) -> tuple[list[NativeReferences], np.ndarray]:
     """Group references that point to the same array of the file."""
     states = np.full(len(found.numbers), MOVED, np.uint8)
-    at = filed.find(found.offsets, found.lengths)
+    at = found_chunks(ours, found, filed)
     usable = (at.owners != NOWHERE) & (found.numbers >= 0)
     places, counts = np.unique(at.owners[usable], return_counts=True)
     order = places[np.argsort(-counts, kind="stable")].tolist()
     named = filed.places.get(ours.meta.path)
     if named is not None and filed.chunks[named] is not None:
-        order = [named] if named in order else []
+        inner = filed.places.get(filed.arrays[named].name + INNER)
+        order = [place for place in order if place in (named, inner)]
     groups: list[NativeReferences] = []
     for place in order:
         rows = np.flatnonzero(usable & (at.owners == place))

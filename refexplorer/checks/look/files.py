@@ -26,6 +26,7 @@ from refexplorer.checks.look.chunks import compare_values
 from refexplorer.checks.look.targets import ask, past_end, versions_asked
 from refexplorer.checks.parts import DECODING_COST, Doing, Part, coded
 from refexplorer.checks.records import (
+    BY_LENGTH,
     DIFFERS,
     FAILED,
     FORBIDDEN,
@@ -73,7 +74,6 @@ LENT_ELEMENTS = 2**17
 _FORM = 8
 
 
-RAW = "The file is one chunk of plain values, and has no metadata to compare."
 _COUNTED = {Rank.GOOD: SAME, Rank.UNKNOWN: UNCOMPARED, Rank.BAD: DIFFERS}
 _OF_STATE = np.array(
     [
@@ -236,7 +236,7 @@ class FilesLook:
             except Exception as error:  # the libraries of the formats raise what they like
                 is_raw = isinstance(error, Unread) and error.why == "format"
                 if is_raw and self._is_one_chunk(targets, rows):
-                    yield from _uncompared(rows, UNCOMPARED, RAW, LedgerState.PLACED)
+                    yield from _uncompared(rows, UNCOMPARED, BY_LENGTH, LedgerState.INSIDE)
                 else:
                     found = list(_unopened(rows, error))
                     if is_raw:
@@ -277,10 +277,9 @@ class FilesLook:
             record.failed = int(past.sum())
             record.uncompared = len(places) - record.failed
             record.state = FAILED
-            record.message = (
-                f"{counted(record.failed, 'chunk')} {'reaches' if record.failed == 1 else 'reach'} "
-                f"past the end of the file, which has {facts.size:,} bytes."
-            )
+            reach = counted(record.failed, "chunk reaches", "chunks reach")
+            ends = f"{reach} past the end of the file, which has {facts.size:,} bytes."
+            record.message = f"{record.message} {ends}"
             if path is not None and array is not None:
                 record.findings.append(
                     _past_end_difference(array, ranges.numbers[past], facts.size)

@@ -315,10 +315,13 @@ class Hdf5File(DataFile):
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
         path, dataset = self._dataset(name)
+        if lacking := _lacking_filter(dataset):
+            words = f"HDF5 has no plugin here for {lacking}, with which {escape(path)} is stored."
+            raise Unread("library", words)
         with as_unread(
             f"HDF5 cannot read the values of {escape(path)}",
             _ERRORS,
-            lambda error: _why_undecoded(dataset),
+            _damaged,
         ):
             _require_own_values(path, dataset.get_create_plist())
             opened = h5py.Dataset(dataset)
@@ -346,11 +349,13 @@ def _damaged(error: BaseException) -> UnreadReason:
     return "damaged"
 
 
-def _why_undecoded(dataset: h5d.DatasetID) -> UnreadReason:
-    """Return why values cannot be decoded if a filter is not installed."""
+def _lacking_filter(dataset: h5d.DatasetID) -> str:
+    """Return the number and name of a filter that is not installed; empty if all are."""
     plist = dataset.get_create_plist()
-    codes = (plist.get_filter(number)[0] for number in range(plist.get_nfilters()))
-    return "damaged" if all(map(h5z.filter_avail, codes)) else "library"
+    used = map(plist.get_filter, range(plist.get_nfilters()))
+    lacking = (each for each in used if not h5z.filter_avail(each[0]))
+    names = ((code, _text(name).partition(";")[0]) for code, *_, name in lacking)
+    return next((f"filter {code} ({escape(name, 80)})" for code, name in names), "")
 
 
 def _varying(path: str) -> Unread:

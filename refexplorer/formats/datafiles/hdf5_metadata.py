@@ -153,8 +153,7 @@ _NAMES = {
     32004: "imagecodecs_lz4h5",
     32008: "bitshuffle",
     32015: "zstd",
-    32026: "imagecodecs_blosc2",
-}
+}  # Not Blosc2: HDF5 stores frames, and numcodecs and imagecodecs decode single chunks only
 _SZIP = ("options_mask", "pixels_per_block", "bits_per_pixel", "pixels_per_scanline")
 
 
@@ -202,6 +201,9 @@ def dtype_of(path: str, kind: h5t.TypeID) -> np.dtype[Any]:
         dtype: np.dtype[Any] = kind.dtype
     except TypeError:  # an integer of three bytes
         dtype = np.dtype("V0")
+    if dtype.subdtype is not None:
+        words = f"Each value of {escape(path)} is an array, which Zarr has no data type for."
+        raise Unread("expression", words)
     # NumPy is given a wider or a whole number where the file has, say, 12 bits of two bytes.
     is_same = kind.get_size() == dtype.itemsize or dtype.hasobject
     if kind.get_class() in (h5t.INTEGER, h5t.FLOAT):
@@ -234,13 +236,15 @@ def filters_of(plist: h5p.PropDCID) -> Iterator[FileFilter]:
 
 
 def fill_value_of(plist: h5p.PropDCID, dtype: np.dtype[Any]) -> Any:
-    """Return the fill value: zero by default, None if HDF5 defines none."""
+    """Return the fill value: zero by default, None if HDF5 defines or writes none."""
     defined = plist.fill_value_defined()
-    if defined == h5d.FILL_VALUE_UNDEFINED:
+    # What was never written reads as whatever was in the memory of the reader.
+    is_never = plist.get_fill_time() == h5d.FILL_TIME_NEVER
+    if defined == h5d.FILL_VALUE_UNDEFINED or is_never:
         return None
     value = np.zeros((), dtype)
     if dtype.hasobject:
         return None
     if defined == h5d.FILL_VALUE_USER_DEFINED:
         plist.get_fill_value(value)
-    return value.item()
+    return (value.view("i8") if dtype.kind in "mM" else value).item()

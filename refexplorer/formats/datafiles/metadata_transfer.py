@@ -170,7 +170,7 @@ def chunks_or_reason(file: DataFile, name: str) -> FileChunks | Unread:
 def _described(file: DataFile, name: str) -> FileArray | Unread:
     try:
         array = file.array(name)
-        if array.fill_value is None:
+        if array.fill_value is None or array.dtype.kind in "mM":  # a number of units, which fits
             return array
         return replace(array, fill_value=np.array(array.fill_value, array.dtype).item())
     except Unread as error:

@@ -28,6 +28,13 @@ _SUFFIXES = {
     **dict.fromkeys((".grib", ".grib2", ".grb", ".grb2"), "GRIB"),
     **dict.fromkeys((".fits", ".fit"), "FITS"),
 }
+_PACKERS = (
+    (b"\x1f\x8b", "gzip"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"BZh", "bzip2"),
+    (b"\xfd7zXZ\0", "xz"),
+    (b"\x04\x22\x4d\x18", "LZ4"),
+)
 _PAGE = re.compile(rb"\s*(?:\xef\xbb\xbf)?\s*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 _PACKAGES = {"HDF5": "h5py", "TIFF": "tifffile", "FITS": "astropy", "GRIB": "eccodes"}
 _OTHERS = ("FITS", "GRIB")  # Formats whose packages the extra does not install
@@ -87,6 +94,12 @@ def _unknown_form(file: TargetFile) -> Unread:
         sentence = "The file is a web page, such as a server sends where it has no such file."
         return Unread("damaged", sentence)
     suffix = PurePosixPath(urlsplit(file.url).path).suffix.lower()
+    if packer := next((name for start, name in _PACKERS if head.startswith(start)), ""):
+        sentence = (
+            f"The file is compressed with {packer} as a whole, so its byte ranges are not those of "
+            "the file inside: unpack it, and make the references again."
+        )
+        return Unread("damaged" if suffix in _SUFFIXES else "format", sentence)
     if (forms := _SUFFIXES.get(suffix)) is not None:
         sentence = f"The file is named {suffix}, and does not begin like {forms} files."
         return Unread("damaged", sentence)

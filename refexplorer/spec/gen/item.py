@@ -19,7 +19,7 @@ import numpy as np
 
 from refexplorer.core.errors import LimitError, PickledByFields
 from refexplorer.core.limits import MOST_BYTES, Limits
-from refexplorer.core.text import masks_repr
+from refexplorer.core.text import integer_text, masks_repr
 from refexplorer.spec.findings import Findings
 from refexplorer.spec.gen.dimensions import (
     BLOCK,
@@ -73,9 +73,13 @@ def whole_number(field: str, text: str) -> int:
         sentence = f"`{field}` renders to a number of {len(match[1]):,} digits, which is too large."
         raise BadField("gen-bad-int", field, sentence) from None
     if value < 0:
-        raise BadField(f"bad-{field}", field, f"`{field}` renders to {value}, which is negative.")
+        raise BadField(
+            f"bad-{field}", field, f"`{field}` renders to {integer_text(value)}, which is negative."
+        )
     if value > MOST_BYTES:
-        raise BadField("vast-number", field, f"`{field}` renders to {value}, beyond 2**62 - 1.")
+        raise BadField(
+            "vast-number", field, f"`{field}` renders to {integer_text(value)}, beyond 2**62 - 1."
+        )
     return value
 
 

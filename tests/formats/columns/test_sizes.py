@@ -59,6 +59,15 @@ def test_a_range_that_no_file_can_have_is_rejected() -> None:
     ) == 2
 
 
+def test_a_number_of_many_digits_is_cut() -> None:
+    """Python prints at most 4,300 digits."""
+    for value in ["f", 10**5000, 1], ["f", 1, -(10**5000)], 10**5000:
+        found = rx.open_references({"x": value}).rejection("x")
+        assert found is not None
+        assert "000…" in found.sentence
+        assert len(found.sentence) < 150
+
+
 def test_lengths_that_would_have_to_be_computed() -> None:
     refs = rx.open_references(VARYING)
     assert refs.summary().bytes is refs.node("x").size is None

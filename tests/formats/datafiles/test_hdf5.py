@@ -13,6 +13,7 @@ import h5py
 import numpy as np
 import pytest
 
+import refexplorer as rx
 from refexplorer.formats.datafiles import hdf5, metadata_transfer
 from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.formats.datafiles.hdf5 import Hdf5File
@@ -127,6 +128,22 @@ def test_what_no_codec_decodes_has_the_name_of_its_format() -> None:
     assert filters[1] is not None
     assert filters[1][0].settings == {"parameters": [3, 1]}
     np.testing.assert_array_equal(file.values("x", (slice(2, 4), slice(0, 10))), DATA[2:4])
+
+
+@pytest.mark.parametrize(("code", "name"), [(32026, b"blosc2"), (32013, b"zfp; a comment")])
+def test_a_filter_that_no_codec_decodes_is_named(code: int, name: bytes, tmp_path: Path) -> None:
+    """HDF5's Blosc2 chunks are frames, which imagecodecs' codec of that name refuses."""
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        file["x"] = DATA
+        plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        plist.set_chunk(DATA.shape)
+        plist.set_filter(code, h5py.h5z.FLAG_OPTIONAL, ())
+        space = h5py.h5s.create_simple(DATA.shape)
+        made = h5py.h5d.create(file.id, b"y", h5py.h5t.NATIVE_INT32, space, plist)
+        made.write_direct_chunk((0, 0), b"frame")
+    with pytest.warns(UserWarning, match=f"HDF5 has no plugin here for filter {code}"):
+        assert "y/.zarray" not in rx.open_references(path)
 
 
 def test_contiguous_and_unwritten_data() -> None:

@@ -304,6 +304,8 @@ function Findings({ cost }: { cost: ReadingCosts }) {
 
 /** Of a cell in the map of the chunks. */
 const SIDE = 10;
+/** Of a cell on the screen, px. */
+const LARGEST_CELL = 34;
 
 function Touched({ costs }: { costs: Costs }) {
   const state = useStore(costs);
@@ -335,7 +337,7 @@ function Shaded({ touched, access }: { touched: TouchedChunks; access: string })
         class="touched-map"
         viewBox={`0 0 ${columns * SIDE} ${rows * SIDE}`}
         preserveAspectRatio="xMinYMin"
-        style={{ maxWidth: `${columns * 2 * SIDE}px` }}
+        style={{ maxWidth: `${columns * LARGEST_CELL}px` }}
         role="img"
         aria-label={`Chunks of ${array || "/"} that "${access}" reads: ${share}${times}`}
       >

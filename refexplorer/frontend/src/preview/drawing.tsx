@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { Zoom } from "../shared/controls.tsx";
-import { count, exact, grouped, value } from "../shared/format.ts";
+import { count, exact, value } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { Flag, ReadingModel, ValuePlace } from "../shared/wire.ts";
 import { placing, type ScaleName } from "./bars.ts";
@@ -17,7 +17,7 @@ import { cellsOf, heatmap, line, painted, type Figure, type Look, type Marked } 
 import { ARROWS, type Point, stepped, useDrag, useRoom, useWheel, useWidth, ZOOM, ZOOMS } from "../shared/pointing.ts";
 import { Earth } from "../geo/earth.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
-import { cellWords, chunkOf, endsOf, indexOf, lostAt, placeOf, placesOf, type Axis } from "./slices.ts";
+import { cellWords, chunkOf, endsOf, indexOf, lostAt, placeOf, placesOf, shownText, type Axis } from "./slices.ts";
 import { keptWith, profilesOf, type Kept } from "./lines/kept.ts";
 import { Profiles } from "./lines/profiles.tsx";
 import { Take } from "./take/take.tsx";
@@ -526,10 +526,11 @@ function spanOf({ reduced, blocks, region }: ReadingModel, dimension: number, ce
 }
 
 /** A value with its units, or what it stands for; of a mean no more digits than it has. */
-function amount({ units, times, flags }: ReadingModel, number: number, text: string, isMean = false): string {
+function amount(reading: ReadingModel, number: number, text: string, isMean = false): string {
+  const { units, times, flags } = reading;
   if (Number.isNaN(number)) return "missing";
   const flag = flags?.find((each) => exact(each.value, "float64") === text);
-  const shown = isMean && !times ? value(number) : grouped(text);
+  const shown = isMean && !times ? value(number) : shownText(reading, text);
   return flag ? `${shown}, ${flag.meaning}` : `${shown}${units && !times ? ` ${units}` : ""}`;
 }
 

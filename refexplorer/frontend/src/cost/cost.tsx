@@ -305,7 +305,7 @@ function Findings({ cost }: { cost: ReadingCosts }) {
 /** Of a cell in the map of the chunks. */
 const SIDE = 10;
 /** Of a cell on the screen, px. */
-const LARGEST_CELL = 34;
+const LARGEST_CELL = 56;
 
 function Touched({ costs }: { costs: Costs }) {
   const state = useStore(costs);
@@ -314,7 +314,7 @@ function Touched({ costs }: { costs: Costs }) {
   const names = accesses(cost, cost?.array ?? null);
   return (
     <section class="touched">
-      <h3>Chunks that an access reads</h3>
+      <h3>Chunks of {cost?.array || "/"} that an access reads</h3>
       {names.length > 1 && (
         <Choice label="Access" value={access} options={names} choose={(name) => costs.shade(name)} />
       )}

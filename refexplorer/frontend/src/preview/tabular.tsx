@@ -28,10 +28,7 @@ export function NumberTable({ reading, axes, values, text }: NumbersProps) {
   const [top, setTop] = useState(0);
   const [left, setLeft] = useState(0);
   const isMean = reading.reduced === "mean";
-  const say = useMemo(
-    () => (at: number) => (isMean ? value(values[at]!) : shownText(reading, text(at))),
-    [values, text],
-  );
+  const say = useMemo(() => (at: number) => (isMean ? value(values[at]!) : shownText(reading, text(at))), [text]);
   const copied = (at: number) => (Number.isNaN(values[at]!) ? "" : text(at));
   const across = columns?.size ?? 1;
   const shown = { rows: span(top, ROWS, rows.size), columns: span(left, COLUMNS, across) };

@@ -115,10 +115,7 @@ function isAbout({ key }: Note, array: string): boolean {
 }
 
 function titleOf(n: number, array: string | null, severity: Severity | null): string {
-  const what = counted(
-    n,
-    severity === null ? "finding" : severity === "info" ? "finding worth knowing" : severity,
-  ).replace("finding worth knowings", "findings worth knowing");
+  const what = severity === "info" ? `${counted(n, "finding")} worth knowing` : counted(n, severity ?? "finding");
   return array === null ? what : `${what} about ${array || "/"}`;
 }
 

@@ -280,7 +280,9 @@ function ArrayFacts({ array, item, session }: { array: ArrayItem; item: PathItem
   const missing = isCounted ? less(less(array.chunk_count, present).toString(), rejected) : 0;
   return (
     <section>
-      <h3>Array {array.path === item.path ? "" : array.path || "/"}</h3>
+      <h3>
+        Array <span class={array.path === item.path ? "unseen" : ""}>{array.path || "/"}</span>
+      </h3>
       <dl class="facts">
         {chunk && (
           <Line name="this chunk">

@@ -274,7 +274,6 @@ function Text({ text, total }: { text: string; total: number }) {
 }
 
 function ArrayFacts({ array, item, session }: { array: ArrayItem; item: PathItem; session: ExplorerSession }) {
-  const chunk = item.chunk?.index.map(Number) ?? null;
   const { present, rejected } = array;
   const isCounted = present !== null && rejected !== null;
   const missing = isCounted ? less(less(array.chunk_count, present).toString(), rejected) : 0;
@@ -284,9 +283,9 @@ function ArrayFacts({ array, item, session }: { array: ArrayItem; item: PathItem
         Array <span class={array.path === item.path ? "unseen" : ""}>{array.path || "/"}</span>
       </h3>
       <dl class="facts">
-        {chunk && (
+        {item.chunk && (
           <Line name="this chunk">
-            {by(chunk, ", ")} of {by(array.grid)}
+            {by(item.chunk.index, ", ")} of {by(array.grid)}
           </Line>
         )}
         <Line name="shape">{shape(array)}</Line>

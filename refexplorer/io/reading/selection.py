@@ -112,11 +112,13 @@ def _label(references: int, held: int, size: int, targets: tuple[str, ...], part
     if not references:
         return "Show the fill value: the chunk has no reference"
     if not targets:
-        return f"Decode {size_text(held)} held in the set"
-    where = short_name(targets[0]) if len(targets) == 1 else f"{len(targets):,} targets"
+        return f"Decode {size_text(held)} stored in the set"
+    is_one = len(targets) == 1
+    where = short_name(targets[0]) if is_one else f"{len(targets):,} files"
     if not partly:
         return f"Read {size_text(size)} from {where}"
-    return f"Read all of {where}" if not size else f"Read {size_text(size)} and more from {where}"
+    whole = f"Read all {'of ' * is_one}{where}"
+    return f"Read {size_text(size)} and more from {where}" if size else whole
 
 
 def short_name(url: str) -> str:

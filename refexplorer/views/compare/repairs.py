@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.core.text import escape
+from refexplorer.core.text import counted, escape
 from refexplorer.views.compare.compare_controller import ChangeRow, change_row
 from refexplorer.views.health.health_controller import GRANTS, reading_of, watched
 from refexplorer.views.wire.context import ExplorerPart, ViewContext
@@ -71,7 +71,9 @@ class Repairing:
         is_worth = found.can_be_written and len(rows) > 0
         obstacle = NOT_HERE if is_worth and not self._can_write else None
         return RepairShown(
-            found.verdict,
+            f"{counted(total, 'key')} would change; the repaired set: {found.after.headline.text}"
+            if (total := found.difference.total)
+            else found.verdict,
             found.repaired[:SHOWN],
             tuple(f"{each.message}. {each.remedy}".strip() for each in found.left[:SHOWN]),
             found.notes[:SHOWN],

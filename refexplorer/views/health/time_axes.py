@@ -201,9 +201,9 @@ class TimeRanges:
         if span is None or not span.dated or (span.targets == 1 and why.startswith("It has no")):
             # a file has the date of its name, an array in it without times need not
             return _unknown(f"{why}, and the names of its files contain no dates.")
-        named = f"{span.dated:,} of {counted(span.targets, 'target')}"
+        named = f"{span.dated:,} of {counted(span.targets, 'file')}"
         if span.dated == span.targets:
-            named = counted(span.targets, "target")
+            named = counted(span.targets, "file")
         left = "; generated keys that were not evaluated may have others" if index.unlisted else ""
         said = f"By the dates in the names of {named}{left}. {why}."
         first, last = (each.astype("datetime64[us]").astype(np.int64) for each in span[:2])

@@ -95,7 +95,7 @@ def test_a_whole_file_among_explicit_references() -> None:
 def test_an_estimate_knows_what_it_does_not_know() -> None:
     known, partly = (rx.open_references(each).estimate("x") for each in (QUARTERS, WHOLE))
     assert known.bytes == 3 * LONGEST
-    assert (partly.bytes, partly.label) == (None, "Read 100 B and more from 2 targets")
+    assert (partly.bytes, partly.label) == (None, "Read 100 B and more from 2 files")
 
 
 def test_offsets_and_lengths_of_chunks_are_not_clipped() -> None:

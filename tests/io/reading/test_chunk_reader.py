@@ -105,10 +105,11 @@ def test_a_chunk_of_an_array_without_dimensions() -> None:
     [
         ([["air.nc", 0, 57_288]], "Read 57.3 kB from air.nc"),
         ([["s3://era5/a/b.nc", 0, 4]], "Read 4 B from s3://era5"),
-        ([["a.nc", 0, 4], ["b.nc", 0, 4]], "Read 8 B from 2 targets"),
+        ([["a.nc", 0, 4], ["b.nc", 0, 4]], "Read 8 B from 2 files"),
         ([["a.nc", 0, 4], ["a.nc"]], "Read 4 B and more from a.nc"),
         ([["a.nc"]], "Read all of a.nc"),
-        (["abcd"], "Decode 4 B held in the set"),
+        ([["a.nc"], ["b.nc"]], "Read all 2 files"),
+        (["abcd"], "Decode 4 B stored in the set"),
         ([], "Show the fill value: the chunk has no reference"),
     ],
 )

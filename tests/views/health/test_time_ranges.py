@@ -114,7 +114,7 @@ def test_what_was_not_read_is_told_by_the_names_of_files_and_what_cannot_be_is_e
     assert found["x"] == ("2000-01-01", "2000-02-01", "names")
     assert found["lat"] == (None, None, None)  # it is no array of the month of the file it is in
     said = {row["path"]: row["times"]["said"] for row in rows(host)}["x"]
-    assert said.startswith("By the dates in the names of 2 targets. The coordinate `time`")
+    assert said.startswith("By the dates in the names of 2 files. The coordinate `time`")
 
 
 def test_other_calendars_say_so() -> None:

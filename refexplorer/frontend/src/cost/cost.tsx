@@ -304,6 +304,8 @@ function Findings({ cost }: { cost: ReadingCosts }) {
 
 /** Of a cell in the map of the chunks. */
 const SIDE = 10;
+/** Of a cell on the screen, px. */
+const LARGEST_CELL = 56;
 
 function Touched({ costs }: { costs: Costs }) {
   const state = useStore(costs);
@@ -312,7 +314,7 @@ function Touched({ costs }: { costs: Costs }) {
   const names = accesses(cost, cost?.array ?? null);
   return (
     <section class="touched">
-      <h3>Chunks that an access reads</h3>
+      <h3>Chunks of {cost?.array || "/"} that an access reads</h3>
       {names.length > 1 && (
         <Choice label="Access" value={access} options={names} choose={(name) => costs.shade(name)} />
       )}
@@ -324,6 +326,8 @@ function Touched({ costs }: { costs: Costs }) {
 
 function Shaded({ touched, access }: { touched: TouchedChunks; access: string }) {
   const { array, axes, cells, columns, dimensions, grid, most, rows } = touched;
+  // The longer side lies across, where there is more room.
+  const [across, down] = rows > columns ? [rows, columns] : [columns, rows];
   const size = axes.map((axis) => `${count(grid[axis]!)} along ${dimensions[axis]}`).join(", ") || "a single chunk";
   const varies = cells.some((cell) => cell > 0 && cell < most);
   const some = cells.reduce((total, cell) => total + (cell > 0 ? 1 : 0), 0);
@@ -333,9 +337,9 @@ function Shaded({ touched, access }: { touched: TouchedChunks; access: string })
     <figure>
       <svg
         class="touched-map"
-        viewBox={`0 0 ${columns * SIDE} ${rows * SIDE}`}
-        preserveAspectRatio="xMinYMin"
-        style={{ maxWidth: `${columns * 2 * SIDE}px` }}
+        viewBox={`0 0 ${across * SIDE} ${down * SIDE}`}
+        preserveAspectRatio="none"
+        style={{ maxWidth: `${across * LARGEST_CELL}px`, height: `${down * LARGEST_CELL}px` }}
         role="img"
         aria-label={`Chunks of ${array || "/"} that "${access}" reads: ${share}${times}`}
       >
@@ -343,8 +347,8 @@ function Shaded({ touched, access }: { touched: TouchedChunks; access: string })
           <rect
             key={place}
             class={cell > 0 ? "read" : "unread"}
-            x={(place % columns) * SIDE}
-            y={Math.floor(place / columns) * SIDE}
+            x={(rows > columns ? Math.floor(place / columns) : place % columns) * SIDE}
+            y={(rows > columns ? place % columns : Math.floor(place / columns)) * SIDE}
             width={SIDE - 1}
             height={SIDE - 1}
             fill-opacity={cell > 0 ? 0.15 + (0.85 * cell) / most : 1}

@@ -7,12 +7,11 @@ import { Files } from "../health/files.tsx";
 import { Repair } from "../health/repair.tsx";
 import { Verified } from "../health/verified.tsx";
 import { DataTable } from "../shared/controls.tsx";
-import { Badge, Button, Notes, Sentence } from "../shared/parts.tsx";
+import { Badge, Button, Notes } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Hello, Kind, Note, SetFacts, Severity } from "../shared/wire.ts";
-import { Failure, Waited } from "../shared/asking.tsx";
+import { Counting, Failure } from "../shared/asking.tsx";
 import { Versions } from "../versions/versions.tsx";
-import type { Waiting } from "../shared/waiting.ts";
 import { VersionPicker } from "../versions/versions.ts";
 import type { ExplorerSession } from "./session.ts";
 import { PageOfCode, useCodePage } from "../text/codepage.tsx";
@@ -31,22 +30,21 @@ export function SetDetails({ session, hello }: Props) {
       <SetNotes session={session} hello={hello} />
       <Files session={session} />
       <Verified session={session} />
-      {Number(facts.keys) > 0 && (
-        <section>
-          <h3>Kinds of references</h3>
-          {facts.kinds === null ? (
-            <Sought
-              error={factsError}
-              again="Count the references"
-              act={() => void session.seekFacts()}
-              sentence="Counting …"
-              waiting={session.counting}
-            />
-          ) : (
+      {Number(facts.keys) > 0 &&
+        (facts.kinds === null ? (
+          <Counting
+            title="Kinds of references"
+            error={factsError}
+            retry={() => void session.seekFacts()}
+            sentence="Counting …"
+            waiting={session.counting}
+          />
+        ) : (
+          <section>
+            <h3>Kinds of references</h3>
             <KindTable keys={facts.keys} kinds={facts.kinds} />
-          )}
-        </section>
-      )}
+          </section>
+        ))}
       {hello.has_versions && <Versions picker={session.of(VersionPicker)} />}
     </>
   );
@@ -67,16 +65,13 @@ function SetNotes({ session, hello }: Props) {
   }, [notesShown]);
   if (notes === null || total === null)
     return (
-      <section>
-        <h3>Findings</h3>
-        <Sought
-          error={notesError}
-          again="Check the references"
-          act={() => void session.seekNotes()}
-          sentence="Checking the references …"
-          waiting={session.seeking}
-        />
-      </section>
+      <Counting
+        title="Findings"
+        error={notesError}
+        retry={() => void session.seekNotes()}
+        sentence="Checking the references …"
+        waiting={session.seeking}
+      />
     );
   const follow = (note: Note) => {
     const { key } = note;
@@ -120,10 +115,7 @@ function isAbout({ key }: Note, array: string): boolean {
 }
 
 function titleOf(n: number, array: string | null, severity: Severity | null): string {
-  const what = counted(
-    n,
-    severity === null ? "finding" : severity === "info" ? "finding worth knowing" : severity,
-  ).replace("finding worth knowings", "findings worth knowing");
+  const what = severity === "info" ? `${counted(n, "finding")} worth knowing` : counted(n, severity ?? "finding");
   return array === null ? what : `${what} about ${array || "/"}`;
 }
 
@@ -144,27 +136,6 @@ function Lines({ note, lines }: Source) {
       ))}
     </pre>
   );
-}
-
-/** What stands in place of something until it is known: why it is not, and the button that asks again. */
-function Sought({ error, again, act, sentence, waiting }: SoughtProps) {
-  return (
-    <>
-      <p class="prose quiet">
-        {error === null ? sentence : <Sentence text={error} />}{" "}
-        {error !== null && <Button text={again} onClick={act} />}
-      </p>
-      <Waited waiting={waiting} />
-    </>
-  );
-}
-
-interface SoughtProps {
-  error: string | null;
-  again: string;
-  act(): void;
-  sentence: string;
-  waiting: Waiting;
 }
 
 function KindTable({ keys, kinds }: { keys: SetFacts["keys"]; kinds: NonNullable<SetFacts["kinds"]> }) {

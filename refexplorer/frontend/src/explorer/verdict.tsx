@@ -135,7 +135,7 @@ function Said({ hello, session }: { hello: Hello; session: ExplorerSession }) {
     return <Line mark="▲" tone="warn" text={text} session={session} />;
   }
   return (
-    <Line mark="○" tone="quiet" text={`No errors in the set itself${files ? "; its files were not opened" : ""}.`} />
+    <Line mark="○" tone="quiet" text={`No errors in the set itself${files ? "; its files were not compared" : ""}.`} />
   );
 }
 

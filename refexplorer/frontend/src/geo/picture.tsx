@@ -15,8 +15,8 @@ import { inksOf, series } from "../shared/palette.ts";
 import { axesOf, type ChunkAxis } from "../preview/chunkaxis.ts";
 import { signsOf } from "../preview/colours.ts";
 import { Infinite } from "../preview/drawing.tsx";
-import { cellWords } from "../preview/slices.ts";
-import { count, counted, fileName, grouped, moment, value } from "../shared/format.ts";
+import { cellWords, shownText } from "../preview/slices.ts";
+import { count, counted, fileName, moment, value } from "../shared/format.ts";
 import { ARROWS, useDrag, useWheel, useWidth, ZOOM, ZOOMS } from "../shared/pointing.ts";
 import { useStore } from "../shared/store.ts";
 import type { EarthMap, ReadingModel, ValuePlace } from "../shared/wire.ts";
@@ -277,7 +277,8 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
     const lost = drawn?.lost.get(chunkNumber(sides[0].at(cell[0]), sides[1].at(cell[1])));
     const at = drawn && placeAmong(drawn, cell);
     const units = reading?.units && !reading.times ? ` ${reading.units}` : "";
-    const amount = (text: string) => (text === "NaN" || text === "NaT" ? "missing" : `${grouped(text)}${units}`);
+    const amount = (text: string) =>
+      text === "NaN" || text === "NaT" ? "missing" : `${shownText(reading!, text)}${units}`;
     const words =
       reading && (cellWords(reading, cellOf(reading, indexOfCell(cell))) || (reading.is_complex ? "magnitude" : ""));
     const number = at === null ? NaN : drawn!.values[at]!;

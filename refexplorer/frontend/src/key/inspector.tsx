@@ -5,7 +5,7 @@ import { useEffect } from "preact/hooks";
 
 import { DerivationSteps } from "../shared/derivation.tsx";
 import { isPlain } from "../shared/escaping.ts";
-import { bytes, count, less, NOT_KNOWN, pretty, TYPE_NAMES } from "../shared/format.ts";
+import { bytes, count, exact, less, NOT_KNOWN, pretty, TYPE_NAMES } from "../shared/format.ts";
 import { Badge, Blank, Button, Copy, Notes } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { ArrayItem, Count, PathItem } from "../shared/wire.ts";
@@ -73,7 +73,7 @@ function Shown({ session, item }: { session: ExplorerSession; item: PathItem }) 
       {item.kind !== null && <Bytes item={item} details={details} />}
       {item.chunk !== null && <Decoding details={details} />}
       {item.chunk !== null && item.array?.inner_chunks != null && <Shard details={details} />}
-      {item.array && <ArrayFacts array={item.array} session={session} chunk={item.chunk?.index.map(Number) ?? null} />}
+      {item.array && <ArrayFacts array={item.array} session={session} item={item} />}
       <Code details={details} />
     </>
   );
@@ -273,17 +273,19 @@ function Text({ text, total }: { text: string; total: number }) {
   );
 }
 
-function ArrayFacts({ array, chunk, session }: { array: ArrayItem; chunk: number[] | null; session: ExplorerSession }) {
+function ArrayFacts({ array, item, session }: { array: ArrayItem; item: PathItem; session: ExplorerSession }) {
   const { present, rejected } = array;
   const isCounted = present !== null && rejected !== null;
   const missing = isCounted ? less(less(array.chunk_count, present).toString(), rejected) : 0;
   return (
     <section>
-      <h3>Array {array.path || "/"}</h3>
+      <h3>
+        Array <span class={array.path === item.path ? "unseen" : ""}>{array.path || "/"}</span>
+      </h3>
       <dl class="facts">
-        {chunk && (
+        {item.chunk && (
           <Line name="this chunk">
-            {by(chunk, ", ")} of {by(array.grid)}
+            {by(item.chunk.index, ", ")} of {by(array.grid)}
           </Line>
         )}
         <Line name="shape">{shape(array)}</Line>
@@ -323,7 +325,9 @@ function ArrayFacts({ array, chunk, session }: { array: ArrayItem; chunk: number
           </Line>
         )}
         <Line name="codecs">{array.codecs.join(" → ") || "none"}</Line>
-        <Line name="fill value">{String(JSON.stringify(array.fill))}</Line>
+        <Line name="fill value">
+          {typeof array.fill === "number" ? exact(array.fill, array.dtype) : String(JSON.stringify(array.fill))}
+        </Line>
         <Line name="format">Zarr {array.zarr_format}</Line>
         <Line name="stored">{array.bytes === null ? NOT_KNOWN : bytes(array.bytes)}</Line>
       </dl>

@@ -43,7 +43,7 @@ import {
 import { range } from "../preview/slices.ts";
 
 const MARGINS = { marginRight: 12, marginTop: 8, marginBottom: 36 };
-const LARGEST_CELL = 34;
+const LARGEST_CELL = 56;
 /** Of the picture, px: so much that what is said below it stays in sight. */
 const heightFor = (width: number) => Math.min(340, Math.max(160, width * 0.42));
 /** A square cell is no smaller, px. */

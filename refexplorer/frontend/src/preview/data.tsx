@@ -359,7 +359,7 @@ function Outcome({ session, job, menu, kept, places }: OutcomeProps) {
         part={menu}
         menu={kept}
         places={places}
-        isPart={id !== null}
+        isPart={job.isStopped === true || (id !== null && reading.slices.join() === job.slices.join())}
       />
       {reading.state !== "fill" && (reading.message ?? job.isStopped) && (
         <p class="caption">

@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { Zoom } from "../shared/controls.tsx";
-import { count, exact, grouped, value } from "../shared/format.ts";
+import { count, exact, value } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { Flag, ReadingModel, ValuePlace } from "../shared/wire.ts";
 import { placing, type ScaleName } from "./bars.ts";
@@ -17,7 +17,7 @@ import { cellsOf, heatmap, line, painted, type Figure, type Look, type Marked } 
 import { ARROWS, type Point, stepped, useDrag, useRoom, useWheel, useWidth, ZOOM, ZOOMS } from "../shared/pointing.ts";
 import { Earth } from "../geo/earth.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
-import { cellWords, chunkOf, endsOf, indexOf, lostAt, placeOf, placesOf, type Axis } from "./slices.ts";
+import { cellWords, chunkOf, endsOf, indexOf, lostAt, placeOf, placesOf, shownText, type Axis } from "./slices.ts";
 import { keptWith, profilesOf, type Kept } from "./lines/kept.ts";
 import { Profiles } from "./lines/profiles.tsx";
 import { Take } from "./take/take.tsx";
@@ -58,6 +58,8 @@ const AROUND = 320;
 /** What scrolls a picture, where the picture does not stand alone. */
 const PANE = ".centre .pane";
 const SCRUBBER = 90;
+/** Of the colours: their height below a picture, and the width that they need beside one; px. */
+const COLOURS = [110, 260] as const;
 /** A picture of square cells that would be narrower is stretched. */
 const LEAST = 120;
 
@@ -116,6 +118,7 @@ export function Drawing({
 }: Props) {
   const { item } = useStore(session);
   const { painted: chunks } = useStore(session.maps);
+  const [first, second] = axes;
   const box = useRef<HTMLDivElement>(null);
   const told = useId();
   const figure = useRef<Figure | null>(null);
@@ -126,6 +129,10 @@ export function Drawing({
   // The table of files, or of accesses, stands below the picture.
   const left = by !== null && session.state.look !== "chunks" ? room / 2 : room;
   const tallest = room === 0 ? TALLEST : Math.max(SHORTEST, left - AROUND + (sliders.length === 0 ? SCRUBBER : 0));
+  // A picture that is not as wide as its panel is larger with its colours beside it.
+  const taller = sizeOf(width, axes, tallest + COLOURS[0]);
+  const isBeside = second !== undefined && taller.width + COLOURS[1] <= width;
+  const size = isBeside ? taller : sizeOf(width, axes, tallest);
   const [cursor, setCursor] = useState<number[] | null>(null);
   const [picked, setPicked] = useState<number[] | null>(null);
   /** Where the bytes of the chunk below the cursor are. */
@@ -134,7 +141,6 @@ export function Drawing({
   /** The value at the first index of the cell below the cursor, where the cell is not that value. */
   const [own, setOwn] = useState<{ index: string; text: string } | null>(null);
   const [view, setView] = useState<Window | null>(null);
-  const [first, second] = axes;
   const pair: [Axis, Axis] | null = second ? [first!, second] : null;
   const window = pair && (view ?? wholeOf(pair));
   const chosen = item?.chunk?.array === reading.array ? item.chunk.index.map(Number) : null;
@@ -164,7 +170,7 @@ export function Drawing({
     return paintedBy(grid, by, reading, pair!, inksOf(box.current), own);
   }, [grid, by, width, paint]);
   const look: Look = {
-    ...sizeOf(width, axes, tallest),
+    ...size,
     coast: land && longitude ? { land, longitude } : null,
     label: reading.name,
     domain,
@@ -342,7 +348,7 @@ export function Drawing({
     event.preventDefault();
   };
   return (
-    <div class="drawing">
+    <div class={isBeside ? "drawing beside" : "drawing"}>
       <div class="picture-head">
         {head}
         <span class="space" />
@@ -377,7 +383,7 @@ export function Drawing({
           : figure.current?.omitted || "Point at the picture to read a value; click to select its chunk."}
       </p>
       {pair && (
-        <div class="colourbar">
+        <div class="colourbar" style={isBeside ? { width: `${width - size.width}px` } : {}}>
           {grid && by ? (
             (paint?.legend(grid) ?? <Legend grid={grid} by={by} />)
           ) : channels ? (
@@ -526,10 +532,11 @@ function spanOf({ reduced, blocks, region }: ReadingModel, dimension: number, ce
 }
 
 /** A value with its units, or what it stands for; of a mean no more digits than it has. */
-function amount({ units, times, flags }: ReadingModel, number: number, text: string, isMean = false): string {
+function amount(reading: ReadingModel, number: number, text: string, isMean = false): string {
+  const { units, times, flags } = reading;
   if (Number.isNaN(number)) return "missing";
   const flag = flags?.find((each) => exact(each.value, "float64") === text);
-  const shown = isMean && !times ? value(number) : grouped(text);
+  const shown = isMean && !times ? value(number) : shownText(reading, text);
   return flag ? `${shown}, ${flag.meaning}` : `${shown}${units && !times ? ` ${units}` : ""}`;
 }
 

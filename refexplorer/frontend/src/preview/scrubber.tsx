@@ -69,7 +69,7 @@ export function Scrubber(props: Props) {
           {...bounds}
           onChange={(event) => go(Number(event.currentTarget.value))}
         />
-        <span class="quiet">of {count(size)}</span>
+        <span class="quiet">of 0 to {count(size - 1)}</span>
         <span class="zoom">
           <Button text="‹" aria-label={`Back along ${name}`} disabled={at === 0} onClick={() => go(at - 1)} />
           <Button text="›" aria-label={`Forward along ${name}`} disabled={at === size - 1} onClick={() => go(at + 1)} />

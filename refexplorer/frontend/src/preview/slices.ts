@@ -102,6 +102,14 @@ export function cellWords({ reduced, blocks, region }: ReadingModel, cell?: numb
   return `${reduced === "mean" ? "mean" : "middle"} of ${long}`;
 }
 
+/** The text of a value as it is shown: of one that was unpacked as it was meant, 29.19, not 29.189999999999998. */
+export function shownText({ dtype, value_type: type }: Pick<ReadingModel, "dtype" | "value_type">, text: string) {
+  if (dtype === type || !/\.\d{12,}/.test(text)) return grouped(text);
+  const short = exact(Number(Number(text).toPrecision(15)), "float64");
+  // Digits that no arithmetic left over stay.
+  return grouped(short.length + 6 < text.length ? short : text);
+}
+
 /** Each value as text with every digit; of means those of float64. */
 export function textsOf(
   { reduced, value_type }: Pick<ReadingModel, "reduced" | "value_type">,

@@ -2,10 +2,10 @@
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-import { count, grouped, moment, value } from "../shared/format.ts";
+import { count, moment, NOT_KNOWN, value } from "../shared/format.ts";
 import type { ReadingModel } from "../shared/wire.ts";
 import { histogram } from "./plot.ts";
-import { cellWords, figures, textsOf } from "./slices.ts";
+import { cellWords, figures, shownText, textsOf } from "./slices.ts";
 import type { Integers } from "./time/frames.ts";
 import { useWidth } from "../shared/pointing.ts";
 
@@ -13,9 +13,11 @@ interface Props {
   reading: ReadingModel;
   /** Values of the slice, and of everything that came where it is more. */
   parts: [Float64Array, Integers | null][];
+  /** Whether more values are on their way: those are not missing. */
+  isPart: boolean;
 }
 
-export function Statistics({ reading, parts }: Props) {
+export function Statistics({ reading, parts, isPart }: Props) {
   const values = parts[0]![0];
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
@@ -25,7 +27,8 @@ export function Statistics({ reading, parts }: Props) {
   const found = parts.map(([own, integers]) => {
     const text = textsOf(reading, own, integers);
     const known = figures(own, integers);
-    const say = (at: number) => (at < 0 ? "NaN" : reading.reduced === "mean" ? value(own[at]!) : grouped(text(at)));
+    const say = (at: number) =>
+      at < 0 ? "NaN" : reading.reduced === "mean" ? value(own[at]!) : shownText(reading, text(at));
     return { ...known, low: say(known.low), high: say(known.high) };
   });
   const say = reading.times ? moment : value;
@@ -44,7 +47,7 @@ export function Statistics({ reading, parts }: Props) {
       {cellWords(reading) && (
         <p class="caption" role="note">
           Of the cells, each the {cellWords(reading)} values; the values themselves are from{" "}
-          {reading.extremes?.map(grouped).join(" to ") ?? "none"}.
+          {reading.extremes?.map((text) => shownText(reading, text)).join(" to ") ?? "none"}.
         </p>
       )}
       <table class="kinds statistics">
@@ -63,7 +66,7 @@ export function Statistics({ reading, parts }: Props) {
         </thead>
         <tbody>
           {line("values", (each) => count(each.count))}
-          {line("missing", (each) => count(each.missing))}
+          {line("missing", (each) => (isPart ? NOT_KNOWN : count(each.missing)))}
           {found.some((each) => each.infinite > 0) && line("infinite", (each) => count(each.infinite))}
           {line("lowest", (each) => each.low)}
           {line("mean", (each) => say(each.mean))}

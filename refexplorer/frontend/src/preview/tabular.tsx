@@ -2,13 +2,13 @@
 
 import { useId, useMemo, useState } from "preact/hooks";
 
-import { count, counted, grouped, value } from "../shared/format.ts";
+import { count, counted, value } from "../shared/format.ts";
 import { DataTable, useSaid } from "../shared/controls.tsx";
 import { toClipboard } from "../shared/kept.ts";
 import { Button } from "../shared/parts.tsx";
 import type { ReadingModel } from "../shared/wire.ts";
 import { csvOf } from "./saving.ts";
-import { cellWords, layout, placeOf, titleOf, type Axis } from "./slices.ts";
+import { cellWords, layout, placeOf, shownText, titleOf, type Axis } from "./slices.ts";
 import { cut, holds, spansOf, stepped, type Range } from "./take/range.ts";
 
 const ROWS = 200;
@@ -28,7 +28,7 @@ export function NumberTable({ reading, axes, values, text }: NumbersProps) {
   const [top, setTop] = useState(0);
   const [left, setLeft] = useState(0);
   const isMean = reading.reduced === "mean";
-  const say = useMemo(() => (at: number) => (isMean ? value(values[at]!) : grouped(text(at))), [values, text]);
+  const say = useMemo(() => (at: number) => (isMean ? value(values[at]!) : shownText(reading, text(at))), [text]);
   const copied = (at: number) => (Number.isNaN(values[at]!) ? "" : text(at));
   const across = columns?.size ?? 1;
   const shown = { rows: span(top, ROWS, rows.size), columns: span(left, COLUMNS, across) };

@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 
 import { Button } from "../shared/parts.tsx";
-import { count, counted, grouped } from "../shared/format.ts";
+import { count, counted } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { ReadingModel } from "../shared/wire.ts";
 import { Drawing, labelOf } from "./drawing.tsx";
@@ -14,7 +14,7 @@ import { SCHEMES, type Scheme } from "./colours.ts";
 import { PLAIN, type Picture } from "../explorer/state.ts";
 import type { ChunkState } from "../health/health.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
-import { indexOf, layout, range, slice, textsOf, type Axis, type Layout } from "./slices.ts";
+import { indexOf, layout, range, shownText, slice, textsOf, type Axis, type Layout } from "./slices.ts";
 import type { Integers } from "./time/frames.ts";
 import { type Kept, rowsOf } from "./lines/kept.ts";
 import { Lines } from "./lines/profiles.tsx";
@@ -108,7 +108,7 @@ export function Values({ session, reading, values, integers, part: menu, menu: k
             {menu}
           </Menu>
         </div>
-        <Caption reading={reading} session={session} />
+        <Caption reading={reading} session={session} isPart={isPart} />
         <TextTable reading={reading} />
         {places}
       </div>
@@ -170,7 +170,7 @@ export function Values({ session, reading, values, integers, part: menu, menu: k
           <Limits limits={limits} values={part} now={domain} set={setLimits} />
         </div>
       )}
-      {single ? (
+      {single && isPart ? null : single ? (
         <>
           <p class="single">{only(values, reading, textsOf(reading, values, integers))}</p>
           <WhyValue
@@ -189,6 +189,7 @@ export function Values({ session, reading, values, integers, part: menu, menu: k
       ) : drawable === "statistics" ? (
         <Statistics
           reading={reading}
+          isPart={isPart}
           parts={
             values.length === part.length
               ? [[part, whole64]]
@@ -221,7 +222,7 @@ export function Values({ session, reading, values, integers, part: menu, menu: k
         />
       )}
       {!hasOwnHead && below}
-      {!isRecoloured && <Caption reading={reading} session={session} />}
+      {!isRecoloured && <Caption reading={reading} session={session} isPart={isPart} />}
     </div>
   );
 }
@@ -298,30 +299,28 @@ function domainOf(
   return low === high ? [low - 0.5, high + 0.5] : [Math.min(low, high), Math.max(low, high)];
 }
 
-function only(values: Float64Array, { state }: ReadingModel, textOf: (index: number) => string): string {
-  if (state !== "fill" && values.length !== 1) return `${counted(values.length, "value")}, none of them a number`;
-  const text = grouped(textOf(0));
+function only(values: Float64Array, reading: ReadingModel, textOf: (index: number) => string): string {
+  const { state, chunks } = reading;
+  if (state !== "fill" && values.length !== 1)
+    return `${counted(values.length, "value")}, none ${chunks.failed > 0 ? "that could be read is" : "of them"} a number`;
+  const text = shownText(reading, textOf(0));
   return state === "fill" ? `${text} everywhere` : text;
 }
 
 /** Of a boolean array, half of what there is to say may be its fill value. */
 const FALSE_IS_MISSING = ": NaN is the fill value, as in xarray; turn off “scale and offset” to see the stored values";
 
-/** As unpacking meant it: 29.189999999999998 is 29.19; digits that no arithmetic left over stay. */
-function readable(text: string): string {
-  if (!/^-?\d+\.\d{12,}$/.test(text)) return text;
-  const short = String(Number(Number(text).toPrecision(15)));
-  return short.length + 6 < text.length ? short : text;
-}
-
-function Caption({ reading, session }: { reading: ReadingModel; session: ExplorerSession }) {
+function Caption({ reading, session, isPart }: Pick<Props, "reading" | "session" | "isPart">) {
+  const soFar = isPart ? " so far" : "";
   const { name, units, extremes, infinite = [0, 0], missing, chunks, seconds, shape, dtype, times } = reading;
   const parts = [
     `${shape.map(count).join(" × ") || "one value"} of ${dtype}`,
-    extremes ? `${extremes.map(readable).map(grouped).join(" to ")}${units && !times ? ` ${units}` : ""}` : "",
+    extremes
+      ? `${extremes.map((text) => shownText(reading, text)).join(" to ")}${units && !times ? ` ${units}` : ""}${soFar}`
+      : "",
     ...["-inf", "inf"].map((sign, i) => (infinite[i]! > 0 ? `${count(infinite[i]!)} ${sign}` : "")),
-    missing > 0 ? `${count(missing)} missing${dtype === "bool" ? FALSE_IS_MISSING : ""}` : "",
-    `${seconds.toFixed(seconds < 1 ? 2 : 1)} s`,
+    missing > 0 ? `${count(missing)} missing${soFar}${dtype === "bool" ? FALSE_IS_MISSING : ""}` : "",
+    isPart ? "" : `${seconds.toFixed(seconds < 1 ? 2 : 1)} s`,
   ];
   const listed = (state: ChunkState, text: string) => (
     <>

@@ -132,15 +132,18 @@ export function Pending({ error, retry, sentence, waiting }: PendingProps) {
 }
 
 /** A section whose contents have not come. */
-export function Counting({ title, error, sentence, waiting }: Omit<PendingProps, "retry"> & { title: string }) {
+export function Counting({ title, error, retry, sentence, waiting }: CountingProps) {
   return (
     <section>
       <h3>{title}</h3>
       {error === null ? <p class="quiet">{sentence}</p> : <Failure sentence={error} />}
+      {error !== null && retry && <Button text="Try again" onClick={retry} />}
       <Waited waiting={waiting} />
     </section>
   );
 }
+
+type CountingProps = Omit<PendingProps, "retry"> & { title: string; retry?: () => void };
 
 export function Failure({ sentence }: { sentence: string }) {
   return (

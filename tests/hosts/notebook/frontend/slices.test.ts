@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { extremes, layout, placeOf, range, slice } from "../../../../refexplorer/frontend/src/preview/slices.ts";
+import {
+  extremes,
+  layout,
+  placeOf,
+  range,
+  shownText,
+  slice,
+} from "../../../../refexplorer/frontend/src/preview/slices.ts";
 import type { ReadingModel } from "../../../../refexplorer/frontend/src/shared/wire.ts";
 
 function reading(shape: number[], coordinates: (number[] | null)[] = []): ReadingModel {
@@ -59,4 +66,12 @@ test("a thinned line keeps its spikes", () => {
 test("values that are no numbers have no range", () => {
   assert.equal(range(Float64Array.of(NaN, NaN)), null);
   assert.deepEqual(range(Float64Array.of(NaN, 2, -1)), [-1, 2]);
+});
+
+test("an unpacked value is shown as it was meant, a stored one with every digit", () => {
+  const unpacked = { dtype: "int16", value_type: "float64" };
+  assert.equal(shownText(unpacked, "29.189999999999998"), "29.19");
+  assert.equal(shownText(unpacked, "1.2300000000000001e-05"), "1.23e-05");
+  assert.equal(shownText(unpacked, "3.2857142857142856"), "3.2857142857142856");
+  assert.equal(shownText({ dtype: "float64", value_type: "float64" }, "29.189999999999998"), "29.189999999999998");
 });

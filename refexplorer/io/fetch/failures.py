@@ -45,6 +45,9 @@ _CREDENTIALS |= {"https": _CREDENTIALS["http"], "abfs": _CREDENTIALS["az"]}
 _CREDENTIALS |= dict.fromkeys(("ftp", "sftp", "ssh", "smb"), '{"username": …, "password": …}')
 
 
+_NO_ENDPOINT = ("EndpointConnectionError", "ConnectTimeoutError")  # Of botocore
+
+
 class TransientError(FetchError):
     """A temporary failure: the same request may succeed a little later."""
 
@@ -120,7 +123,12 @@ def cause(error: BaseException, place: Place, url: str = "") -> str:
         return "it is a folder, not a file"
     if isinstance(error, ValueError) and "Protocol not known" in str(error):
         return f"no installed package reads {place.protocol}:// URLs"
-    return _connection(error, place) or _plain(error)
+    return connection_failure(error, place) or _plain(error)
+
+
+def is_denied(error: BaseException) -> bool:
+    """Return whether a store requires a login, so that nothing is known about the file."""
+    return isinstance(error, DeniedByServer | PermissionError) or lacks_credentials(error)
 
 
 def lacks_credentials(error: BaseException) -> bool:
@@ -156,15 +164,24 @@ def _plain(error: BaseException) -> str:
     return text or f"reading failed without a message ({name})"
 
 
+def connection_failure(error: BaseException, place: Place) -> str | None:
+    """Return a description of a connection failure; None for another error."""
+    if type(error).__name__ in _NO_ENDPOINT:
+        name = f"{place.protocol}://{place.authority}"
+        option = f'storage_options={{"{name}": {{"endpoint_url": …}}}}'
+        return f"no connection to the server of {name} could be made; {option} sets another one"
+    return _connection(error, place)
+
+
 def _connection(error: BaseException, place: Place) -> str | None:
-    """Return a description of a connection failure."""
     import aiohttp
 
     requests: Any = sys.modules.get("requests.exceptions")  # some file systems use it
     if requests is not None and isinstance(error, requests.ConnectionError):
         return f"no connection to {place.authority} could be made"
     if isinstance(error, socket.gaierror | aiohttp.ClientConnectorDNSError):
-        return f"the host {place.host} cannot be found"
+        host = f"host {place.host}" if place.host else f"server of {place.protocol}:// files"
+        return f"the {host} cannot be found; check its name and the network connection"
     if isinstance(error, UnicodeError | aiohttp.InvalidURL):
         return f"{place.host} is not a valid host name"
     if isinstance(error, aiohttp.ClientSSLError | ssl.SSLError):

@@ -36,6 +36,7 @@ from refexplorer.io.fetch.failures import (
     ReadTime,
     TooLate,
     cause,
+    is_denied,
     rejection_text,
     too_long,
 )
@@ -433,7 +434,11 @@ def explanation(wanted: RangeOfKey, error: Exception) -> RefexplorerError:
     """Return an error that names key, URL, range and cause."""
     if isinstance(error, AccessError):
         return error
-    kept = LimitError, NotFoundError, DeniedByServer
-    kind = next((each for each in kept if isinstance(error, each)), FetchError)
+    kept = LimitError, NotFoundError
+    kind: type[LimitError | FetchError] = next(
+        (each for each in kept if isinstance(error, each)), FetchError
+    )
+    if is_denied(error):
+        kind = DeniedByServer
     failure = without(cause(error, wanted.place, wanted.url), secrets_of(wanted.place.url))
     return kind(f"{wanted}: {failure}.")

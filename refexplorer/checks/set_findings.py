@@ -24,7 +24,7 @@ from refexplorer.spec.lint import KeyFindings
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _GRAVE = frozenset({"metadata-copies-differ"})
-"""Warnings of the set that are errors beside files: one of the copies is not what they say."""
+"""Warnings of the set that are errors once files are read: one of the copies differs from them."""
 _METADATA = r"(^|/)(\.z(array|attrs|group|metadata)|zarr\.json)$"
 _CHUNK = r"(^|/)(c(/\d+)*|\d+([./]\d+)*|)$"
 """The last part of a key that looks like one of a chunk; GRIB sets of kerchunk have "step/"."""

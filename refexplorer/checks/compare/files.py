@@ -196,7 +196,7 @@ class FileComparison:
                 self._place(group, record)
                 unchecked = [*not_compared(group.ours, group.native)]
                 record.unchecked += unchecked
-                if "filters" in unchecked:  # only values show whether it decodes to the same
+                if "filters" in unchecked:  # only values show whether both decode alike
                     is_placed = states[group.rows] == SAME
                     states[group.rows[is_placed]] = LedgerState.INSIDE
             if any(not CODES[each.cause].is_of_chunks for each in record.findings):

@@ -345,6 +345,6 @@ def _ranges_compared(
             of_odd.ours, of_odd.theirs = (str((*s[odd[0]].tolist(),)) for s in (shapes, theirs))
             group.findings.append(of_odd)
     masks = np.zeros(len(chunks)) if known.masks is None else known.masks[chunks]
-    if len(np.unique(masks)) > 1:  # else all are encoded alike, and `native` says how
+    if len(np.unique(masks)) > 1:  # otherwise all chunks have the filters in `native`
         note("filter-mask", masks != 0)
     return states

@@ -382,8 +382,8 @@ class PreviewReader:
 
     def drawn(self, path: str | None) -> tuple[ReadingModel, bytes | None] | None:
         """Return the last reading, or the first look at another array if that needs no request."""
-        # A picture without a front end is not worth a request: data that are not local, may not be
-        # read or exceed the limit of the first display are not read.
+        # Without a front end no request is sent for a picture: data are read only if they are
+        # local, allowed, and within the limit of the first display.
         if path is None or (self.last is not None and self.last[0].array == path):
             return self.last
         with suppress(RefexplorerError):

@@ -89,7 +89,7 @@ _MESH_BYTES = 8_000_000  # Of the geographic positions of arrays, before compres
 _LISTED = 1_000  # Chunks of a state that are listed, of one array or of all
 _BLOCK = 2**15 + 8
 """Bytes that the inspector requests: a block, and the rest of a number at its end."""
-_HELD_BYTES = 2_000_000  # Bytes in the set itself that are kept beside its text
+_HELD_BYTES = 2_000_000  # Inline bytes that are stored in addition to the text
 _TRACES = 200  # chunks whose trace a page keeps
 _READ_ALL_WAYS = 500_000  # Bytes of values that are kept as stored, scaled and with times alike
 HELD = ("inline", "base64")

@@ -146,7 +146,7 @@ function Lines({ note, lines }: Source) {
   );
 }
 
-/** What stands in place of something until it is known: why it is not, and the button that asks again. */
+/** Shown in place of a fact that is not known yet: the reason, and a button to request it again. */
 function Sought({ error, again, act, sentence, waiting }: SoughtProps) {
   return (
     <>

@@ -340,7 +340,7 @@ def _of_version(name: str, path: Path | None, terms: OpeningTerms) -> Source | N
     return first_answer(partial(_at_version, folder), terms)
 
 
-def _nowhere(name: str, path: Path, terms: OpeningTerms) -> SourceError:
+def _missing_file(name: str, path: Path, terms: OpeningTerms) -> SourceError:
     """Return where a file was searched, and which was probably meant; hidden from visitors."""
     if terms.files.guarded:
         return SourceError(f"There is no file {_shown(name)}.")
@@ -364,7 +364,7 @@ def _of_place(name: str, path: Path, terms: OpeningTerms) -> Source:
         if has_magic(name) and not terms.files.guarded:
             whole = whole_pattern(name)
             return _of_several(fitting(name), whole.name, str(whole), terms)
-        raise _nowhere(name, path, terms)
+        raise _missing_file(name, path, terms)
     if not path.is_file():
         raise SourceError(f"{_shown(name)} is not a regular file.")
     return _of_file(SourceFile.at(path, terms.limits, terms.files), terms)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refexplorer.checks.compare.set_array import NOWHERE, FileLayout, FoundChunks, SetArray
+from refexplorer.checks.compare.set_array import NO_POSITION, FileLayout, FoundChunks, SetArray
 from refexplorer.checks.records import FileDifference
 from refexplorer.checks.states import LedgerState
 from refexplorer.core.text import counted
@@ -30,7 +30,7 @@ MOST_PIECES = 1_000_000
 class Alignment:
     """A file's array in terms of the dimensions of the set's array."""
 
-    axes: Lengths  # The dimension of the set for each of the file
+    axes: Lengths  # For each dimension of the file, its number in the set
     # shape, chunks: Of the file's array, with a length of 1 along the dimensions that it has not
     shape: Lengths
     chunks: Lengths
@@ -244,7 +244,7 @@ def grouped(
     """Group references that point to the same array of the file."""
     states = np.full(len(found.numbers), MOVED, np.uint8)
     at = filed.find(found.offsets, found.lengths)
-    usable = (at.owners != NOWHERE) & (found.numbers >= 0)
+    usable = (at.owners != NO_POSITION) & (found.numbers >= 0)
     places, counts = np.unique(at.owners[usable], return_counts=True)
     order = places[np.argsort(-counts, kind="stable")].tolist()
     named = filed.places.get(ours.meta.path)

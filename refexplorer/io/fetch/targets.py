@@ -377,7 +377,7 @@ _all: WeakSet[Targets] = WeakSet()
 _inherited: list[object] = []
 
 
-def _connect_anew() -> None:
+def _reconnect() -> None:
     """Leave the connections to the parent process after a fork; closing them would disturb it."""
     # They are kept, since closing one here would remove it from the epoll that both processes
     # share: the other one would then wait for its bytes forever.
@@ -387,7 +387,7 @@ def _connect_anew() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_connect_anew)
+    os.register_at_fork(after_in_child=_reconnect)
 
 
 def reference_of(refs: SetLike, key: str) -> Reference:

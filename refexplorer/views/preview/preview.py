@@ -24,7 +24,7 @@ from refexplorer.spec.zarr_metadata import ArrayMeta, type_name
 from refexplorer.views.code.cells import code_of_slices
 from refexplorer.views.preview.axes import coordinates_of, first_look, labels_of, sides_of
 from refexplorer.views.preview.netcdf import Cells, netcdf
-from refexplorer.views.preview.picture import Box, Picture, TellCells, is_pictured, untold
+from refexplorer.views.preview.picture import Box, Picture, TellCells, ignore_progress, is_pictured
 from refexplorer.views.preview.reading_model import (
     ReadingModel,
     blank_reading,
@@ -141,7 +141,7 @@ def preview(
     chunks: DecodedChunks,
     decoding: Decoding,
     report: JobReport,
-    tell: TellCells = untold,
+    tell: TellCells = ignore_progress,
 ) -> tuple[ReadingModel, list[bytes]]:
     """Read a selection of an array."""
     started = perf_counter()

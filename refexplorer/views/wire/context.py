@@ -22,7 +22,7 @@ from refexplorer.spec.references import folders_above
 from refexplorer.verbs.differing import Difference, diff
 from refexplorer.verbs.opening import open_references
 from refexplorer.views.wire.jobs import Jobs
-from refexplorer.views.wire.requests import Buffers, Count, Message, filled, nowhere
+from refexplorer.views.wire.requests import Buffers, Count, Message, discard, filled
 
 if TYPE_CHECKING:
     from refexplorer.formats.icechunk.history import RepositoryListing
@@ -188,7 +188,7 @@ class ViewContext:
     targets: Targets  # Reads what keys refer to; its policy says what may be read
     comparison: Comparison  # The set that this one is compared with
     failure_log: FailureLog = field(default_factory=FailureLog)
-    jobs: Jobs = field(default_factory=lambda: Jobs(nowhere))
+    jobs: Jobs = field(default_factory=lambda: Jobs(discard))
     # Held while a request is answered at once
     lock: threading.RLock = field(default_factory=threading.RLock)
     did: Callable[[str], None] = _nothing  # Called with the Python that does what a person did

@@ -15,6 +15,7 @@ from email.utils import parsedate_to_datetime
 from importlib.util import find_spec
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from refexplorer.core.errors import FetchError, InternalError, LimitError, RefexplorerError
 from refexplorer.core.limits import is_out_of_memory
@@ -169,7 +170,9 @@ def connection_failure(error: BaseException, place: Place) -> str | None:
     if type(error).__name__ in _NO_ENDPOINT:
         name = f"{place.protocol}://{place.authority}"
         option = f'storage_options={{"{name}": {{"endpoint_url": …}}}}'
-        return f"no connection to the server of {name} could be made; {option} sets another one"
+        asked = urlsplit(str(getattr(error, "kwargs", {}).get("endpoint_url", "")))
+        server = asked.netloc.rpartition("@")[2] or f"the server of {name}"
+        return f"no connection to {server} could be made; {option} sets another server"
     return _connection(error, place)
 
 

@@ -298,7 +298,7 @@ def test_a_server_that_does_not_answer_names_the_option(bare: Path) -> None:
     )
     assert (ran.status, ran.out) == (2, "")
     assert ran.err.endswith(
-        "no connection to the server of s3://bucket could be made; "
-        "--storage-option 's3://bucket.endpoint_url=…' sets another one.\n"
+        "no connection to 127.0.0.1:9 could be made; "
+        "--storage-option 's3://bucket.endpoint_url=…' sets another server.\n"
     ), ran.err
     assert ran.err.count("\n") == 1

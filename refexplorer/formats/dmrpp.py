@@ -304,12 +304,14 @@ def _storage(element: Element) -> Element:
     if len(chosen) != 1:
         tags = {each.tag for each in element if each.tag.startswith("dmrpp:")}
         names = ", ".join(sorted(tag[6:] for tag in tags))
-        raise _unknown(f"The way its values are stored is not known ({names or 'none'}).")
+        raise _unknown(f"The document stores its values in an unknown way ({names or 'none'}).")
     (storage,) = chosen
     others = {each.tag.removeprefix("dmrpp:") for each in storage}
     others -= {"chunk", "chunkDimensionSizes", "v"}
     if others:
-        raise _unknown(f"The way its values are stored is not known ({', '.join(sorted(others))}).")
+        raise _unknown(
+            f"The document stores its values in an unknown way ({', '.join(sorted(others))})."
+        )
     return storage
 
 

@@ -119,7 +119,7 @@ class CheckRun:
         folder = self.store.sorting()
         has_others = self.store.is_kept
         self.sorter = Sorter(folder, sample, sizes, terms.share, look.has_keys, has_others)
-        # The other shares that earlier runs did wholly: when the oldest part of each was written
+        # Other shares that earlier runs finished, each with the time of its oldest part
         self.earlier: dict[int, datetime] = {}
         self.given_up: list[str] = []
         self.lost = LostFiles()

@@ -228,6 +228,7 @@ def unknowns(ledger: Ledger, terms: CheckTerms) -> Iterator[str]:
         return
     words = {
         FileState.NOT_ALLOWED: ("is not allowed yet", "are not allowed yet"),
+        FileState.DENIED: ("was not read: access is denied", "were not read: access is denied"),
         FileState.FORMAT_UNKNOWN: ("has a format that cannot be compared",
                                    "have formats that cannot be compared"),
         FileState.LIBRARY_MISSING: ("needs a package that is not installed",

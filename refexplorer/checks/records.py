@@ -213,7 +213,7 @@ KEPT_FINDINGS = 10_000
 KEPT_REASONS = 1_000  # Beyond it they are counted together
 NAMED_FILES = 20  # Files that a finding names
 _SHOWN_FILES = 5
-_CHARS = 400  # characters of what a file says: it may hold any text
+_CHARS = 400  # characters of text from a file, which may be long
 _SINGULAR = {"have": "has", "are": "is", "cannot": "cannot", "may": "may"}
 _PHRASES = {
     "range-past-end": ("reaches past the end of", "reach past the end of"),

@@ -218,7 +218,7 @@ class Unlisted:
             none, table = np.zeros(len(urls), np.int64), text_column([""] * len(urls))
             kinds, targets = np.full(len(urls), URL, np.uint8), np.arange(len(urls), dtype=np.int32)
             columns = Columns(kinds, targets, UrlColumn(more=urls), none, none, ())
-            yield AuditedBlock(Table(table, columns), *_nowhere(len(urls)))
+            yield AuditedBlock(Table(table, columns), *_no_references(len(urls)))
 
     def sentences(self) -> Iterator[str]:
         """Yield what is unknown about them."""
@@ -252,7 +252,7 @@ def blocks(
 
 def _of_table(opened: OpenedSet) -> Iterator[AuditedBlock]:
     table = opened.table
-    arrays, chunks = _nowhere(table.count)
+    arrays, chunks = _no_references(table.count)
     for place, path in enumerate(opened.arrays.paths):
         array = opened.arrays.get(path)
         assert array is not None
@@ -311,14 +311,14 @@ def _of_generated(opened: OpenedSet, part: Generated) -> Iterator[AuditedBlock]:
     for start in range(0, part.count, BLOCK):
         stop = min(start + BLOCK, part.count)
         table = block_of(part, start, stop)
-        arrays, chunks = _nowhere(table.count)
+        arrays, chunks = _no_references(table.count)
         for place, array in near:
             rows, indices = chunk_indices(array, table.keys)
             arrays[rows], chunks[rows] = place, numbers_of_chunks(array, indices)
         yield AuditedBlock(table, arrays, chunks, stop - start - table.count)
 
 
-def _nowhere(count: int) -> tuple[np.ndarray, np.ndarray]:
+def _no_references(count: int) -> tuple[np.ndarray, np.ndarray]:
     return np.full(count, -1, np.int32), np.full(count, -1, np.int64)
 
 

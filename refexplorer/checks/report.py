@@ -157,7 +157,7 @@ class Report:
 
     @property
     def coverage(self) -> dict[str, dict[str, int]]:
-        """How many files, chunks and objects of files were checked, and of how many."""
+        """How many files, chunks and objects of files were checked, each with its total."""
         return coverage(self.ledger, self.terms)
 
     @property

@@ -43,7 +43,7 @@ _FINGERPRINT = b"refexplorer.part"
 _WRITTEN = b"refexplorer.written"
 _SORTING = "_sorting"
 _ADDRESSES = ("target", "message", "grant")  # Columns whose texts may name one
-REDONE = {"not allowed", "unreachable", "codec not installed", "failed"}
+REDONE = {"not allowed", "file not read", "unreachable", "codec not installed", "failed"}
 """What has one of these states is done again: it may be allowed or answer by now."""
 
 

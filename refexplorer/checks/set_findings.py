@@ -24,7 +24,7 @@ from refexplorer.spec.lint import KeyFindings
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _GRAVE = frozenset({"metadata-copies-differ"})
-"""Warnings of the set that are errors beside files: one of the copies is not what they say."""
+"""Warnings of the set that are errors once files are read: one of the copies differs from them."""
 _UNOPENED = frozenset({"dimension-sizes-differ", "no-dimension-names", "bad-attribute"})
 """Findings that say why xarray does not open a set whose values may all be right.
 

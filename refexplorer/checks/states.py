@@ -69,7 +69,7 @@ CHUNK_TERMS: dict[LedgerState, ChunkTerm] = {
         Rank.UNKNOWN, 0, "not allowed", "in a file that is not allowed yet"
     ),
     LedgerState.UNREAD_FILE: ChunkTerm(
-        Rank.UNKNOWN, 0, "file not read", "in a file whose format cannot be compared here"
+        Rank.UNKNOWN, 0, "file not read", "in a file that was not read, or cannot be compared here"
     ),
     LedgerState.FILES_UNREAD: ChunkTerm(
         Rank.UNKNOWN, 0, "no reference", "without a reference, and not all files were read"
@@ -157,6 +157,7 @@ class FileState(StrEnum):
     DAMAGED = "damaged"
     UNREACHABLE = "unreachable"
     NOT_ALLOWED = "not allowed"
+    DENIED = "access denied"
     FORMAT_UNKNOWN = "format unknown"
     LIBRARY_MISSING = "library missing"
     TOO_COSTLY = "exceeds a limit"
@@ -173,6 +174,7 @@ FILE_RANKS = {
     FileState.CHANGED: Rank.BAD,
     FileState.UNNAMED: Rank.BAD,
     FileState.NOT_ALLOWED: Rank.UNKNOWN,
+    FileState.DENIED: Rank.UNKNOWN,
     FileState.FORMAT_UNKNOWN: Rank.UNKNOWN,
     FileState.LIBRARY_MISSING: Rank.UNKNOWN,
     FileState.TOO_COSTLY: Rank.UNKNOWN,

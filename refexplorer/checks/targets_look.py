@@ -44,7 +44,13 @@ COLUMNS = ("array", "chunk", "number", "target", "state", "file", "overlap", "me
 _ODD = np.array(
     [
         term.rank is Rank.BAD
-        or state in (LedgerState.REFERENCED, LedgerState.NOT_ALLOWED, LedgerState.NO_CODEC)
+        or state
+        in (
+            LedgerState.REFERENCED,
+            LedgerState.NOT_ALLOWED,
+            LedgerState.UNREAD_FILE,
+            LedgerState.NO_CODEC,
+        )
         for state, term in CHUNK_TERMS.items()
     ]
 )
@@ -215,7 +221,7 @@ class TargetGatherer:
             if state is LedgerState.REFERENCED:
                 self.reasons.add(path, NO_SIZE, len(some))
                 self._unsized[path or ""] += len(some)
-            elif state is LedgerState.NO_CODEC:
+            elif state in (LedgerState.NO_CODEC, LedgerState.UNREAD_FILE):
                 self.reasons.add(path, message, len(some))
             elif state is LedgerState.NOT_ALLOWED:
                 self.reasons.forbid(path, row["grant"], message, len(some))

@@ -174,7 +174,7 @@ def open_plain(path: str, name: str, limits: Limits, files: Files) -> PlainStrea
     return plain(files.open(path), name, limits)
 
 
-if sys.platform != "win32":  # which has no such lock
+if sys.platform != "win32":  # Windows has no flock
     from fcntl import LOCK_EX, LOCK_NB, flock
 
 

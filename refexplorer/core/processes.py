@@ -177,12 +177,12 @@ class Children:
 
     def __init__(self, module: str, most: int) -> None:
         self._module, self._most = module, most
-        self._start_anew()
+        self._restart()
         if os.name == "posix":
-            os.register_at_fork(after_in_child=self._start_anew)
+            os.register_at_fork(after_in_child=self._restart)
         atexit.register(self.end)
 
-    def _start_anew(self) -> None:
+    def _restart(self) -> None:
         """Leave all processes to the parent after a fork."""
         self._turns = threading.BoundedSemaphore(self._most)
         self._idle: list[Child] = []

@@ -304,12 +304,14 @@ def _storage(element: Element) -> Element:
     if len(chosen) != 1:
         tags = {each.tag for each in element if each.tag.startswith("dmrpp:")}
         names = ", ".join(sorted(tag[6:] for tag in tags))
-        raise _unknown(f"The document stores it in an unknown way ({names or 'none'}).")
+        raise _unknown(f"The document stores its values in an unknown way ({names or 'none'}).")
     (storage,) = chosen
     others = {each.tag.removeprefix("dmrpp:") for each in storage}
     others -= {"chunk", "chunkDimensionSizes", "v"}
     if others:
-        raise _unknown(f"The document stores it in an unknown way ({', '.join(sorted(others))}).")
+        raise _unknown(
+            f"The document stores its values in an unknown way ({', '.join(sorted(others))})."
+        )
     return storage
 
 
@@ -380,7 +382,7 @@ def _indices(parts: list[Element], array: FileArray) -> np.ndarray:
         row = (0,) * rank if text is None else _whole_numbers(text.strip("[] ").split(","))
         rows.append(row)
         if len(row) != rank:
-            raise _unknown(f"It has a chunk at {text}, which is not one number per dimension.")
+            raise _unknown(f"A chunk is at {text}, which is not one number per dimension.")
     places = np.array(rows, np.int64).reshape(len(rows), rank)
     sizes = np.maximum(np.array(array.chunks, np.int64), 1).reshape(rank)
     if np.any(places % sizes) or np.any(places >= np.array(array.shape, np.int64).reshape(rank)):

@@ -43,12 +43,12 @@ from refexplorer.formats.other_files import (
     fitting,
     is_web,
     kind_of,
+    named_kind,
     refuse_early,
     refuse_zarr,
     whole_pattern,
 )
 from refexplorer.formats.source import (
-    ZMETADATA,
     LeftOut,
     Locate,
     NamedBytes,
@@ -75,7 +75,9 @@ def _at_version(folder: SourceFolder, form: SourceForm, terms: OpeningTerms) -> 
 
 def _locating(terms: OpeningTerms) -> Locate:
     if terms.locate is None:
-        raise SourceError("URLs inside this source cannot be followed here.")
+        raise SourceError(
+            "This source refers to a URL, and no file system to open it is known here."
+        )
     return terms.locate
 
 
@@ -154,7 +156,7 @@ def _of_data_url(
     found = SourceFile(name, _parts_of(url)[0], size, None, opening, content, url)
     made = DataFileForm().of_file(found, terms)
     if made is not None and made.fetched is not None:
-        made.fetched.add(ReadAmount(requests=1, bytes=len(head)))  # which told what it is
+        made.fetched.add(ReadAmount(requests=1, bytes=len(head)))  # which identified the format
     return made
 
 
@@ -251,7 +253,10 @@ def _of_any(source: object, terms: OpeningTerms) -> Source:
         return _of_bytes(bytes(source), name, None, terms)
     if isinstance(source, str):
         if not source.strip():
-            raise SourceError("The source is an empty string.")
+            raise SourceError(
+                "The path is empty; pass that of a reference set or data file, such as "
+                "combined.json."
+            )
         start = source.removeprefix(_MARK).lstrip()
         is_text = start.startswith(_TEXT_STARTS) or "\n" in source
         if is_text and (terms.files.guarded or not _names_files(source)):
@@ -335,7 +340,7 @@ def _of_version(name: str, path: Path | None, terms: OpeningTerms) -> Source | N
     return first_answer(partial(_at_version, folder), terms)
 
 
-def _nowhere(name: str, path: Path, terms: OpeningTerms) -> SourceError:
+def _missing_file(name: str, path: Path, terms: OpeningTerms) -> SourceError:
     """Return where a file was searched, and which was probably meant; hidden from visitors."""
     if terms.files.guarded:
         return SourceError(f"There is no file {_shown(name)}.")
@@ -359,7 +364,7 @@ def _of_place(name: str, path: Path, terms: OpeningTerms) -> Source:
         if has_magic(name) and not terms.files.guarded:
             whole = whole_pattern(name)
             return _of_several(fitting(name), whole.name, str(whole), terms)
-        raise _nowhere(name, path, terms)
+        raise _missing_file(name, path, terms)
     if not path.is_file():
         raise SourceError(f"{_shown(name)} is not a regular file.")
     return _of_file(SourceFile.at(path, terms.limits, terms.files), terms)
@@ -412,20 +417,25 @@ def _of_folder(name: str, path: Path, terms: OpeningTerms) -> Source:
     if found is None:
         refuse_zarr(folder.name, folder.has)
         raise SourceError(
-            f"The folder {_shown(name)} is not a reference set: it has no {ZMETADATA} as a parquet "
-            f"store has; {_inside(path, terms)}."
+            f"The folder {_shown(name)} is not a reference set in parquet, Zarr or Icechunk; "
+            f"{_inside(path, terms)}."
         )
     return found
 
 
 def _inside(path: Path, terms: OpeningTerms) -> str:
-    """Return which file of a folder to open; visitors do not see the names."""
-    names: list[str] = []
+    """Return which files of a folder to open; visitors do not see the names."""
+    files: list[Path] = []
     with suppress(OSError):
         if not terms.files.guarded:
             here = islice(path.iterdir(), MOST_NAMES)
-            names = sorted(each.name for each in here if ".json" in each.suffixes)
-    return f"open {_shown(str(path / names[0]))}" if names else "name a file in it"
+            files = sorted(each for each in here if each.is_file())
+    if sets := [each for each in files if ".json" in each.suffixes]:
+        return f"open {_shown(str(sets[0]))}"
+    for file in files:
+        if named_kind(file.name) is not None:
+            return f"open its data files with {_shown(str(path / f'*{file.suffix}'))}"
+    return "open a file or folder in it"
 
 
 def _of_file(file: SourceFile, terms: OpeningTerms) -> Source:

@@ -72,7 +72,8 @@ class JsonForm(SourceForm):
         refuse_other(file.name, file.head)
         terms.check_size(file.name, file.size)
         if not file.head.strip():
-            raise SourceError(f"{file.name} is empty.")
+            remedy = "" if file.location is None else "; write or download it again"
+            raise SourceError(f"{file.name} is empty{remedy}.")
         refuse_named(file.name, file.head)
         return file.document()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 from collections.abc import Iterator, Mapping
@@ -63,10 +64,12 @@ def _of_holder(source: object) -> Given | None:
     if len(sets) > 1:
         raise SourceError(f"This {name} combines {len(sets)} reference sets. {_PASS}.")
     if not sets:
+        known = _origin(source)
+        fact = f"This {name} does not come from a reference set"
+        if known is not None:
+            raise SourceError(f"{fact}. Open its file: rx.explore({json.dumps(known)}).")
         raise SourceError(
-            f"This {name} does not come from a reference set{_origin(source)}: its values are in "
-            "memory, or are not read through references. If they were loaded or computed, use the "
-            f"dataset as it was opened. {_PASS} that it was opened from: "
+            f"{fact}, or its values were computed or loaded. {_PASS} that it was opened from: "
             'rx.explore("combined.json").'
         )
     return sets[0]
@@ -160,7 +163,12 @@ def _of_file(source: Any, limits: Limits) -> Given | None:
     return Given(data if isinstance(data, bytes) else data.encode(), {}, None)
 
 
-def _origin(source: Any) -> str:
+def _origin(source: Any) -> str | None:
+    """Return the file that xarray opened, relative to the current folder if it is inside."""
     encoding = getattr(source, "encoding", None)
     place = encoding.get("source") if isinstance(encoding, Mapping) else None
-    return f" ({escape(str(place), 200)})" if isinstance(place, str) and len(place) > 1 else ""
+    if not isinstance(place, str) or len(place) < 2:  # fsspec's reference store calls itself "/"
+        return None
+    with suppress(ValueError):
+        place = str(Path(place).relative_to(Path.cwd()))
+    return escape(place, 200)

@@ -90,6 +90,10 @@ _INTAKE = re.compile(rb"^(?:sources|data|entries)\s*:", re.MULTILINE)
 _DRIVER = re.compile(rb"^\s+(?:driver|args|reader|kwargs)\s*:", re.MULTILINE)
 
 
+_GEOJSON = re.compile(rb'"type"\s*:\s*"Feature(?:Collection)?"')
+_OPEN_SET = "open a file that kerchunk or VirtualiZarr wrote, or a data file"
+
+
 def is_stac_set(head: bytes) -> bool:
     """Return whether a STAC item or collection contains references, as written by xstac."""
     return _STAC in head and b'"kerchunk:z' in head and head.lstrip().startswith(b"{")
@@ -123,6 +127,7 @@ def _stac_node(folder: str, node: Mapping[str, Any]) -> dict[str, Any]:
 
 _ZARR_KEYS = (".zgroup", ".zarray", "zarr.json")
 _SET_KEYS = (b'"refs"', *map(str.encode, _ZARR_KEYS))
+_FORMAT_KEYS = (b'"zarr_format"', b'"zarr_consolidated_format"', b'"nbformat"')
 PROBE = 2**16  # Bytes that identify nearly every file
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _HDF5_PLACES = (0, *(512 * 2**power for power in range(11)))
@@ -205,9 +210,14 @@ _NAMED = {
 }  # fmt: skip
 
 
+def named_kind(name: str) -> str | None:
+    """Return the kind of data file that a name stands for, or None."""
+    return _NAMED.get(Path(name).suffix.lower())
+
+
 def refuse_named(name: str, head: bytes) -> None:
     """Reject a file named like a data file that has neither its signature nor JSON."""
-    kind = _NAMED.get(Path(name).suffix.lower())
+    kind = named_kind(name)
     if kind is not None and not head.lstrip().startswith((b"{", b"[", b"\xef\xbb\xbf")):
         starts = escape(repr(head[:8])[1:], 60)
         raise SpecError(
@@ -284,9 +294,11 @@ def _of_text(head: bytes) -> FileKind | None:
     if head.lstrip().startswith(b"{"):
         if _STAC in head and not is_stac_set(head) and not any(key in head for key in _SET_KEYS):
             return "a STAC document", "open the reference set that one of its assets links to"
+        if _GEOJSON.search(head) and not any(key in head for key in _SET_KEYS):
+            return "GeoJSON", _OPEN_SET
     elif _INTAKE.search(head) and _DRIVER.search(head):
         return "an intake catalogue", "open the reference set of an entry (its `fo`)"
-    if len(head) <= PROBE and (b'"zarr_format"' in head or b'"nbformat"' in head):
+    if len(head) <= PROBE and any(key in head for key in _FORMAT_KEYS):
         return _of_document(head)
     return None
 
@@ -299,8 +311,10 @@ def _of_document(head: bytes) -> FileKind | None:
         document = json.loads(head)
     except (ValueError, RecursionError):
         return None
-    if isinstance(document, dict) and isinstance(document.get("zarr_format"), int):
-        return "the metadata of a Zarr store", f"of the folder that it is in: {_ZARR}"
+    if isinstance(document, dict) and any(
+        isinstance(document.get(key), int) for key in ("zarr_format", "zarr_consolidated_format")
+    ):
+        return "the metadata of a Zarr store", "open the folder that it is in"
     if isinstance(document, dict) and isinstance(document.get("nbformat"), int):
         return _NOTEBOOK_KIND
     return None

@@ -192,7 +192,7 @@ def _ascii_host(parts: SplitResult) -> str:
         raise ValueError("its host contains a percent sign")
     name = parts.hostname if parts.hostname.isascii() else parts.hostname.encode("idna").decode()
     if not (name := name.rstrip(".")):
-        raise ValueError("its host is only dots")
+        raise ValueError("its host name consists of dots only")
     return _undisguised(name)
 
 

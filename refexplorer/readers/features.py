@@ -170,7 +170,7 @@ def _add_gen(contents: Contents, found: _UsedFeatures) -> None:
             template.text, frozenset(template.names)
         ):
             found.add("template-expression", place=pointer("templates", name))
-        if name not in bare and "{{" not in template.text:  # fsspec takes it for a plain text
+        if name not in bare and "{{" not in template.text:  # fsspec reads it as plain text
             found.add("statement", place=pointer("templates", name))
     for part in contents.opened.segments:
         if isinstance(part, Generated):

@@ -30,7 +30,7 @@ from refexplorer.refset.segments import Segment
 from refexplorer.refset.tree import Folder
 from refexplorer.spec.findings import Findings, pointer
 from refexplorer.spec.lint import (
-    ELSEWHERE,
+    METADATA_IN_TARGET,
     ODD_KEY,
     KeyFindings,
     LintFinding,
@@ -472,7 +472,7 @@ def _lint_nodes(table: Table, notes: KeyFindings) -> None:
         notes.add_all(key, [found])
     for key, row in table.metadata.items():
         if isinstance(table.reference_at(row), Url | Range):
-            notes.add("metadata-elsewhere", key, ELSEWHERE)
+            notes.add("metadata-elsewhere", key, METADATA_IN_TARGET)
 
 
 def _lint_texts(opened: OpenedSet, notes: KeyFindings) -> None:

@@ -163,7 +163,9 @@ class ManifestPart(SegmentPart):
             free = np.arange(start, min(stop, start + count + len(taken)))
         found = np.setdiff1d(free, taken, assume_unique=True)[:count]
         if len(found) < count:
-            raise SourceError(f"The snapshot says that {self.name!r} has more chunks than its box.")
+            raise SourceError(
+                f"The snapshot says that {self.name!r} has more chunks than its extents allow."
+            )
         return found
 
     def _box(self, file: ManifestFile) -> np.ndarray | None:

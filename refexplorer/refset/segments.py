@@ -314,7 +314,7 @@ def code_targets(columns: Columns, codes: dict[str | None, int]) -> np.ndarray:
     return table[columns.targets]
 
 
-BLOCK = 100_000  # References that are worked on together
+BLOCK = 100_000  # References that are processed together
 
 
 def tables(parts: Iterable[Segment]) -> Iterator[Table]:

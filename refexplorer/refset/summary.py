@@ -203,10 +203,10 @@ def bytes_text(summary: Summary) -> str:
     """Return how many bytes are referenced, as far as known."""
     if summary.bytes is None:
         return "size not known"
-    return f"{size_text(summary.bytes)} referenced{beside_text(summary)}"
+    return f"{size_text(summary.bytes)} referenced{whole_files_text(summary)}"
 
 
-def beside_text(summary: Summary) -> str:
+def whole_files_text(summary: Summary) -> str:
     """Return the whole files, which ``Summary.bytes`` excludes, as text; empty if none."""
     n_files = summary.kinds.get(Kind.URL, 0)
     return f" plus {counted(n_files, 'whole file')} (size unknown)" if n_files else ""

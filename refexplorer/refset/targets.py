@@ -291,7 +291,7 @@ class DateSpan(NamedTuple):
     # first, last: NaT if no name has one
     first: np.datetime64
     last: np.datetime64
-    # dated, targets: How many names hold one, and how many targets there are
+    # dated, targets: How many names contain a date, and how many targets there are
     dated: int
     targets: int
 

@@ -56,7 +56,7 @@ ODD_URL = (
 
 URL_START = r"(?s)^(?P<start>[A-Za-z][A-Za-z0-9+.\-]*:|.)"  # The protocol, or one character
 
-ELSEWHERE = (
+METADATA_IN_TARGET = (
     "The metadata is in a target: refexplorer does not show such an array, and GDAL and "
     "VirtualiZarr do not read it."
 )

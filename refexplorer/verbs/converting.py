@@ -266,10 +266,10 @@ def url_changes(
 
         yield with_protocol
     if how.relative:
-        yield partial(relative_to, folder=folder_beside(target))
+        yield partial(relative_to, folder=output_folder(target))
 
 
-def folder_beside(target: Path) -> str:
+def output_folder(target: Path) -> str:
     """Return the folder of an output, with a trailing slash."""
     return f"{target.resolve().parent}/"
 
@@ -492,7 +492,7 @@ class _Converter:
             if self._form == "Icechunk":  # which has no relative locations
                 name = f"file://{name}"
             else:
-                name = relative_to(name, folder_beside(self._target))
+                name = relative_to(name, output_folder(self._target))
             changes.append(Outlining(put, name).apply)
         parts = self._columns.parts
         total = sum(-(-part.count // BLOCK) for part in parts)

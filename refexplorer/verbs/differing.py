@@ -119,7 +119,7 @@ class Difference:
         return list(self.iterate(start, stop, change=change))
 
     def rows_at(self, numbers: np.ndarray) -> list[KeyChange]:
-        """Return differing keys by their numbers among these."""
+        """Return differing keys by their positions in the list of differing keys."""
         return list(self._found.rows(numbers))
 
     def iterate(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 NAME_SHOWN = 120  # characters of a name: a file may hold any text
 _WAITED = 3  # Seconds that a set may be counted for before it is shown
-_SOON = 2_000_000  # Stored references of a set whose diagnostics are looked for before it is shown
+_SOON = 2_000_000  # References up to which diagnostics are computed before the set is shown
 TEXT_CHILDREN, TEXT_LEVELS = 20, 3  # Of a tree as text
 
 

@@ -48,7 +48,7 @@ def set_as_v3(refs: ReferenceSet) -> ReferenceSet:
 
 
 def in_one_format(before: ReferenceSet, after: ReferenceSet) -> tuple[ReferenceSet, ReferenceSet]:
-    """Return two sets with Zarr v3 metadata if one of them has such, if that is exact."""
+    """Return both sets with Zarr v3 metadata if one has them and the conversion is exact."""
     sides = [before, after]
     formats = [{refs.array(path).zarr_format for path in refs.arrays()} for refs in sides]
     for place, refs in enumerate(sides):

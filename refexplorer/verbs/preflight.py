@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -147,7 +148,8 @@ class Preflight:
         lines += [f"  {found.severity} {found.code}: {found.message}" for found in self.findings]
         alike: dict[str, list[str]] = {}
         for name, why in self.unread.items():
-            why = why.removeprefix(f"{name}: ").removeprefix(f"{name} ").replace(name, "it")
+            why = why.removeprefix(f"{name}: ").removeprefix(f"{name} ")
+            why = re.sub(rf"(?<![\w'\"/]){re.escape(name)}(?![\w'\"/*])", "it", why)
             alike.setdefault(why, []).append(name)
         for why, names in alike.items():
             lines.append(f"  {_files_text(names)}: {why}")

@@ -430,8 +430,8 @@ class SetChecks(SetEntries):
         Nothing is read.
 
         For each array: one map (the first index of time), one time series (all times at one point)
-        and all of it. If the first dimension is not time: one slice (its first index) and all along
-        it at one point. For arrays with fewer than two dimensions: only all of it.
+        and the whole array. If the first dimension is not time: one slice (its first index) and a
+        series along it at one point. For arrays with fewer than two dimensions: the whole array.
 
         Parameters
         ----------

@@ -27,7 +27,7 @@ class Screen(Generic[C]):
 
     name: str  # What addresses and the front end call it
     label: str  # Of its button in the header of the page
-    # Makes what answers its requests; takes what returns the text of the set that is open
+    # Creates its controller; gets a function that returns the text of the open set
     controller: Callable[[Callable[[], str]], C]
 
 

@@ -92,7 +92,7 @@ def test_causes_in_words() -> None:
     )
     allow = ["http://nowhere.invalid", "http://127.0.0.1:1", "nonsense://place"]
     assert refs.allowing(*allow).check_targets().files()["message"].to_pylist() == [
-        "The host nowhere.invalid cannot be found.",
+        "The host nowhere.invalid cannot be found; check its name and the network connection.",
         "No connection to 127.0.0.1:1 could be made.",
         "No installed package reads nonsense:// URLs.",
         "The set does not name this target: pass it when you open the set.",
@@ -155,7 +155,7 @@ def test_stopping_keeps_what_was_found(server: RangeServer, tmp_path: Path) -> N
 def test_the_result_reads_well(refs: rx.ReferenceSet, server: RangeServer, tmp_path: Path) -> None:
     found = refs.allowing(*grants(server, tmp_path)).check_targets()
     lines = str(found).splitlines()
-    assert lines[0] == "dict: has errors: 2 files cannot be read"
+    assert lines[0] == "dict: has errors: 1 file cannot be read"
     assert "Found: 3 of 6 files. Inside their files: 0 of 0 chunks." in str(found)
     found.to_html(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()

@@ -152,7 +152,7 @@ def test_what_leads_to_no_set_says_what_to_pass() -> None:
         ):
             rx.open_references(held)
     netcdf = xr.open_dataset("sst_2025-07.nc", engine="h5netcdf")
-    with pytest.raises(rx.errors.SourceError, match=r"sst_2025-07\.nc\)"):
+    with pytest.raises(rx.errors.SourceError, match=r'rx\.explore\("sst_2025-07\.nc"\)\.$'):
         rx.open_references(netcdf)
     netcdf.close()
 

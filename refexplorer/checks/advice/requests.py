@@ -192,7 +192,7 @@ def _cut(first: np.ndarray, starts: np.ndarray, ends: np.ndarray, limit: int) ->
     for row, stop in zip(first[is_long].tolist(), stops[is_long].tolist(), strict=True):
         while row < stop:
             rows.append(row)
-            # a range longer than the limit is a request, and takes those that end with it
+            # a range longer than the limit is one request, with all ranges that end inside it
             row = bisect_right(reaches, max(int(starts[row]) + limit, reaches[row]), row, stop)
     return np.sort(np.concatenate([first[~is_long], np.array(rows, np.int64)]))
 

@@ -31,7 +31,7 @@ from refexplorer.checks.compare.placing import (
     is_cut,
     set_indices,
 )
-from refexplorer.checks.compare.set_array import NOWHERE, SetArray
+from refexplorer.checks.compare.set_array import NO_POSITION, SetArray
 from refexplorer.checks.records import (
     FAILED,
     FileDifference,
@@ -201,7 +201,7 @@ class FileComparison:
                 self._place(group, record)
                 unchecked = [*not_compared(group.ours, group.native)]
                 record.unchecked += unchecked
-                if "filters" in unchecked:  # only values show whether it decodes to the same
+                if "filters" in unchecked:  # only values show whether both decode alike
                     is_placed = states[group.rows] == SAME
                     states[group.rows[is_placed]] = LedgerState.INSIDE
             if any(not CODES[each.cause].is_of_chunks for each in record.findings):
@@ -223,7 +223,7 @@ class FileComparison:
             said = f"{ours.meta.key_at(numbers[rows[0]])} {said}"
             return FileDifference.of_chunks(cause, ours.meta, numbers[rows], said)
 
-        lost = np.flatnonzero(inside & (at.owners == NOWHERE))
+        lost = np.flatnonzero(inside & (at.owners == NO_POSITION))
         if len(lost):
             said_at = f"at byte {int(found.offsets[lost[0]]):,} is in no chunk of the file"
             yield wrong("offset", lost, said_at)
@@ -234,7 +234,7 @@ class FileComparison:
         expected_name = groups[0].native.name if groups else path
         if (named := filed.places.get(path)) is not None:
             expected_name = filed.arrays[named].name
-        for place in sorted(set(at.owners[inside].tolist()) - mine - {NOWHERE}):
+        for place in sorted(set(at.owners[inside].tolist()) - mine - {NO_POSITION}):
             rows = np.flatnonzero(inside & (at.owners == place))
             other = filed.arrays[place].name
             said_of = f"is a chunk of `{other}`, not of `{expected_name}`"

@@ -25,7 +25,7 @@ from refexplorer.checks.compare.placing import (
     FileReferences,
     set_indices,
 )
-from refexplorer.checks.compare.set_array import NOWHERE, FileLayout, FoundChunks, SetArray
+from refexplorer.checks.compare.set_array import NO_POSITION, FileLayout, FoundChunks, SetArray
 from refexplorer.checks.records import (
     NAMED_KEYS,
     WHOLE,
@@ -173,8 +173,8 @@ class MessageComparison:
     def region(self, path: str, number: int) -> tuple[FileArray, tuple[slice, ...]] | None:
         """Return the message and its full region for a chunk of the set."""
         rows = np.flatnonzero(self._references[path].numbers == number)
-        owner = self._found[path].owners[rows[0]] if len(rows) else NOWHERE
-        if owner == NOWHERE:
+        owner = self._found[path].owners[rows[0]] if len(rows) else NO_POSITION
+        if owner == NO_POSITION:
             return None
         native, codec = self._filed.arrays[owner], codec_of(self._arrays[path])
         name = f"{native.name}/{codec['var']}" if codec.get("var") in GRID else native.name
@@ -265,7 +265,7 @@ class MessageComparison:
     ) -> Iterator[FileDifference]:
         """Yield the faults of one reference."""
         owner, inside = int(at.owners[row]), int(at.inside[row])
-        if owner == NOWHERE:
+        if owner == NO_POSITION:
             where = f"{key} at byte {int(found.offsets[row]):,} is in no message of the file"
             yield FileDifference("offset", message=where)
             return

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refexplorer.checks.compare.set_array import NOWHERE, FileLayout, FoundChunks, SetArray
+from refexplorer.checks.compare.set_array import NO_POSITION, FileLayout, FoundChunks, SetArray
 from refexplorer.checks.records import FileDifference
 from refexplorer.checks.states import LedgerState
 from refexplorer.core.text import counted
@@ -31,7 +31,7 @@ MOST_PIECES = 1_000_000
 class Alignment:
     """A file's array in terms of the dimensions of the set's array."""
 
-    axes: Lengths  # The dimension of the set for each of the file
+    axes: Lengths  # For each dimension of the file, its number in the set
     # shape, chunks: Of the file's array, with a length of 1 along the dimensions that it has not
     shape: Lengths
     chunks: Lengths
@@ -252,7 +252,9 @@ def found_chunks(ours: SetArray, found: FileReferences, filed: FileLayout) -> Fo
     assert whole is not None
     has = found.offsets < whole.lengths[0]
     return FoundChunks(
-        np.where(has, place, NOWHERE), np.where(has, 0, NOWHERE), np.where(has, found.offsets, 0)
+        np.where(has, place, NO_POSITION),
+        np.where(has, 0, NO_POSITION),
+        np.where(has, found.offsets, 0),
     )
 
 
@@ -262,7 +264,7 @@ def grouped(
     """Group references that point to the same array of the file."""
     states = np.full(len(found.numbers), MOVED, np.uint8)
     at = found_chunks(ours, found, filed)
-    usable = (at.owners != NOWHERE) & (found.numbers >= 0)
+    usable = (at.owners != NO_POSITION) & (found.numbers >= 0)
     places, counts = np.unique(at.owners[usable], return_counts=True)
     order = places[np.argsort(-counts, kind="stable")].tolist()
     named = filed.places.get(ours.meta.path)
@@ -364,6 +366,6 @@ def _ranges_compared(
             of_odd.ours, of_odd.theirs = (str((*s[odd[0]].tolist(),)) for s in (shapes, theirs))
             group.findings.append(of_odd)
     masks = np.zeros(len(chunks)) if known.masks is None else known.masks[chunks]
-    if len(np.unique(masks)) > 1:  # else all are encoded alike, and `native` says how
+    if len(np.unique(masks)) > 1:  # otherwise all chunks have the filters in `native`
         note("filter-mask", masks != 0)
     return states

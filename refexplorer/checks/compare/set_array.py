@@ -23,15 +23,15 @@ from refexplorer.formats.datafiles.data_file import (
 from refexplorer.formats.datafiles.zarr_terms import at_full_length
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
-NOWHERE = -1  # in place of a position: no chunk of the file has this range
+NO_POSITION = -1  # in place of a position: no chunk of the file has this range
 
 
 @dataclass(frozen=True)
 class FoundChunks:
     """Where n byte ranges are located in a file."""
 
-    # The array whose chunk has the start of the range, a place in `FileLayout.arrays`; `NOWHERE`
-    # for none; shape ``(n,)``
+    # The array whose chunk has the start of the range, as a position in `FileLayout.arrays`, or
+    # `NO_POSITION`; shape ``(n,)``
     owners: np.ndarray
     rows: np.ndarray  # The chunk, a row of the array's chunks; shape ``(n,)``
     inside: np.ndarray  # Bytes from the start of the chunk to that of the range, shape ``(n,)``
@@ -92,7 +92,7 @@ class FileLayout:
         # A shard and its first inner chunk may start at the same byte: the length distinguishes
         # them.
         if not len(self._starts):
-            nowhere = np.full(len(offsets), NOWHERE)
+            nowhere = np.full(len(offsets), NO_POSITION)
             return FoundChunks(nowhere, nowhere, np.zeros(len(offsets), np.int64))
         at = np.searchsorted(self._starts, offsets, "right") - 1
         held = np.maximum(at, 0)
@@ -104,8 +104,8 @@ class FileLayout:
         held = np.where(is_first, first, held)
         has = (at >= 0) & (exact | (offsets < self._ends[held]))
         return FoundChunks(
-            np.where(has, self._owners[held], NOWHERE),
-            np.where(has, self._rows[held], NOWHERE),
+            np.where(has, self._owners[held], NO_POSITION),
+            np.where(has, self._rows[held], NO_POSITION),
             np.where(has, offsets - self._starts[held], 0),
         )
 

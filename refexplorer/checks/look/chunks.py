@@ -23,6 +23,7 @@ from refexplorer.io.decode.codecs import missing_codec
 from refexplorer.io.decode.steps import Step, error_text, steps
 from refexplorer.io.decode.steps import decoded as decoded_values
 from refexplorer.io.fetch.background import Stopped
+from refexplorer.io.fetch.failures import is_denied
 from refexplorer.io.fetch.many import fetch_many
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.spec.references import Base64, Inline, Range, Reference, Url
@@ -141,6 +142,8 @@ def _state(error: RefexplorerError) -> LedgerState:
     """Return the state of a chunk without bytes, whose target existed when checked."""
     if isinstance(error, AccessError):
         return LedgerState.NOT_ALLOWED
+    if is_denied(error):
+        return LedgerState.UNREAD_FILE
     is_encoded = isinstance(error, DecodeError)
     return LedgerState.UNDECODABLE if is_encoded else LedgerState.UNREACHABLE
 

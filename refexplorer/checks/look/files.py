@@ -53,6 +53,7 @@ from refexplorer.formats.datafiles.data_file import SizedDataFile, Unread
 from refexplorer.formats.icechunk.history import Recorded
 from refexplorer.io.access import protocol_of
 from refexplorer.io.fetch.background import Stopped, wait_for
+from refexplorer.io.fetch.failures import is_denied
 from refexplorer.io.fetch.many import fetch_many
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.sources.opening import installed_packages, open_native
@@ -92,6 +93,7 @@ _CHUNK_STATES = {
     FileState.DAMAGED: LedgerState.DAMAGED_FILE,
     FileState.UNREACHABLE: LedgerState.UNREACHABLE,
     FileState.NOT_ALLOWED: LedgerState.NOT_ALLOWED,
+    FileState.DENIED: LedgerState.UNREAD_FILE,
     FileState.FORMAT_UNKNOWN: LedgerState.UNREAD_FILE,
     FileState.LIBRARY_MISSING: LedgerState.UNREAD_FILE,
     FileState.TOO_COSTLY: LedgerState.UNREAD_FILE,
@@ -305,7 +307,7 @@ class FilesLook:
             places = of_array.get(record.array)
             if record.native is None or not len(states):
                 places = None  # the second row of an array that is also inline
-            # placed, decoded, valued: What is true of a chunk, though its state may say otherwise
+            # placed, decoded, valued: What was checked, even if the state does not show it
             placed, decoded, valued = np.zeros((3, len(states)), np.bool_)
             if not any(each.cause == "chunk-shape" for each in record.findings):
                 placed = np.isin(states, (LedgerState.PLACED, LedgerState.WRONG_METADATA))
@@ -411,6 +413,8 @@ def _unopened(rows: _OfTarget, error: Exception) -> Iterator[Record]:
         yield from _unread(rows, _FILE_STATES[error.why], str(error))
     elif isinstance(error, AccessError):
         yield from _unread(rows, FileState.NOT_ALLOWED, str(error), error.grant)
+    elif is_denied(error):
+        yield from _unread(rows, FileState.DENIED, str(error))
     elif isinstance(error, RefexplorerError):
         yield from _unread(rows, FileState.UNREACHABLE, str(error))
     else:

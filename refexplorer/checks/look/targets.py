@@ -22,7 +22,7 @@ from refexplorer.core.text import masked_url
 from refexplorer.formats.columns.references import LARGEST, RANGE, URL
 from refexplorer.io.fetch.answers import Facts
 from refexplorer.io.fetch.background import wait_for
-from refexplorer.io.fetch.failures import cause
+from refexplorer.io.fetch.failures import cause, is_denied
 from refexplorer.io.fetch.targets import Targets
 
 CONCURRENCY = 16  # Targets that are asked at a time
@@ -37,6 +37,7 @@ class Answer(NamedTuple):
     facts: Facts | None  # None if there are none
     cause: str | None = None  # Why there are none, in a sentence
     forbidden: bool = False  # Whether it was not asked, since it is not allowed
+    denied: bool = False  # Whether its store requires a login
     grant: str | None = None  # What to pass in ``allow=`` so that it is asked
 
     @property
@@ -44,6 +45,8 @@ class Answer(NamedTuple):
         """The state of the file."""
         if self.facts is not None:
             return FileState.ASKED
+        if self.denied:
+            return FileState.DENIED
         return FileState.NOT_ALLOWED if self.forbidden else FileState.UNREACHABLE
 
     @property
@@ -51,6 +54,8 @@ class Answer(NamedTuple):
         """The state of its chunks, before their ranges are compared with its size."""
         if self.facts is not None:
             return LedgerState.INSIDE
+        if self.denied:
+            return LedgerState.UNREAD_FILE
         return LedgerState.NOT_ALLOWED if self.forbidden else LedgerState.UNREACHABLE
 
     @property
@@ -98,7 +103,7 @@ async def ask(targets: Targets, url: str | None) -> Answer:
         except Exception as error:  # each protocol has its own errors
             words = cause(error, place, url)
             said = f"{words[:1].upper()}{words[1:]}."
-            return Answer(None, said)
+            return Answer(None, said, denied=is_denied(error))
     except AccessError as error:
         return Answer(None, str(error), forbidden=True, grant=error.grant or None)
 

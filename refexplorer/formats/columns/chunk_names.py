@@ -157,7 +157,7 @@ def _joined(
     return joined(start, *parts[1:])
 
 
-MOST_DIMENSIONS = 64  # Of an array of numpy, which Zarr makes arrays of
+MOST_DIMENSIONS = 64  # numpy allows no more, and Zarr reads into numpy arrays
 _NATURAL = re.compile(r"(\d+)")
 
 

@@ -46,7 +46,7 @@ _STRUCTURE = frozenset({
 })  # fmt: skip
 """Attributes by which HDF5's dimension scales and netCDF4 keep the structure of a file."""
 _NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable."
-_ELSEWHERE = Unread("expression", "This link points to another file, or to nothing.")
+_BROKEN_LINK = Unread("expression", "This link points to another file, or to nothing.")
 _ERRORS = (OSError, RuntimeError, ValueError, TypeError, KeyError, OverflowError)
 """What h5py raises for a broken file; it has no error class."""
 
@@ -110,7 +110,7 @@ class Hdf5File(DataFile):
                 target = _text(group.links.get_val(name))
                 self._soft[path] = posixpath.join(f"/{_text(folder)}", target)
             elif kind != h5l.TYPE_HARD:
-                self._others[path] = FileObject(path, "link", barrier=_ELSEWHERE)
+                self._others[path] = FileObject(path, "link", barrier=_BROKEN_LINK)
             elif address in self._by_address:
                 self._same[path] = self._by_address[address]
             else:
@@ -160,7 +160,7 @@ class Hdf5File(DataFile):
         yield from self._others.values()
         for path in self._same | self._soft:
             is_known = path in self._same or self._targets(path) in self._groups
-            yield FileObject(path, "link", barrier=None if is_known else _ELSEWHERE)
+            yield FileObject(path, "link", barrier=None if is_known else _BROKEN_LINK)
 
     def _targets(self, path: str) -> str:
         """Return the target path of a soft link."""

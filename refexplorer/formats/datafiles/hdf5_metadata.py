@@ -43,7 +43,7 @@ def chunk_table(dataset: h5d.DatasetID, file: IO[bytes], userblock: int) -> File
         raise ValueError("some end after the file")
     indices, between = np.divmod(_int64(starts).reshape(-1, len(chunk)), np.array(chunk, np.int64))
     if between.any() or not (_is_ascending(indices) or _may_be_turned(dataset)):
-        raise ValueError("some are between those of the grid, or not in its order")
+        raise ValueError("some are not at a position of the grid, or not in its order")
     found = FileChunks(indices, places, sizes, np.array(masks, np.uint32))
     _check_plain(found, plist.get_nfilters(), math.prod(chunk) * dataset.get_type().get_size())
     return _turned(dataset, chunk, found, file)

@@ -11,9 +11,9 @@ from typing import Any, Literal, NamedTuple
 from refexplorer.core.errors import SourceError
 from refexplorer.core.text import masks_repr
 
-NOWHERE = "icechunk:///"  # The prefix of native chunks of a repository without location
+NO_LOCATION = "icechunk:///"  # The prefix of native chunks of a repository without location
 UNREAD = "not told apart"  # The kind of chunks in manifests that were not read
-NATIVE_STARTS = ("chunks/", NOWHERE)  # The prefixes of native chunks
+NATIVE_STARTS = ("chunks/", NO_LOCATION)  # The prefixes of native chunks
 
 
 @masks_repr

@@ -163,7 +163,7 @@ class ManifestChunks:
     """n chunks of one array, as stored in a manifest."""
 
     indices: np.ndarray  # Of each chunk, shape ``(n, rank)`` int64
-    locations: list[str]  # The distinct ones; empty for chunks whose bytes are in the manifest
+    locations: list[str]  # Each URL once; empty if the bytes of the chunk are in the manifest
     codes: np.ndarray  # Positions in `locations`, shape ``(n,)``
     # offsets, lengths: Bytes, shape ``(n,)`` uint64
     offsets: np.ndarray

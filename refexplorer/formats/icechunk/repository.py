@@ -38,7 +38,7 @@ from refexplorer.formats.icechunk.columns import (
 from refexplorer.formats.icechunk.facts import (
     MARKS,
     NATIVE_STARTS,
-    NOWHERE,
+    NO_LOCATION,
     UNREAD,
     Container,
     RepositoryFacts,
@@ -101,7 +101,7 @@ class OpenedVersion:
         builder, store = EntriesBuilder(), self.session.store
         later = () if manifests is None else {each.array.path for each in manifests.arrays}
         if is_columnar(store):
-            start = NOWHERE if self.place is None else ""
+            start = NO_LOCATION if self.place is None else ""
             paths = None if nodes is None else [node.path for node in nodes]
             counts = awaited(add_snapshot(builder, store, start, limits, paths, later))
         else:

@@ -27,8 +27,10 @@ class Slip(NamedTuple):
     sentence: str
 
 
+_NO_COMMENTS = "JSON has no comments"
+_NO_BRACE = "a reference set in JSON begins with {"
 _AT = (
-    (r"//|/\*|#", "JSON has no comments"),
+    (r"//|/\*|#", _NO_COMMENTS),
     (r"```", "``` marks code in Markdown and is not part of the document"),
     (r">>>", "the prompt >>>, as Python shows it, is not part of the document"),
     (r"['`\u2018\u2019\u201a]", 'use ", not {0}'),
@@ -98,7 +100,7 @@ def _named(text: str, at: int, said: str) -> Slip | None:
     if (name := _NAME.match(text, at)) is None:
         return None
     if not text[:at].strip():
-        return Slip(at, "a reference set in JSON begins with {")
+        return Slip(at, _NO_BRACE)
     shown = name[0][:_LONGEST_WORD]
     if said.startswith("Expecting property name"):
         return Slip(at, f'put the name in quotes: "{shown}"')
@@ -157,6 +159,20 @@ _SAID = {"Unterminated string starting at": 'the text that begins here is not cl
 """For what json says in words that end in the middle of a sentence."""
 
 
+_FIRST_LINES = 100
+_BEGINS = re.compile(r'\{|\[\s*(?:["{\[\d\]]|$)')
+"""The start of an object or a list; a link in Markdown also begins with a bracket."""
+
+
+def _begins_as_json(text: str) -> bool:
+    """Return whether a bracket begins the text, or follows comments, which JSON does not have."""
+    for line in text.split("\n", _FIRST_LINES)[:_FIRST_LINES]:
+        start = line.strip()
+        if start and start[0] not in "#/*":
+            return _BEGINS.match(start) is not None
+    return False
+
+
 def not_json(text: str, error: json.JSONDecodeError) -> SpecError:
     found = slip(text, error.pos, error.msg)
     start = error.pos if found is None else found.start
@@ -169,7 +185,8 @@ def not_json(text: str, error: json.JSONDecodeError) -> SpecError:
     else:
         said = _SAID.get(error.msg, error.msg[:1].lower() + error.msg[1:])
         said = said if found is None else found.sentence
+        is_other = found is None or said in (_NO_COMMENTS, _NO_BRACE)
+        if is_other and not _begins_as_json(text):
+            said = f"{_NO_BRACE}; open a file that kerchunk or VirtualiZarr wrote, or a data file"
         message = f"The document is not JSON at line {place.line}:{place.column}: {said}."
-        if text.lstrip()[:1] not in ("{", "["):
-            message += " Open a file that kerchunk or VirtualiZarr wrote, or a data file."
     return SpecError(message, code="not-json", line=place.line, column=place.column)

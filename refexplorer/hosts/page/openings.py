@@ -161,7 +161,7 @@ def _work(head: Head, data: bytes, answering: Answering) -> None:
     watch = OpeningWatch(lambda done, size: answering.tell({"done": done, "of": size}))
     try:
         opened = pickle.loads(data)(progress=watch)
-        # The source beside the set, which travels without a large document.
+        # The source, in addition to the set, which is sent without a large document.
         source = opened.source if isinstance(opened, ReferenceSet) else None
         answer = pickle.dumps((opened, source), pickle.HIGHEST_PROTOCOL)
     except MemoryError:

@@ -1,4 +1,4 @@
-"""The owner of a served page: whoever has the secret in the URL printed by the command."""
+"""The owner of a served page: anyone with the secret from the URL that the command prints."""
 
 from __future__ import annotations
 

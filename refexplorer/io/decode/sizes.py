@@ -199,7 +199,7 @@ def most(name: str, settings: Settings, size: int, data: bytes | None) -> int | 
         return declared if declared >= 0 else None
     try:
         return _MEASURES[name](data, settings, 0)
-    except (DecodeError, ValueError):  # it is said with the key
+    except (DecodeError, ValueError):  # the error is reported with the key
         return None
 
 

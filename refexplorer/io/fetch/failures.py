@@ -15,6 +15,7 @@ from email.utils import parsedate_to_datetime
 from importlib.util import find_spec
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from refexplorer.core.errors import FetchError, InternalError, LimitError, RefexplorerError
 from refexplorer.core.limits import is_out_of_memory
@@ -43,6 +44,9 @@ _CREDENTIALS = {
 }
 _CREDENTIALS |= {"https": _CREDENTIALS["http"], "abfs": _CREDENTIALS["az"]}
 _CREDENTIALS |= dict.fromkeys(("ftp", "sftp", "ssh", "smb"), '{"username": …, "password": …}')
+
+
+_NO_ENDPOINT = ("EndpointConnectionError", "ConnectTimeoutError")  # Of botocore
 
 
 class TransientError(FetchError):
@@ -120,7 +124,12 @@ def cause(error: BaseException, place: Place, url: str = "") -> str:
         return "it is a folder, not a file"
     if isinstance(error, ValueError) and "Protocol not known" in str(error):
         return f"no installed package reads {place.protocol}:// URLs"
-    return _connection(error, place) or _plain(error)
+    return connection_failure(error, place) or _plain(error)
+
+
+def is_denied(error: BaseException) -> bool:
+    """Return whether a store requires a login, so that nothing is known about the file."""
+    return isinstance(error, DeniedByServer | PermissionError) or lacks_credentials(error)
 
 
 def lacks_credentials(error: BaseException) -> bool:
@@ -156,15 +165,26 @@ def _plain(error: BaseException) -> str:
     return text or f"reading failed without a message ({name})"
 
 
+def connection_failure(error: BaseException, place: Place) -> str | None:
+    """Return a description of a connection failure; None for another error."""
+    if type(error).__name__ in _NO_ENDPOINT:
+        name = f"{place.protocol}://{place.authority}"
+        option = f'storage_options={{"{name}": {{"endpoint_url": …}}}}'
+        asked = urlsplit(str(getattr(error, "kwargs", {}).get("endpoint_url", "")))
+        server = asked.netloc.rpartition("@")[2] or f"the server of {name}"
+        return f"no connection to {server} could be made; {option} sets another server"
+    return _connection(error, place)
+
+
 def _connection(error: BaseException, place: Place) -> str | None:
-    """Return a description of a connection failure."""
     import aiohttp
 
     requests: Any = sys.modules.get("requests.exceptions")  # some file systems use it
     if requests is not None and isinstance(error, requests.ConnectionError):
         return f"no connection to {place.authority} could be made"
     if isinstance(error, socket.gaierror | aiohttp.ClientConnectorDNSError):
-        return f"the host {place.host} cannot be found"
+        host = f"host {place.host}" if place.host else f"server of {place.protocol}:// files"
+        return f"the {host} cannot be found; check its name and the network connection"
     if isinstance(error, UnicodeError | aiohttp.InvalidURL):
         return f"{place.host} is not a valid host name"
     if isinstance(error, aiohttp.ClientSSLError | ssl.SSLError):

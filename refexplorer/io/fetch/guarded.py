@@ -36,7 +36,13 @@ from refexplorer.io.access import (
 )
 from refexplorer.io.fetch import stores as versioned
 from refexplorer.io.fetch.background import NoLoopError, wait_for
-from refexplorer.io.fetch.failures import ReadTime, TooLate, cause, lacks_credentials
+from refexplorer.io.fetch.failures import (
+    ReadTime,
+    TooLate,
+    cause,
+    connection_failure,
+    lacks_credentials,
+)
 from refexplorer.io.fetch.http import HttpReader
 from refexplorer.io.fetch.stores import RemoteReader
 from refexplorer.io.fetch.targets import open_resolved
@@ -190,9 +196,13 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]
                 raise
             raise self._denied(error, self._place) from None
         except Exception as error:
-            if self._place is None or not lacks_credentials(error):
+            if self._place is None:
                 raise
-            raise self._denied(error, self._place) from None
+            if lacks_credentials(error):
+                raise self._denied(error, self._place) from None
+            if (said := connection_failure(error, self._place)) is None:
+                raise
+            raise SourceError(f"{shown(self._place.url)} cannot be read: {said}.") from None
 
     def _denied(self, error: Exception, place: Place) -> _DeniedError:
         return _DeniedError(f"{shown(place.url)} cannot be read: {cause(error, place)}.")

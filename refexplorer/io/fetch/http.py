@@ -187,7 +187,7 @@ _TRANSIENT = (
     TransientError, TimeoutError, ConnectionError, aiohttp.ServerDisconnectedError,
     aiohttp.ClientPayloadError, aiohttp.ClientOSError,
 )  # fmt: skip
-"""What may be otherwise a moment later."""
+"""What may differ a moment later."""
 _LASTING = (aiohttp.ClientSSLError, ConnectionRefusedError)  # Those of them that will not
 
 

@@ -36,6 +36,7 @@ from refexplorer.io.fetch.failures import (
     ReadTime,
     TooLate,
     cause,
+    is_denied,
     rejection_text,
     too_long,
 )
@@ -376,7 +377,7 @@ _all: WeakSet[Targets] = WeakSet()
 _inherited: list[object] = []
 
 
-def _connect_anew() -> None:
+def _reconnect() -> None:
     """Leave the connections to the parent process after a fork; closing them would disturb it."""
     # They are kept, since closing one here would remove it from the epoll that both processes
     # share: the other one would then wait for its bytes forever.
@@ -386,7 +387,7 @@ def _connect_anew() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_connect_anew)
+    os.register_at_fork(after_in_child=_reconnect)
 
 
 def reference_of(refs: SetLike, key: str) -> Reference:
@@ -433,7 +434,11 @@ def explanation(wanted: RangeOfKey, error: Exception) -> RefexplorerError:
     """Return an error that names key, URL, range and cause."""
     if isinstance(error, AccessError):
         return error
-    kept = LimitError, NotFoundError, DeniedByServer
-    kind = next((each for each in kept if isinstance(error, each)), FetchError)
+    kept = LimitError, NotFoundError
+    kind: type[LimitError | FetchError] = next(
+        (each for each in kept if isinstance(error, each)), FetchError
+    )
+    if is_denied(error):
+        kind = DeniedByServer
     failure = without(cause(error, wanted.place, wanted.url), secrets_of(wanted.place.url))
     return kind(f"{wanted}: {failure}.")

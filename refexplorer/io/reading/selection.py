@@ -25,7 +25,9 @@ from refexplorer.spec.references import Base64, Inline, Range, Url
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
 
-ESTIMATED_CHUNKS = 10**6  # Chunks that are looked up to say what reading a part of an array takes
+ESTIMATED_CHUNKS = (
+    10**6
+)  # Chunks that are looked up to estimate the cost of reading a part of an array
 _NAMED_TARGETS = 20  # targets that an estimate names; the rest are counted
 
 

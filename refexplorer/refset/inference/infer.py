@@ -309,7 +309,7 @@ class Inferred:
     gen: tuple[dict[str, Any], ...]  # The gen items
     table: Table  # All references that the document is for
     kept: np.ndarray  # The rows of those that are written out, shape ``(n,)``
-    # Makes of a URL how it is written: a jinja-str of V1, or itself in V0
+    # Returns the text to write for a URL: a jinja-str in V1, the URL itself in V0
     write: Callable[[str], str]
     least: int = 0  # The version that the document has at least
 

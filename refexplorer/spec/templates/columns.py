@@ -246,7 +246,7 @@ class Scopes:
     values: Mapping[str, np.ndarray]
     templates: Mapping[str, Template]
     limits: Limits
-    # Arrays of flags that broadcast with them: where something could not be rendered so far
+    # Arrays of flags, which broadcast: where rendering has failed so far
     failures: list[np.ndarray] = field(default_factory=list)
 
     def texts(self, template: Template) -> np.ndarray:

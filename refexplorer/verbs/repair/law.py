@@ -37,7 +37,7 @@ _COMPARED = [LedgerState.HELD_EQUAL, LedgerState.WRONG_VALUES]
 """States of inline chunks that were compared with a file."""
 DECODING = {"dtype", "byte-order", "chunk-shape", "order", "filters"}
 """Fields that change how bytes become a chunk."""
-_BESIDE = {"shape", "dimensions"}  # Fields that change the meaning of no stored value
+_NEUTRAL = {"shape", "dimensions"}  # Fields that change the meaning of no stored value
 _WITHOUT = [LedgerState.EMPTY, LedgerState.UNTOUCHED]
 """States of chunks without a reference that nothing says should have one."""
 
@@ -115,7 +115,7 @@ class RepairLaw:
         self, meta: ArrayMeta, new: ArrayMeta, after: OpenedSet, each: ArrayPatch
     ) -> Iterator[str]:
         """Yield why the metadata of an array may not change."""
-        if not each.fields.keys() - _BESIDE:
+        if not each.fields.keys() - _NEUTRAL:
             return
         chunks = ChunkReferences(self._opened, meta)
         if not chunks.complete:

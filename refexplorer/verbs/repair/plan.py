@@ -264,13 +264,13 @@ class _Planner:
         """Return the shape at the end of all files, if other arrays of the set agree."""
         shape = list(meta.shape)
         for axis, (length, actual) in enumerate(zip(meta.shape, stops, strict=True)):
-            lengths = self._lengths_beside(meta, axis)
+            lengths = self._other_lengths(meta, axis)
             is_alone = file_count == 1 and not lengths
             if length != actual and length not in lengths and (actual in lengths or is_alone):
                 shape[axis] = actual
         return shape
 
-    def _lengths_beside(self, meta: ArrayMeta, axis: int) -> set[int]:
+    def _other_lengths(self, meta: ArrayMeta, axis: int) -> set[int]:
         """Return the lengths of a dimension in other arrays of the group."""
         name = next(iter((meta.dimensions or ())[axis : axis + 1]), None)
         folder = meta.path.rpartition("/")[0]

@@ -138,7 +138,7 @@ class Repair:
 
     @property
     def can_be_written(self) -> bool:
-        """Whether the result is verified: something was repaired, or nothing had to be."""
+        """Whether the result is verified, and is either repaired or was right before."""
         is_known = not self.after.counts.unfinished
         return is_known and (self.difference.total > 0 or self.good)
 

@@ -73,7 +73,7 @@ class ComparedChunk(Struct, frozen=True):
     index: tuple[Count, ...]
     slices: tuple[str, ...]  # The part of the array, one text for each dimension
     dimensions: tuple[str, ...]
-    shape: tuple[int, ...]  # Of the values that travel beside it
+    shape: tuple[int, ...]  # Of the values, which are sent in a buffer
     step: tuple[int, ...]  # Of the values along each dimension, 1 where all of them are here
     times: bool
     units: str | None

@@ -67,8 +67,8 @@ from refexplorer.views.wire.requests import (
     SourceChanged,
     answer,
     bound,
+    discard,
     event,
-    nowhere,
     request,
 )
 
@@ -117,7 +117,7 @@ class TemplatesTried(Event, frozen=True, tag="tried"):
     """Python tries other templates."""
 
 
-def _show_nowhere(references: ReferenceSet, key: str) -> None:
+def _show_nothing(references: ReferenceSet, key: str) -> None:
     raise RefexplorerError("An explorer cannot be opened here.")
 
 
@@ -136,9 +136,9 @@ class EditorController:
         templates: Mapping[str, str] | None = None,
         limits: Limits | None = None,
     ) -> None:
-        self.post: Post = nowhere
+        self.post: Post = discard
         # Opens an explorer, at a key unless that is empty
-        self.show: Callable[[ReferenceSet, str], None] = _show_nowhere
+        self.show: Callable[[ReferenceSet, str], None] = _show_nothing
         self._chosen = ""
         self.version = 0
         self._limits = limits
@@ -216,7 +216,7 @@ class EditorController:
 
     def close(self) -> None:
         """Stop all work and send nothing more: the view is gone."""
-        self.post = nowhere
+        self.post = discard
         self._jobs.close()
 
     @request("hello")

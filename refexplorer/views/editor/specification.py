@@ -48,7 +48,7 @@ class CodePage(Struct, frozen=True):
     readers: tuple[str, ...]  # What each reader does with it
     cause: str
     mend: str
-    example: str  # The smallest set that shows it; empty where it takes a call of Python
+    example: str  # The smallest set that shows it; empty if it needs a Python call
     live: bool  # Whether the example is a text for the editor
     rule: CitedRule | None
 

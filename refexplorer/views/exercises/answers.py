@@ -74,7 +74,7 @@ class GivenAnswer:
         near = {value + by for value in named for by in (-1, 0, 1)}
         lengths = list(map(len, values))
         if prod(lengths) != len(keys):
-            return  # some of its keys are rejected, which is a fault by itself
+            return  # some of its keys are rejected, which is already a fault
         strides = [prod(lengths[axis + 1 :]) for axis in range(len(lengths))]
         chosen = random.Random(len(keys))
         for axis, each in enumerate(values):
@@ -186,7 +186,7 @@ def difference(
     for key in chain(_looked_at(found), (key for n in more for key in found.keys_at(n, n + 1))):
         if key not in wanted:
             return OddReference(f"The key `{key}` is not part of the solution.", key)
-        # keys that are also those of the solution were compared above, but for the bends
+        # keys of the solution were compared above, except those of a bend
         reference = found.get(key) if more else None
         said = None if reference is None else _difference_text(reference, wanted[key])
         if said is not None:

@@ -50,9 +50,9 @@ from refexplorer.views.wire.requests import (
     SourceChanged,
     answer,
     bound,
+    discard,
     event,
     job,
-    nowhere,
     request,
 )
 
@@ -180,7 +180,7 @@ class ExplorerController:
             served=served,
             endpoints=refs.source.endpoints,
         )
-        self.post: Post = nowhere
+        self.post: Post = discard
         self._selection = ""
         self._turns = self._told = 0
         self.code = masked_text(code(refs, ""))
@@ -240,7 +240,7 @@ class ExplorerController:
 
     def close(self) -> None:
         """Stop all work and send nothing more: the view is gone."""
-        self.post = nowhere
+        self.post = discard
         self.comparison.changed.clear()
         self._jobs.close()
 

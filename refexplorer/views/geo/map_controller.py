@@ -152,7 +152,7 @@ def _numbers(side: ArrayMeta, chunks: DecodedChunks, report: JobReport) -> np.nd
 
 
 Detail = Literal["110m", "50m"]
-# beside the bundles, which are built and shipped the same way
+# next to the bundles, which are built and shipped the same way
 _FOLDER = Path(__file__).parents[2] / "hosts" / "static"
 
 
@@ -178,7 +178,7 @@ class EarthMap(Struct, frozen=True):
     message: str | None
     arrays: tuple[str, ...]  # The first that have a place
     grant: str | None = None  # State ``ask``: what `allow` needs
-    estimate: Estimate | None = None  # State ``offer``: what reading the coordinates takes
+    estimate: Estimate | None = None  # State ``offer``: the cost of reading the coordinates
     source: str | None = None  # Which coordinates say where it is, in words
     axes: tuple[int, int] | None = None  # The dimensions along which they run: down and across
     # Along these, how many values there are in all and in a chunk

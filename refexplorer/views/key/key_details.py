@@ -96,7 +96,7 @@ class ShardModel(Struct, frozen=True):
     size: Count | None = None  # Bytes of the shard; null if that is not known
     start: Count | None = None  # Where it begins in its target; null without a target
     beyond: Count = 0  # How many reach past its end: the index is wrong
-    # Whether their byte ranges travel beside the answer; there are too many otherwise
+    # Whether the response includes their byte ranges; false if there are too many
     listed: bool = False
 
 

@@ -91,7 +91,7 @@ _PLAIN = "i"
 def file_numbers(refs: ReferenceSet, urls: Sequence[str | None]) -> list[int]:
     """Return the numbers that determine the colours of files: one per file of the whole set."""
     numbers = internals(refs).file_numbers
-    # of templates that are too many to evaluate not all files are known
+    # if there are too many templates to evaluate, not all files are known
     return [numbers.get(url, len(numbers)) for url in urls]
 
 

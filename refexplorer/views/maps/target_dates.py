@@ -49,8 +49,8 @@ _NONE = np.datetime64("NaT", "s")
 class DatedTargets:
     """n targets, in the order of the index."""
 
-    dates: np.ndarray  # The first time in each, datetime64[s]; NaT where nothing tells it
-    is_coordinate: np.ndarray  # Whether a time coordinate told it, bool
+    dates: np.ndarray  # The first time in each, datetime64[s]; NaT if not known
+    is_coordinate: np.ndarray  # Whether it is from a time coordinate, bool
 
 
 class DateFinder:
@@ -91,7 +91,9 @@ class DateFinder:
         is_known = ~np.isnan(found)
         dates[is_known] = (found[is_known] // 10**6).astype(np.int64).astype("datetime64[s]")
         dates[~is_known] = index.dates[~is_known]
-        if len(np.unique(dates[~np.isnat(dates)])) < 2:  # a single date tells nothing
+        if (
+            len(np.unique(dates[~np.isnat(dates)])) < 2
+        ):  # a single date does not distinguish the files
             dates[:], is_known = _NONE, np.zeros(len(codes), np.bool_)
         return DatedTargets(dates, is_known), is_final
 

@@ -47,7 +47,8 @@ TargetWord = Annotated[
     str,
     named(
         "TargetWord",
-        "unknown", "good", "short", "unreachable", "not allowed", "damaged", "changed",
+        "unknown", "good", "short", "unreachable", "not allowed", "access denied",
+        "damaged", "changed",
     ),
 ]  # fmt: skip
 """``unknown``: not checked; ``good``: it answered, and no compared range is past its end."""

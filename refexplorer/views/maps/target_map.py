@@ -64,7 +64,7 @@ class TargetsSummary(Struct, frozen=True):
     # places, place_count: Those of most targets, and how many there are
     places: tuple[TargetPlace, ...]
     place_count: Count
-    checked: Count  # Targets of which a check or an audit told the state
+    checked: Count  # Targets whose state is known from a check or an audit
     # lost, lost_count: The first whose state is not ``good``, and how many there are
     lost: tuple[TargetRow, ...]
     lost_count: Count
@@ -132,6 +132,7 @@ _FILE_WORDS = {
     FileState.READ: "good",
     FileState.DAMAGED: "damaged",
     FileState.UNREACHABLE: "unreachable",
+    FileState.DENIED: "access denied",
     FileState.CHANGED: "changed",
 }
 """Of files of other states nothing is known."""

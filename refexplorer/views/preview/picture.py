@@ -203,7 +203,7 @@ _SELDOM = 1.0
 takes longer to draw one than to read what is missing."""
 
 
-def untold(reading: ReadingModel, boxes: list[Box], values: bytes) -> None:
+def ignore_progress(reading: ReadingModel, boxes: list[Box], values: bytes) -> None:
     """Report to nobody."""
 
 

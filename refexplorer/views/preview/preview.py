@@ -24,7 +24,7 @@ from refexplorer.spec.zarr_metadata import ArrayMeta, type_name
 from refexplorer.views.code.cells import code_of_slices
 from refexplorer.views.preview.axes import coordinates_of, first_look, labels_of, sides_of
 from refexplorer.views.preview.netcdf import Cells, netcdf
-from refexplorer.views.preview.picture import Box, Picture, TellCells, is_pictured, untold
+from refexplorer.views.preview.picture import Box, Picture, TellCells, ignore_progress, is_pictured
 from refexplorer.views.preview.reading_model import (
     ReadingModel,
     blank_reading,
@@ -141,7 +141,7 @@ def preview(
     chunks: DecodedChunks,
     decoding: Decoding,
     report: JobReport,
-    tell: TellCells = untold,
+    tell: TellCells = ignore_progress,
 ) -> tuple[ReadingModel, list[bytes]]:
     """Read a selection of an array."""
     started = perf_counter()
@@ -382,8 +382,8 @@ class PreviewReader:
 
     def drawn(self, path: str | None) -> tuple[ReadingModel, bytes | None] | None:
         """Return the last reading, or the first look at another array if that needs no request."""
-        # A picture without a front end is not worth a request: data that are not local, may not be
-        # read or exceed the limit of the first display are not read.
+        # Without a front end no request is sent for a picture: data are read only if they are
+        # local, allowed, and within the limit of the first display.
         if path is None or (self.last is not None and self.last[0].array == path):
             return self.last
         with suppress(RefexplorerError):

@@ -106,7 +106,9 @@ def load_http() -> None:
         import refexplorer.io.fetch.http  # noqa: F401
 
 
-_TOLD = 0.05  # Seconds between two messages about how far it is: each has its cost on both sides
+_REPORTED = (
+    0.05  # Seconds between two messages about how far it is: each has its cost on both sides
+)
 
 
 class DecodedChunks:
@@ -141,7 +143,7 @@ class DecodedChunks:
                 is_news |= self._is_news(array, found)
                 yield found
                 is_last = done == len(indices) and not is_here
-                if monotonic() < told + _TOLD and not is_last:
+                if monotonic() < told + _REPORTED and not is_last:
                     continue
                 told = monotonic()
                 if not report(done, len(indices), f"{done:,} of {len(indices):,} chunks"):

@@ -86,10 +86,10 @@ _GRIDS, _STRIPS = 200, 100  # arrays whose chunk grid, and whose targets' strips
 _MAP_BYTES = 16_000_000
 """Of the maps of chunks before compression; one of 120 by 120 cells has a megabyte."""
 _MESH_BYTES = 8_000_000  # Of the geographic positions of arrays, before compression
-_LISTED = 1_000  # Chunks of a state that are listed, of one array or of all
+_LISTED = 1_000  # Chunks per state that are listed, for one array or for all
 _BLOCK = 2**15 + 8
 """Bytes that the inspector requests: a block, and the rest of a number at its end."""
-_HELD_BYTES = 2_000_000  # Bytes in the set itself that are kept beside its text
+_HELD_BYTES = 2_000_000  # Inline bytes that are stored in addition to the text
 _TRACES = 200  # chunks whose trace a page keeps
 _READ_ALL_WAYS = 500_000  # Bytes of values that are kept as stored, scaled and with times alike
 HELD = ("inline", "base64")
@@ -295,9 +295,9 @@ def _record_earth(
     recorder: Recorder, refs: ReferenceSet, wanted: Collection[str], packer: Packer
 ) -> dict[str, Any]:
     """Record where arrays are on earth; coordinates are read for requested arrays."""
-    nowhere, _ = recorder.ask("earth.show")
-    listed = nowhere["earth"]["arrays"]
-    shown: dict[str, Message] = {} if listed else {"": nowhere}
+    shown_first, _ = recorder.ask("earth.show")
+    listed = shown_first["earth"]["arrays"]
+    shown: dict[str, Message] = {} if listed else {"": shown_first}
     before = packer.size
     for path in dict.fromkeys([*listed[:_GRIDS], *refs.arrays()[:_GRIDS]]):
         if packer.size - before > _MESH_BYTES:

@@ -153,7 +153,9 @@ class TextPositions:
     def section(self, name: str) -> dict[str, str]:
         """Return the members of a section of the document, as written."""
         pointer = pointer_to(name)
-        sections = self._positions.members(self._positions.start)  # to its end takes as long again
+        sections = self._positions.members(
+            self._positions.start
+        )  # searching up to its end takes twice as long
         names = self._positions.members(sections[name]) if sections and name in sections else None
         found = ((name, self.span(pointer + pointer_to(name))) for name in names or ())
         return {name: self.text[one.start : one.end] for (name, one) in found if one is not None}

@@ -22,7 +22,7 @@ from refexplorer.spec.references import folders_above
 from refexplorer.verbs.differing import Difference, diff
 from refexplorer.verbs.opening import open_references
 from refexplorer.views.wire.jobs import Jobs
-from refexplorer.views.wire.requests import Buffers, Count, Message, filled, nowhere
+from refexplorer.views.wire.requests import Buffers, Count, Message, discard, filled
 
 if TYPE_CHECKING:
     from refexplorer.formats.icechunk.history import RepositoryListing
@@ -188,7 +188,7 @@ class ViewContext:
     targets: Targets  # Reads what keys refer to; its policy says what may be read
     comparison: Comparison  # The set that this one is compared with
     failure_log: FailureLog = field(default_factory=FailureLog)
-    jobs: Jobs = field(default_factory=lambda: Jobs(nowhere))
+    jobs: Jobs = field(default_factory=lambda: Jobs(discard))
     # Held while a request is answered at once
     lock: threading.RLock = field(default_factory=threading.RLock)
     did: Callable[[str], None] = _nothing  # Called with the Python that does what a person did
@@ -197,7 +197,7 @@ class ViewContext:
     # None if the set has no versions, or the viewer may not read them
     versions: RepositoryVersions | None = None
     can_write: bool = True  # Whether the viewer may write files on this machine
-    # Shows where a key comes from in an editor; None where there is none beside the explorer
+    # Shows in an editor where a key comes from; None if the explorer has no editor
     edit: Callable[[str], None] | None = None
 
 
@@ -224,11 +224,11 @@ class ExplorerPart:
     address: tuple[str, ...] = ()  # Names in an address under which the front end says where it is
     # Requests that a saved page answers: of the set, and of each array where they have that field
     recorded: tuple[str, ...] = ()
-    # Asks for more that a saved page answers; takes the paths of the arrays
+    # Records further responses for a saved page, for the given arrays
     record: Callable[[Keep, Sequence[str]], None] | None = None
 
 
-SHOWN = 200  # Notes that one answer carries; their full number travels beside them
+SHOWN = 200  # Most notes in one response, which also has their total number
 SOON = 100_000
 """Keys of a set that is checked at once; notes of a larger one come later."""
 

@@ -228,7 +228,7 @@ class Jobs:
         except RuntimeError:  # there are no threads, as in a browser
             with self._lock:
                 is_only = len(self._running) == 1
-                if not is_only:  # the thread of another one takes it
+                if not is_only:  # the thread of another job takes it
                     self._running.discard(job)
                     self._waiting.appendleft(job)
             if is_only:

@@ -161,8 +161,8 @@ Post = Callable[[Message, Buffers], None]
 _LARGEST = int(sys.float_info.max)
 
 
-def nowhere(message: Message, buffers: Buffers) -> None:
-    """Post to nobody: used by a controller until a host sets its `Post`."""
+def discard(message: Message, buffers: Buffers) -> None:
+    """Discard a message: used by a controller until a host sets its `Post`."""
 
 
 def answered(number: object, reply: object) -> Message:

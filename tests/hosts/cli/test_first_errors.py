@@ -13,6 +13,7 @@ import xarray as xr
 
 import refexplorer as rx
 from tests.helpers.commands import run
+from tests.helpers.servers import RangeServer
 
 MISSING = ("s3fs", "h5py", "kerchunk")
 
@@ -122,7 +123,7 @@ def test_a_wrong_path_says_where_it_was_looked_for(in_bucket: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a,b\n1,2\n", "a reference set in JSON begins with {"),
+        ("a,b\n1,2\n", "a reference set in JSON begins with {; open a file"),
         ('{"a": 1, "b": [1, 2]}', "Nothing in the document is a reference"),
         ("", "is empty"),
     ],
@@ -193,3 +194,111 @@ def test_a_missing_codec_is_one_error(tmp_path: Path) -> None:
     needed = "the codec imagecodecs_lzf, which is not installed: `pip install imagecodecs`."
     assert ran.stdout.count(needed) == 2
     assert f"\n  x, y, z require {needed}\n" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "advice"),
+    [
+        ("set.json", "", "set.json is empty; write or download it again."),
+        (
+            "README.md",
+            "# Title\n\n[a link](b)\n",
+            "open a file that kerchunk or VirtualiZarr wrote",
+        ),
+        (
+            "places.json",
+            '{"type": "FeatureCollection", "features": [{"type": "Feature"}]}',
+            "places.json is GeoJSON, not a reference set; open a file that kerchunk or",
+        ),
+        (
+            ".zmetadata",
+            '{"metadata": {".zgroup": {"zarr_format": 2}}, "zarr_consolidated_format": 1}',
+            ".zmetadata is the metadata of a Zarr store, not a reference set; "
+            "open the folder that it is in.",
+        ),
+    ],
+)
+def test_a_file_of_another_kind_says_what_to_open(
+    name: str, text: str, advice: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(rx.errors.SourceError) as refusal:
+        rx.open_references(tmp_path / name)
+    ran = run("check", str(tmp_path / name))
+    assert (ran.status, ran.out, ran.err) == (2, "", f"refexplorer: {refusal.value}\n")
+    assert advice in ran.err
+    assert ran.err.count(". ") == 0  # one sentence
+
+
+def test_an_empty_path_and_an_empty_folder_say_what_to_open(tmp_path: Path) -> None:
+    for source in ("", "  "):
+        ran = run("check", source)
+        assert ran.status == 2
+        assert "The path is empty; pass that of a reference set or data file" in ran.err
+    assert "open a file or folder in it" in run("check", str(tmp_path)).err
+    (tmp_path / "2024.nc").touch()
+    pattern = f"open its data files with '{tmp_path / '*.nc'}'."
+    assert pattern in run("check", str(tmp_path)).err
+    assert pattern in run("preflight", str(tmp_path)).out
+
+
+def test_a_dataset_of_a_file_names_the_file(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(demo)
+    with (
+        xr.open_dataset("sst_2025-07.nc", engine="h5netcdf") as ds,
+        pytest.raises(rx.errors.SourceError, match=r'rx\.explore\("sst_2025-07\.nc"\)\.$') as said,
+    ):
+        rx.explore(ds)
+    assert str(said.value).count("rx.explore") == 1
+
+
+def test_why_without_an_element_names_one(demo: Path) -> None:
+    place = str(demo / "sst.v0.json")
+    assert f"`refexplorer why {place} sst 17,95,191`" in run("why", place).err
+    ran = run("why", place, "sst/2.0.1")
+    assert ran.status == 2
+    found = ran.err.partition("its first element is `")[2].partition("`")[0].split()
+    first = run(*found[1:], "--allow", str(demo))
+    assert "`sst/2.0.1` of the" in first.out
+
+
+def test_a_login_that_is_missing_is_not_an_error_of_the_set(
+    server: RangeServer, tmp_path: Path
+) -> None:
+    server.statuses["/f.nc"] = 403
+    metadata = {
+        "zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "<i4", "fill_value": None,
+        "compressor": None, "filters": None, "order": "C",
+    }  # fmt: skip
+    refs = {
+        ".zgroup": '{"zarr_format": 2}',
+        "x/.zarray": json.dumps(metadata),
+        "x/.zattrs": '{"_ARRAY_DIMENSIONS": ["t"]}',
+        "x/0": [f"{server.url}/f.nc", 0, 16],
+    }
+    (tmp_path / "set.json").write_text(json.dumps(refs))
+    option = f"--storage-option '{server.url}.headers="
+    for command in (("audit",), ("verify",), ("why", "x", "0")):
+        ran = run(command[0], str(tmp_path / "set.json"), *command[1:], "--allow", server.url)
+        assert ran.status == 2
+        assert option in ran.out
+        assert "has errors" not in ran.out
+        if command != ("why", "x", "0"):
+            assert ran.out.startswith("set.json: not known: 1 file was not read: access is denied")
+    assert rx.open_references(refs).allowing(server.url).audit().findings == ()
+
+
+@pytest.mark.child
+def test_a_server_that_does_not_answer_names_the_option(bare: Path) -> None:
+    ran = run(
+        "check",
+        "s3://bucket/combined.json",
+        "--storage-option",
+        "s3.endpoint_url=http://127.0.0.1:9",
+    )
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err.endswith(
+        "no connection to 127.0.0.1:9 could be made; "
+        "--storage-option 's3://bucket.endpoint_url=…' sets another server.\n"
+    ), ran.err
+    assert ran.err.count("\n") == 1

@@ -246,7 +246,10 @@ class FailingFiles(fsspec.AbstractFileSystem):  # type: ignore[misc]
         (TimeoutError(), "the server did not answer in time"),
         (ConnectionResetError(104, "reset"), "the connection ended before all bytes arrived"),
         (ssl.SSLError(1, "[SSL] wrong version number"), "no secure connection to 127.0.0.1"),
-        (EndpointConnectionError(endpoint_url="http://h"), "Could not connect to the endpoint URL"),
+        (
+            EndpointConnectionError(endpoint_url="http://h"),
+            "no connection to h could be made; storage_options=",
+        ),
         (RuntimeError(), "reading failed without a message (RuntimeError)"),
         (KeyError("Body"), "reading failed unexpectedly (KeyError: 'Body')"),
     ],

@@ -94,7 +94,7 @@ export class Besides extends viewStore(BLANK) {
         { ...right, slices: message.right.slices },
       ];
       this.set({ planned: message, sides: written, error: null });
-      // What was read before, or takes no request, is shown without a word.
+      // A part that was read before, or needs no request, is shown without asking.
       const free = Number(message.left.estimate.requests) + Number(message.right.estimate.requests) === 0;
       const isFirst = this.state.read === null && sides.some(({ other }) => other);
       if (free ? this.state.read !== null || isFirst : isFirst && isWithin(message)) void this.read();

@@ -16,7 +16,7 @@ export const GAP = 12;
 
 export interface Drawn {
   title: string;
-  /** What it is of, for those who do not see it. */
+  /** A description of the contents, for screen readers. */
   label: string;
   axes: Axis[];
   /** Null where there is nothing to draw. */

@@ -50,7 +50,7 @@ function Nothing({ comparable }: { comparable: boolean }) {
   );
 }
 
-/** The other set: a path or URL, one that is offered, one of before, or a file where the page takes files. */
+/** The other set: a path or URL, one that is offered, an earlier one, or a file if the page accepts files. */
 function Choose({ session: { comparing, isPage } }: { session: ExplorerSession }) {
   const { source } = useStore(comparing);
   const { choices } = comparing;

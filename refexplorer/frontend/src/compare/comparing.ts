@@ -1,4 +1,4 @@
-/** The set beside another one: what differs, what became of the chunks of a map, one chunk in both. */
+/** Comparison with another set: what differs, how the chunks of a map changed, one chunk in both. */
 
 import { Newest, ViewStore } from "../shared/waiting.ts";
 import { RowWindow } from "../shared/rows/window.ts";
@@ -74,7 +74,7 @@ export class Comparing extends ViewStore<ComparingState> {
     this.closing({ close });
   }
 
-  /** Another set is shown: what it is compared with is asked anew. */
+  /** Another set is shown: the comparison is requested again. */
   override forget(): void {
     this.goneWish = null;
     super.forget();

@@ -89,7 +89,7 @@ function Cost({ session }: { session: ExplorerSession }) {
   );
 }
 
-/** Where it is read from and how, and what would help: beside the picture. */
+/** Next to the picture: where and how the data are read, and what would help. */
 function CostDetails({ session }: { session: ExplorerSession }) {
   const costs = session.of(Costs);
   const state = useStore(costs);

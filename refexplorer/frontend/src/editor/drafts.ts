@@ -21,7 +21,7 @@ interface Draft {
   text: string;
 }
 
-/** Returns what was written in place of a text before the page was loaded anew; null for nothing. */
+/** Returns the draft of a text from before the page was reloaded; null if there is none. */
 export function draftOf(opened: Opened): string | null {
   const isOfThis = ({ start }: Partial<Draft>) => isOneForAll(opened) || start === opened.document;
   const text = found(nameOf(opened), isOfThis);
@@ -40,7 +40,7 @@ function found(name: string, isOne: (draft: Partial<Draft>) => boolean): string 
       const draft: Partial<Draft> = JSON.parse(store.getItem(name) ?? "{}");
       if (typeof draft.text === "string" && isOne(draft)) return draft.text;
     } catch {
-      // What lies there is no draft, or may not be looked at.
+      // The stored value is not a draft, or may not be read.
     }
   }
   return null;
@@ -79,7 +79,7 @@ function isOneForAll({ task, linked }: Opened): boolean {
   return task !== undefined && !linked;
 }
 
-/** Where the draft of a text lies: each exercise has one, and each other text. */
+/** The key of the draft of a text: each exercise has one, and each other text. */
 function nameOf(opened: Opened): string {
   const { task, document } = opened;
   return isOneForAll(opened) ? exerciseName(task!.name) : [STORED, task?.name ?? "", digest(document)].join(" ");
@@ -89,7 +89,7 @@ function exerciseName(name: string): string {
   return [STORED, name, ""].join(" ");
 }
 
-/** A short name of a text; two texts of one name are told apart by what lies there. */
+/** A short name of a text; two texts of one name are distinguished by the stored value. */
 function digest(text: string): string {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);

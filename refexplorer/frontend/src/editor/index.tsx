@@ -5,6 +5,6 @@ import panelsCss from "../styles/panels.css";
 import { mount } from "../shared/mount.tsx";
 import { Editor } from "./editor.tsx";
 
-/** For Panel's JSComponent, which looks for the name; anywidget takes the default export. */
+/** For Panel's JSComponent, which looks for the name; anywidget uses the default export. */
 export const render = mount(Editor, codeCss + derivationCss + panelsCss + editorCss);
 export default { render };

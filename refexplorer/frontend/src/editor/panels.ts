@@ -1,4 +1,4 @@
-/** What the panels beside the text know: the row of a text, the specification, a shorter text, another text. */
+/** The data of the panels next to the text: the row of a text, the specification, a shorter text, another text. */
 
 import { Newest, Work } from "../shared/waiting.ts";
 import { Store } from "../shared/store.ts";
@@ -101,7 +101,7 @@ export class Tracing extends Store<TracingState> {
       const away = moved && first !== undefined && !isUsed(uses, this.state.active);
       this.set({ uses, target: away ? { index: Number(first[0]) } : this.state.target });
     } catch {
-      // Nothing lights up: the text has made no rows yet, or they cannot be told apart.
+      // Nothing is highlighted: the text has made no rows yet, or they cannot be distinguished.
       this.set({ uses: null });
     }
   }
@@ -215,7 +215,7 @@ export class Shortening extends Store<{ taken: boolean; trouble: string | null }
     let put: string | null = null;
     await this.attempt("trouble", async () => {
       const { document } = await this.wire.request("shorten.put", { back: !taken });
-      // Python holds it already; a notebook has it in a trait.
+      // Python has it already; a notebook has it in a trait.
       this.host.set("document", document);
       put = document;
       return { taken };

@@ -1,4 +1,4 @@
-/** The panels beside the text: the specification, a shorter text, other readers, other values. */
+/** The panels next to the text: the specification, a shorter text, other readers, other values. */
 
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";

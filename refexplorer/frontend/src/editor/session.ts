@@ -61,9 +61,9 @@ export class EditorSession extends Store<EditorState> {
   private text = "";
   /** What Python was last asked about. */
   private asked = "";
-  /** What `document` was last told, to know its echo. */
+  /** The last value sent to `document`, to recognize its echo. */
   private told: string | null = null;
-  /** What `document` is still to be told. */
+  /** The value that is still to be sent to `document`. */
   private untold: string | null = null;
   private telling: ReturnType<typeof setTimeout> | undefined;
   private remarking: ReturnType<typeof setTimeout> | undefined;
@@ -232,7 +232,7 @@ export class EditorSession extends Store<EditorState> {
     this.set({ origin: null });
   }
 
-  /** Shows a text that Python or a link gave, or what was written in its place before the page was loaded anew. */
+  /** Shows a text that Python or a link gave, or the draft from before the page was reloaded. */
   private start(opened: Opened): void {
     const isKept = this.host.place === "page" && opened.window === null;
     const draft = isKept ? draftOf(opened) : null;
@@ -268,7 +268,7 @@ export class EditorSession extends Store<EditorState> {
     });
   }
 
-  /** Shows the table as a reader has it; an empty name stands for the specification. */
+  /** Shows the table as a reader has it; an empty name means the specification. */
   readAs(reader: string): void {
     if (reader === this.state.reader) return;
     this.set({ reader });
@@ -367,7 +367,7 @@ export class EditorSession extends Store<EditorState> {
     else this.remarking = setTimeout(ask, PAUSE);
   }
 
-  /** Asks what there is to say about a text, which takes longer than its rows. */
+  /** Requests the diagnostics of a text, which take longer than its rows. */
   private async remark(text: string): Promise<void> {
     const remark = async () => ({ remarks: { ...(await this.wire.request("notes")), text } });
     await this.attempt("failure", remark, { isWanted: () => text === this.text });

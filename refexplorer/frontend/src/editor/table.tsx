@@ -77,7 +77,7 @@ function Columns() {
   );
 }
 
-/** What stands in place of a reference that the reader does not have. */
+/** Shown in place of a reference that the reader does not have. */
 const WORDS: Partial<Record<EditorRow["state"], string>> = {
   absent: "no such key",
   unknown: "not run",
@@ -89,7 +89,7 @@ interface RowProps {
   index: number;
   style: CSSProperties;
   selected: boolean;
-  /** The text at the cursor makes this row, or takes part in it. */
+  /** The text at the cursor makes this row, or a part of it. */
   used: boolean;
   choose(): void;
 }

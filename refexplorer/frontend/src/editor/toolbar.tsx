@@ -65,7 +65,7 @@ export function Export({ session, isTask, isOnPage }: ExportProps) {
         choices={[
           ...(isTask ? [] : [{ name: "Open in explorer", act: () => void session.explore() }]),
           ...(isOnPage ? [{ name: "Copy link", act: () => void run(copyLink) }] : []),
-          // A notebook has a file of them beside it.
+          // A notebook has a file of them in its folder.
           ...(isOnPage && isTask ? [{ name: "Save answers", act: () => save("answers.json", session.answers()) }] : []),
           { name: "Copy V0", act: () => void run(() => take("Copy V0")) },
           { name: "Save V0", act: () => void run(() => take("Save V0")) },

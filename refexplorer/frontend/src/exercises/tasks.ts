@@ -28,7 +28,7 @@ export class Tasks extends Store<TasksState> {
   private readonly wire: EditorWire;
   private readonly isKept: boolean;
   private turning = 0;
-  /** Takes the text of a task, with what was written for it, or to begin it anew. */
+  /** Gets the text of a task, with the saved answer, or to begin again. */
   private readonly opened: (reply: Opened, anew?: boolean) => void;
   /** Asks again what there is to say of the text: a hint may let more be said. */
   private readonly remark: () => void;

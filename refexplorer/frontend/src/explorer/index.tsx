@@ -14,6 +14,6 @@ import tree from "../styles/tree.css";
 /** What several views share, then those that have a style sheet of their own. */
 const STYLES = [explorer, health, tree, inspector, derivation, hex, data, maps, changes];
 
-/** For Panel's JSComponent, which looks for the name; anywidget takes the default export. */
+/** For Panel's JSComponent, which looks for the name; anywidget uses the default export. */
 export const render = mount(Explorer, [...STYLES, ...VIEWS.map(({ style = "" }) => style)].join(""));
 export default { render };

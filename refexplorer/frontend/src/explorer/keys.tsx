@@ -77,7 +77,7 @@ export function KeyList({ close }: { close(): void }) {
   useEffect(() => {
     const element = dialog.current!;
     element.showModal();
-    // The page stays what it was otherwise, out of sight, and what comes into sight cannot be clicked.
+    // Without this the page keeps its previous state out of sight, and what scrolls into view cannot be clicked.
     const leave = () => element.close();
     addEventListener("popstate", leave);
     return () => removeEventListener("popstate", leave);

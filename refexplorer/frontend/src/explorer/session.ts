@@ -39,7 +39,7 @@ export class ExplorerSession extends Views<ExplorerState> {
   readonly narrowing = this.waiting();
   /** What this widget shows: the explorer, or one part of it by itself. */
   readonly part: string;
-  /** Whether it is on the page, which takes files. */
+  /** Whether it is on the page, which accepts files. */
   readonly isPage: boolean;
   private readonly parts: PartRecord[];
   /** What the views say of themselves. */
@@ -52,7 +52,7 @@ export class ExplorerSession extends Views<ExplorerState> {
   looked = "";
   /** The part that an address names of a key, until that is looked at. */
   askedPart: { key: string; slices: string[] } | null = null;
-  /** How often a person chose a look: what an address asks for does not undo that. */
+  /** How often the user chose a display: an address does not undo that choice. */
   shows = 0;
   private keys: Promise<void> = Promise.resolve();
   /** Settles when the first rows are here: nothing else may hold them up. */
@@ -138,7 +138,7 @@ export class ExplorerSession extends Views<ExplorerState> {
     this.strips.refresh();
   }
 
-  /** The marks of changes beside the rows are others. */
+  /** The marks of changes next to the rows have changed. */
   private marked(isShown = false): void {
     if (isShown) this.show("compare");
     if (!this.comparing.isOn && this.state.only === "changes") this.run(this.showOnly(null));
@@ -324,7 +324,7 @@ export class ExplorerSession extends Views<ExplorerState> {
     return this.parts.find((each) => each.name === look)?.label ?? look;
   }
 
-  /** What a part is called where it stands by itself. */
+  /** The name of a part that is shown alone. */
   titleOf(part: string): string {
     return this.parts.find((each) => each.name === part)?.title ?? part;
   }
@@ -335,13 +335,13 @@ export class ExplorerSession extends Views<ExplorerState> {
     action.catch((error: Error) => this.set({ trouble: error.message }));
   }
 
-  /** Does what a key asks for after what the keys before it asked for. */
+  /** Handles a key after the keys pressed before it. */
   queue(action: () => Promise<void>): void {
     this.keys = this.keys.then(action).catch((error: Error) => this.set({ trouble: error.message }));
     if (this.state.trouble !== null) this.set({ trouble: null });
   }
 
-  /** Python, or another view of this widget, chose a key: told back, it could undo what was chosen since. */
+  /** Python, or another view of this widget, chose a key: sending it back could undo a later choice. */
   private follow(path: string): void {
     if (path === this.state.selection) return;
     this.mark(path);
@@ -645,7 +645,7 @@ export class ExplorerSession extends Views<ExplorerState> {
   }
 }
 
-/** What Python sends with a widget, so that its first view need not ask: answers by what asks for them. */
+/** What Python sends with a widget, so its first view need not send requests: responses by request. */
 interface First {
   hello: Hello;
   "tree.rows": RowsReply<Row>;

@@ -64,7 +64,7 @@ export const START = {
   look: "data",
   /** Whether the right side is about the set although something is selected. */
   aboutSet: false,
-  /** Whether the right side is open where it lies over the picture. */
+  /** Whether the right side is open while it covers the picture. */
   isAside: false,
   selection: "",
   item: null as PathItem | null,

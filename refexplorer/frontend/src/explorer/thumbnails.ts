@@ -10,7 +10,7 @@ export interface Thumbnail {
   values: Float64Array | null;
   /** Why there is no picture; null while it is looked up. */
   why: string | null;
-  /** What has to be allowed for a picture, and the bytes that it takes. */
+  /** The location to allow for a picture, and the bytes that it needs. */
   grant?: string;
   bytes?: number;
 }

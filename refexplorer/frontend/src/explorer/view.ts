@@ -18,10 +18,10 @@ export interface ExplorerView {
   /** As Python's record calls it. */
   name: string;
   Shown: ComponentType<PartProps>;
-  /** What stands first in the details while it is looked at. */
+  /** The first part of the details while the view is shown. */
   Details?: ComponentType<{ session: ExplorerSession }>;
   style?: string;
-  /** Colours the chunks of a picture by what it knows of a part of it; of null it asks for nothing. */
+  /** Colours the chunks of a picture by what is known of its part; for null it requests nothing. */
   usePaint?(session: ExplorerSession, wish: GridWish | null): Paint | null;
   /** The access by which strips of chunks are coloured as its picture is. */
   access?(session: ExplorerSession): string;

@@ -1,4 +1,4 @@
-/** The views of an explorer, each named once: in the field of the session that holds it. */
+/** The views of an explorer, each named once: by its field in the session. */
 
 import type { Host, Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
@@ -39,7 +39,7 @@ export class Views<S extends object> extends Store<S> {
     return this.byKind.get(Kind) as V;
   }
 
-  /** Something that takes long, of the explorer itself. */
+  /** A long task of the explorer itself. */
   protected waiting(): Waiting {
     const made = new Waiting(this.wire);
     this.waitings.push(made);

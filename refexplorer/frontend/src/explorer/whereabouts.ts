@@ -12,7 +12,7 @@ import type { ExplorerSession } from "./session.ts";
 import type { Spot } from "./view.ts";
 import { PLAIN, START, WHOLE, type Focus, type Only, type Picture } from "./state.ts";
 
-/** Goes where Python asks, and tells it where the explorer is. */
+/** Goes where Python requests, and reports to it where the explorer is. */
 export function followState(host: Host, session: ExplorerSession): Off {
   return host.place === "page" ? followAddress(host, session) : followTrait(host, session);
 }
@@ -40,7 +40,7 @@ function followAddress(host: Host, session: ExplorerSession): Off {
   };
 }
 
-/** Other views of the widget, and Python, share one trait: what came from there is not told back. */
+/** Other views of the widget, and Python, share one trait: a value from there is not sent back. */
 function followTrait(host: Host, session: ExplorerSession): Off {
   if (session.part !== WHOLE) return () => undefined;
   let known = "";

@@ -19,7 +19,7 @@ export interface DrawnValues {
   step: [number, number];
   table: Uint8ClampedArray;
   place(value: number): number;
-  /** Chunks that were not fetched, by `chunkNumber`: they are told from values that are missing. */
+  /** Chunks that were not fetched, by `chunkNumber`, to distinguish them from missing values. */
   lost: Map<number, "fill" | "failed">;
 }
 
@@ -104,7 +104,7 @@ function valueColour(
   return Number.isNaN(at) ? 0 : table[Math.min(table.length - 1, Math.max(0, Math.floor(at * table.length)))]!;
 }
 
-/** Of each cell of a grid of chunks its colour, and what lies over it. */
+/** The colour of each cell of a grid of chunks, and the pattern over it. */
 interface Looks {
   ground: Uint32Array;
   over: Uint32Array;
@@ -160,7 +160,7 @@ function chunkColour({ sides, grid }: DrawnChunks, looks: Looks, i: number, j: n
   return isOver ? looks.over[cell]! : looks.ground[cell]!;
 }
 
-/** What stands for no reference, and for what failed. */
+/** The colours of "no reference" and of "failed". */
 function isHatched(x: number, y: number): boolean {
   return (x + y) % 6 === 0;
 }

@@ -1,4 +1,4 @@
-/** What the map of the earth knows and asks for. */
+/** The data of the map of the earth, and its requests. */
 
 import { Newest, viewStore } from "../shared/waiting.ts";
 import type { EarthMap, PointFound } from "../shared/wire.ts";

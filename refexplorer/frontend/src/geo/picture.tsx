@@ -343,7 +343,7 @@ export function degrees(latitude: number, longitude: number): string {
   return `${one(latitude, ["N", "S"])} ${one(longitude, ["E", "W"])}`;
 }
 
-/** The place of a pixel; null beside the earth. */
+/** The position of a pixel; null outside the earth. */
 function pointAt(
   projection: ReturnType<typeof projectionOf>,
   at: [number, number],

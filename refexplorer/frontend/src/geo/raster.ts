@@ -77,7 +77,7 @@ export function coarsest({ rows, columns }: EarthMesh): [number, number] {
   return [widest(rows), widest(columns)];
 }
 
-/** Of a quad on both sides of the edge: by how many turns each corner moves to be beside the others. */
+/** Of a quad on both sides of the edge: by how many turns each corner moves to be next to the others. */
 function turnsOf({ east }: Placed, corners: number[]): number[] | null {
   if (east === null) return null;
   const found = corners.map((corner) => east[corner]!);

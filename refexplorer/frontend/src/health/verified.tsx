@@ -33,7 +33,7 @@ export function Verified({ session }: { session: ExplorerSession }) {
   );
 }
 
-/** The button that compares, what it takes, and the wait. */
+/** The button that compares, its cost, and the progress. */
 export function VerifyControls({ session }: { session: ExplorerSession }) {
   const { verifying } = session;
   const { id, progress, answer: found } = useStore(verifying);

@@ -23,7 +23,7 @@ const TYPES: [name: string, size: number, read: Read][] = [
   ["float64", 8, (view, little) => view.getFloat64(0, little)],
 ];
 
-/** A dash stands for a type that reaches past the end of the bytes. */
+/** A dash means that the type reaches past the end of the bytes. */
 export function decode(data: Uint8Array, at: number): Decoded[] {
   return TYPES.map(([name, size, read]) => {
     if (at < 0 || at + size > data.length) return { name, little: "–", big: "–" };

@@ -12,7 +12,7 @@ export class TabModel {
   /** Whose look it has, and whether it follows the address. */
   place: "notebook" | "page" = "notebook";
 
-  /** `send` takes what the view asks, `changed` what it sets. */
+  /** `send` gets the requests of the view, `changed` the values that it sets. */
   constructor(
     traits: Record<string, unknown>,
     send: (message: unknown) => void,
@@ -33,7 +33,7 @@ export class TabModel {
   }
 
   save_changes(): void {
-    // Each change is told as it comes.
+    // Each change is reported when it arrives.
   }
 
   on(event: string, callback: Callback): void {
@@ -44,7 +44,7 @@ export class TabModel {
     this.callbacks.get(event)?.delete(callback);
   }
 
-  /** Sets a trait, and tells the view. */
+  /** Sets a trait, and informs the view. */
   change(name: string, value: unknown): void {
     this.held[name] = value;
     this.tell(`change:${name}`);

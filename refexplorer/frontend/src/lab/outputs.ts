@@ -3,7 +3,7 @@
 import type { App, Kernel } from "./jupyter.ts";
 import { Tab } from "./tab.ts";
 
-/** What `refexplorer/verbs/display.py` writes; JupyterLab takes it out of outputs that it does not trust. */
+/** What `refexplorer/verbs/display.py` writes; JupyterLab removes it from outputs that it does not trust. */
 const BUTTON = "button[data-refexplorer-set]";
 /** Where nothing answers the button, it is not shown. */
 const STYLE = `${BUTTON}[hidden] { display: inline-block; cursor: pointer; }`;
@@ -55,7 +55,7 @@ function below(app: App, output: Element, shown: string): Below {
   return { box, close };
 }
 
-/** The kernel of the notebook or console that an element stands in. */
+/** The kernel of the notebook or console that contains an element. */
 function kernelAround(app: App, element: Element): Kernel | null {
   for (const widget of app.shell.widgets("main")) {
     if (widget.node.contains(element)) return widget.sessionContext?.session?.kernel ?? null;

@@ -37,7 +37,7 @@ interface Launcher {
   add(options: object): unknown;
 }
 
-/** What JupyterLab tells of files that are dragged: their paths. */
+/** What JupyterLab reports about dragged files: their paths. */
 const DRAGGED = "application/x-jupyter-icontents";
 
 interface Dragged extends Event {

@@ -86,7 +86,7 @@ export function useTheme(element: { current: Element | null }): string {
   return useAppearance(element).split(" ")[0]!;
 }
 
-/** Changes with all that a canvas has to be told: the theme, its contrast, whether colours are few. */
+/** Changes with everything that a canvas depends on: the theme, its contrast, whether colours are few. */
 export function useAppearance(element: { current: Element | null }): string {
   const [appearance, setAppearance] = useState("");
   useEffect(() => {

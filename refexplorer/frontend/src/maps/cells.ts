@@ -125,7 +125,7 @@ export function targetName(url: string | null): string {
   return url ?? "the file given by the reader";
 }
 
-/** The whole picture in one sentence, for those who do not see it. */
+/** The whole picture in one sentence, for screen readers. */
 export function summary(picture: GridPicture): string {
   const found = picture.states
     .map((state, i) => ({ state, n: picture.counts[i]! }))

@@ -91,7 +91,7 @@ export function changesShown(changes: ChangePicture): { name: string; mark: stri
   });
 }
 
-/** The picture in one sentence, for those who do not see it. */
+/** The picture in one sentence, for screen readers. */
 export function changesSummary(changes: ChangePicture): string {
   return changesShown(changes)
     .map(({ words, chunks }) => `${count(chunks)} ${words}`)

@@ -142,7 +142,7 @@ function frameOf(picture: GridPicture, width: number): PlotOptions {
   };
 }
 
-/** Chunks are counted, so a tick stands in the middle of its chunk. */
+/** Chunks are counted, so a tick is in the middle of its chunk. */
 function axis({ name, start, stop }: ReturnType<typeof side>, most: number) {
   const step = [1, 2, 5].flatMap((n) => [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8].map((power) => n * power));
   const every = step.sort((a, b) => a - b).find((each) => (stop - start) / each <= most) ?? stop - start;

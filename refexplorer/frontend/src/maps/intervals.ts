@@ -117,7 +117,7 @@ export function common(names: string[]): string {
   return same >= LONG ? first.slice(0, same) : "";
 }
 
-/** Whether names end alike, so that what tells them apart stands before. */
+/** Whether names end alike, so they differ at the start. */
 export function isAlike(names: string[]): boolean {
   const [first, ...others] = names;
   return first !== undefined && others.length > 0 && others.every((name) => name.slice(-LONG) === first.slice(-LONG));

@@ -14,7 +14,7 @@ import type { ChangePicture } from "../compare/comparing.ts";
 
 const SWATCH = 14;
 
-/** A colour with its pattern; what stands for nothing, or for a chunk that failed. */
+/** A colour with its pattern; also those of nothing and of a chunk that failed. */
 type Mark = Ink | "nothing" | "failed";
 
 function Swatch({ mark }: { mark: Mark }) {
@@ -29,7 +29,7 @@ function Swatch({ mark }: { mark: Mark }) {
     context.fillRect(0, 0, SWATCH, SWATCH);
   }, [appearance, JSON.stringify(mark)]);
   const side = SWATCH * devicePixelRatio;
-  // biome-ignore lint/a11y/noAriaHiddenOnFocusable: a canvas takes the focus only with a tabIndex, which this has not
+  // biome-ignore lint/a11y/noAriaHiddenOnFocusable: a canvas gets the focus only with a tabIndex, which this one does not have
   return <canvas class="swatch" ref={canvas} width={side} height={side} aria-hidden="true" />;
 }
 

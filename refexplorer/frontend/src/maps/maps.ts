@@ -123,7 +123,7 @@ export class Maps extends ViewStore<MapsState> {
   /** Whether a map was asked for that need not be that of the selected key. */
   isAsked = false;
 
-  /** Draws the chunks of an array, or of any, anew if they are shown. */
+  /** Draws the chunks of an array, or of any, again if they are shown. */
   refresh(array: string | null = null): void {
     const { grid, painted } = this.state;
     if (painted && (array ?? painted.picture.array) === painted.picture.array) this.set({ painted: null });
@@ -233,7 +233,7 @@ export function isNarrowed({ grid, window }: GridPicture): boolean {
   return window.some(([start, stop], axis) => stop - start !== Number(grid[axis]));
 }
 
-/** A grid with the numbers that travelled beside it. */
+/** A grid with the numbers from its buffer. */
 export function pictured(map: Grid, buffers: ArrayBuffer[]): GridPicture {
   const [perState, target, offset, size, distinct] = buffers.map((buffer) => new Float64Array(buffer));
   return { ...drawable(map), perState: perState!, target: target!, offset: offset!, size: size!, distinct: distinct! };

@@ -45,7 +45,7 @@ export function TargetTable({ maps, chosen, reveal }: Props) {
   const place = rows.find((row) => row.fold === null && row.url === chosen);
   const revealed = useRef<string | null | undefined>(undefined);
   useEffect(() => {
-    // Sorted or searched anew, the table stays at its top.
+    // After sorting or searching, the table stays at its top.
     if (place < 0 || revealed.current === chosen) return;
     revealed.current = chosen;
     goTo(place);
@@ -200,13 +200,14 @@ const KINDS = {
   virtual: "A file that the Icechunk repository refers to.",
 };
 
-/** With a sign, so that none is told by colour alone. */
+/** With a sign, so nothing is distinguished by colour alone. */
 export const STATES: Record<TargetRow["state"], string> = {
   unknown: "not checked",
   good: "✓ answered",
   short: "✕ too short",
   unreachable: "✕ unreachable",
   "not allowed": "– not allowed",
+  "access denied": "– access denied",
   damaged: "✕ damaged",
   changed: "≠ changed",
 };
@@ -283,7 +284,7 @@ function Cells({ row, partly, dated, indented, names, reveal }: CellsProps) {
   );
 }
 
-/** Asks the targets, and tells what was found and what was not checked. */
+/** Checks the targets, and reports what was found and what was not checked. */
 export function TargetCheck({ maps }: { maps: Maps }) {
   const { id, progress, answer: found, error } = useStore(maps.checking);
   const ask = (grant: string | null) => void maps.checkTargets(grant);

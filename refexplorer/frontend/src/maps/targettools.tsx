@@ -30,7 +30,7 @@ export function TargetTools({ session }: { session: ExplorerSession }) {
   const total = files?.total ?? null;
   const isNarrowed = Object.keys(query).some((name) => !["sort", "descending", "fold", "open"].includes(name));
   useEffect(() => {
-    // the overview asks for it, which an address may leave out
+    // the overview requests it, which an address may omit
     if (isNarrowed && found !== null && total === null) void maps.sumTargets();
   }, [isNarrowed, found === null, total === null]);
   return (

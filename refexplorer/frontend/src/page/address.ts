@@ -7,7 +7,7 @@ import { ask } from "./wire.ts";
 /** Keys that are chosen sooner after each other than this are one step back, ms. */
 const STEP = 1000;
 
-/** Keeps the browser's address to the `place` that Python tells; back and forward work. */
+/** Sets the browser's address to the `place` from Python; back and forward work. */
 export function followAddress(host: Host): Off {
   forgetToken();
   const names = host.get("names") as string[];

@@ -1,4 +1,4 @@
-/** Where a file is dropped or chosen; what the page takes is said before. */
+/** The area to drop or choose a file; it says first which files the page accepts. */
 
 import { useEffect, useState } from "preact/hooks";
 

@@ -17,7 +17,7 @@ export function Page({ host }: ViewProps) {
   const notice = useShared(host, "notice");
   const title = useShared(host, "title");
   useEffect(() => followAddress(host), [host]);
-  // What `page.html` says until the page is here lies behind it, where a screen reader still finds it.
+  // The text that `page.html` shows while loading is behind the page, where a screen reader still finds it.
   useEffect(() => document.querySelector("p.waiting")?.remove(), []);
   useTitle(host, view);
   return (

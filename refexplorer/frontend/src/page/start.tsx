@@ -93,7 +93,7 @@ function Typed({ open, busy, typed }: ChoiceProps & { typed: string }) {
 const isLesson = ({ source }: OfferedSet) => source.startsWith("lessons/");
 
 function Offered({ title, sets, open, busy }: ChoiceProps & { title: string; sets: OfferedSet[] }) {
-  // A link can be copied and opened beside this page; a plain click stays on it.
+  // A link can be copied and opened in another tab; a plain click stays on this page.
   const choose = (event: MouseEvent, source: string) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
     event.preventDefault();

@@ -1,4 +1,4 @@
-/** Sends a file in pieces: Python asks for each, so that neither side holds more than it takes. */
+/** Sends a file in pieces when Python requests them, so neither side keeps more than one in memory. */
 
 import type { Host, Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";

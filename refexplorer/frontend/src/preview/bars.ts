@@ -41,7 +41,7 @@ export function inverse(name: ScaleName, [low, high]: [number, number]): (at: nu
   };
 }
 
-/** The values between which a share of all lies, the same number left out below and above. */
+/** The values that enclose a share of all, with the same number below and above. */
 export function percentiles(values: Float64Array, share: number): [number, number] | null {
   // A sample is enough for colours, and sorting a million values at each step would be felt.
   const step = Math.max(1, Math.floor(values.length / COUNTED));

@@ -204,7 +204,7 @@ function axisOf(width: number, domain: [number, number], name: ScaleName, times:
     marginTop: 0,
     marginBottom: 18,
     x: { ...scale, type: times ? "utc" : scale.type, label: null },
-    // An axis of its own takes nothing of what the scale says of ticks.
+    // A separate axis ignores the ticks of the scale.
     marks: [Plot.axisX({ tickSize: 3, ticks: Math.max(2, Math.min(8, Math.floor(width / 90))), ...ticks })],
   });
 }

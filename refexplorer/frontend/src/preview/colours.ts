@@ -18,7 +18,7 @@ export type Scheme = keyof typeof SCHEMES;
 
 const STEPS = 256;
 
-/** Of infinite values, which no bar of colours has: told from every map. */
+/** The colour of infinite values, which is in no colour map. */
 export const INFINITE = { inf: "#ff2fd0", "-inf": "#00b8ff" } as const;
 
 /** The signs of the infinite values that are among some. */

@@ -24,7 +24,7 @@ export function Data({ session }: { session: ExplorerSession }) {
   const { item, isComing, hello, partsAsked } = useStore(session);
   const { plan, planError, job, wanted } = useStore(session.preview);
   const array = item?.array ?? null;
-  // The menu stands elsewhere once a picture is here.
+  // The menu is at another position once a picture is here.
   const kept = useRef({ isOpen: false, focus: null }).current;
   useEffect(() => {
     if (item === null || array === null) return;
@@ -280,7 +280,7 @@ interface OfferProps {
   allow(grant: string): void;
 }
 
-/** What reading the part takes, and one button: where its place is not allowed yet, for both. */
+/** The cost of reading the part, and one button, which also allows its location if needed. */
 function Offer({ plan: { estimate, grant }, busy, read, allow }: OfferProps) {
   if (grant === "") return <Failure sentence={`${estimate.label}: this page may not read it.`} />;
   const size = estimate.bytes === null ? "" : ` ${bytes(estimate.bytes)}`;

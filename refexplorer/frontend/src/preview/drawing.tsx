@@ -1,4 +1,4 @@
-/** The line or the heatmap of a slice, with a cursor that tells each value and its chunk. */
+/** The line or the heatmap of a slice, with a cursor that shows each value and its chunk. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -42,18 +42,18 @@ function sizeOf(width: number, axes: Axis[], tallest: number): { width: number; 
   return { width: across + FRAME[0], height: down + FRAME[1] };
 }
 
-/** How far two places along an axis are from each other; times are told from all else. */
+/** The distance of two positions along an axis; times are treated separately. */
 function stepOf({ at, size, step, times }: Axis): number {
   if (times) return NaN;
   return at === null ? step : Math.abs((at[size - 1]! - at[0]!) / (size - 1));
 }
 
-/** What is beside a picture; px. */
+/** The space at the sides of a picture; px. */
 const FRAME = [70, 60] as const;
 /** The height that a picture has at most where nothing around it has one of its own, and at least; px. */
 const TALLEST = 440;
 const SHORTEST = 220;
-/** Of what stands above and below a picture: its head, the readout, the colours and one scrubber; px. */
+/** The space above and below a picture: title, readout, colour bar and one scrubber; px. */
 const AROUND = 320;
 /** What scrolls a picture, where the picture does not stand alone. */
 const PANE = ".centre .pane";
@@ -126,7 +126,7 @@ export function Drawing({
   // A widget of the picture alone grows with it, so that its height says nothing.
   const room = useRoom(box, PANE);
   const by = session.recolouring;
-  // The table of files, or of accesses, stands below the picture.
+  // The table of files, or of accesses, is below the picture.
   const left = by !== null && session.state.look !== "chunks" ? room / 2 : room;
   const tallest = room === 0 ? TALLEST : Math.max(SHORTEST, left - AROUND + (sliders.length === 0 ? SCRUBBER : 0));
   // A picture that is not as wide as its panel is larger with its colours beside it.
@@ -459,7 +459,7 @@ function marksOf(
   });
 }
 
-/** The flags, where each can have a colour that is told from the others. */
+/** The flags, if there are enough distinguishable colours. */
 function flagsShown({ flags }: ReadingModel): Flag[] | null {
   return flags && flags.length > 0 && flags.length <= FLAG_COLOURS.length ? flags : null;
 }
@@ -531,7 +531,7 @@ function spanOf({ reduced, blocks, region }: ReadingModel, dimension: number, ce
   return last === at ? String(at) : `${at} to ${last}`;
 }
 
-/** A value with its units, or what it stands for; of a mean no more digits than it has. */
+/** A value with its units or its meaning; a mean with no more digits than it has. */
 function amount(reading: ReadingModel, number: number, text: string, isMean = false): string {
   const { units, times, flags } = reading;
   if (Number.isNaN(number)) return "missing";

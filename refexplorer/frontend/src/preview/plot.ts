@@ -243,7 +243,7 @@ export function lines(of: { values: Float64Array; name: string; colour?: string 
   return element;
 }
 
-/** So many lines have colours that are told apart; more are along a map. */
+/** The number of lines with distinguishable colours; more are coloured along a map. */
 const FEW = 8;
 
 /** The colour of each of some lines. */

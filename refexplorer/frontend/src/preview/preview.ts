@@ -160,7 +160,7 @@ export class Preview extends Store<PreviewState> {
     void this.plans.ask({ ...wish, turn: this.turn });
   }
 
-  /** Wants another part of the array; what takes no request is shown at once. */
+  /** Selects another part of the array; a part that needs no request is shown at once. */
   want(array: string, slices: string[]): void {
     if (array !== this.array) this.turnTo(array);
     if (this.show(array, slices)) return;
@@ -242,7 +242,7 @@ export class Preview extends Store<PreviewState> {
     }
   }
 
-  /** Reads anew with other decoding; the chunks are here already. */
+  /** Reads again with other decoding; the chunks are here already. */
   decode(change: { scale?: boolean; times?: boolean; field?: string }): void {
     this.set(change);
     if (this.state.job?.reading) void this.read();
@@ -367,7 +367,7 @@ export class Preview extends Store<PreviewState> {
     if (plan) this.plan({ array: plan.array, index: null, slices: plan.slices, again: true });
   }
 
-  /** Takes so many bytes for first pictures, and looks at the array anew. */
+  /** Sets the number of bytes for first pictures, and shows the array again. */
   setBudget(array: string, budget: number): void {
     this.set({ budget });
     keep({ budget });

@@ -27,7 +27,7 @@ export function csvOf(reading: ReadingModel, axes: Axis[], cells: string[]): str
   return `${[[quoted(`# ${what}`)], head, ...lines].map((line) => line.join(",")).join("\n")}\n`;
 }
 
-/** What stands around the figure in a file. */
+/** The frame of the figure in a file. */
 export interface Caption {
   title: string;
   /** Where along the other dimensions the picture is, and what it shows. */

@@ -27,7 +27,7 @@ interface Props {
   strip?: string | undefined;
   /** What is odd in the coordinate, with places in what the scrubber goes through. */
   marks?: AxisMark[];
-  /** What lies along the dimension, where it was read. */
+  /** The values along the dimension, if they were read. */
   series?: Series | null;
   children?: ComponentChildren;
 }
@@ -151,7 +151,7 @@ export function Steps({ session, reading, axes, series = [] }: StepsProps) {
   useEffect(() => session.strips.look(array), [array]);
   const steps = shape.map((size, dimension) => (asked[dimension]! < size ? asked[dimension]! : 0));
   const own = strips.array === array ? strips : null;
-  // Until the picture of one place is here, the scrubber of that place stands alone.
+  // Until the picture of one place is here, only its scrubber is shown.
   const free = axes.filter(({ dimension }) => !/^\d+$/.test(wanted?.[dimension] ?? ""));
   return (
     <>

@@ -14,7 +14,7 @@ export interface Series {
 const MOST = 4_000_000;
 const HEIGHT = 28;
 
-/** What lies along a dimension of which all was read; null where that is too much, or too little. */
+/** The values along a dimension that was read completely; null if there are too many or too few. */
 export function seriesAlong(
   all: Float64Array,
   reading: ReadingModel,

@@ -10,7 +10,7 @@ export interface Axis {
   dimension: number;
   name: string;
   size: number;
-  /** Where each index stands: the coordinate where it is known and runs one way, else the index. */
+  /** The position of each index: the coordinate if it is known and monotonic, else the index. */
   at: number[] | null;
   /** The index in the array of the first one, and how far it is to the next. */
   first: number;

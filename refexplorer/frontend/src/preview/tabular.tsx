@@ -247,7 +247,7 @@ function RangeCopied({ range, axes, said, copy, clear }: RangeProps) {
   );
 }
 
-/** Copies the rows and columns that are shown, as a spreadsheet takes them. */
+/** Copies the rows and columns that are shown, in a form for spreadsheets. */
 function CopyCells({ head, rows }: { head: string[]; rows(): string[][] }) {
   const [said, run] = useSaid();
   const copy = async () => {

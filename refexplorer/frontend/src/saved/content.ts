@@ -1,4 +1,4 @@
-/** What a saved page holds, as `refexplorer/views/saved/recording.py` writes it. */
+/** The contents of a saved page, as `refexplorer/views/saved/recording.py` writes it. */
 
 import type { Message } from "../shared/host.ts";
 import type { PartRecord } from "../explorer/state.ts";
@@ -18,7 +18,7 @@ export type ItemRecord =
   | [path: string, item: SavedItem, explained: Message | null, code: number | Message]
   | [path: string, sentence: string];
 
-/** What each saved page holds. */
+/** The contents of each saved page. */
 export interface SavedContent {
   title: string;
   version: string;
@@ -59,7 +59,7 @@ export interface Content extends SavedContent {
 
 export interface Saved {
   content: Content;
-  /** A buffer of its own for each who asks. */
+  /** A separate buffer for each caller. */
   buffer(place: [number, number]): ArrayBuffer;
 }
 

@@ -1,4 +1,4 @@
-/** What stands around the view on a saved page: what it is, and what was found about its targets. */
+/** The frame of the view on a saved page: its title, and what was found about its targets. */
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 

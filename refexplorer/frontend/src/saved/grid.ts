@@ -8,7 +8,7 @@ export interface SavedGrid {
   buffers: ArrayBuffer[];
 }
 
-/** The cells of a window, or null where they would have to be counted anew. */
+/** The cells of a window, or null if they would have to be counted again. */
 export function cut({ map, buffers }: SavedGrid, axes: number[] | null, window: [Count, Count][]): SavedGrid | null {
   const drawn = map.axes;
   if (axes !== null && axes.join() !== drawn.join()) return null;

@@ -12,7 +12,7 @@ import { type ExerciseContent, ExerciseReplay } from "./exercise.ts";
 import { SavedPage } from "./frame.tsx";
 import { savedModel } from "./model.ts";
 
-/** Shows what a saved page holds; `view` is the module of the explorer or the editor, the same as everywhere. */
+/** Shows the contents of a saved page; `view` is the module of the explorer or the editor, the same as everywhere. */
 export function open(content: ArrayBuffer, view: { render: Render }, element: HTMLElement): void {
   element.dataset["place"] = "page";
   const root = element.attachShadow({ mode: "open" });

@@ -6,7 +6,7 @@ import type { Place } from "../shared/place.ts";
 import type { Saved } from "./content.ts";
 import { codeOf, Replay } from "./replay.ts";
 
-/** Where a person is stands in the fragment of the address. */
+/** The position of the user is in the fragment of the address. */
 export function savedModel(saved: Saved): TabModel {
   const replay = new Replay(saved);
   const { parts, state } = saved.content;

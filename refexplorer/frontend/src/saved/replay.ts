@@ -1,4 +1,4 @@
-/** Answers what the explorer asks from what was recorded; what was not says that it takes a kernel. */
+/** Answers the requests of the explorer from the recording; the others fail with the message that a kernel is needed. */
 
 import { axesOf } from "../preview/chunkaxis.ts";
 import type { Message } from "../shared/host.ts";
@@ -463,13 +463,13 @@ function rowOf(path: string, item: PathItem | string): FoundRow {
   };
 }
 
-/** Python for what was asked, where it is known: `CodeChanged` says it otherwise. */
+/** Python for the request, if known; otherwise `CodeChanged` has it. */
 export function codeOf({ message }: Answer): string | null {
   const item = message["item"] as PathItem | undefined;
   return item?.code ?? null;
 }
 
-/** What tells a request from others, as `name_of` in `refexplorer/views/saved/recorded_editor.py` writes it. */
+/** The name that identifies a request, as `name_of` in `refexplorer/views/saved/recorded_editor.py` writes it. */
 export function nameOf(asked: Message, defaults: Record<string, unknown> = {}): string {
   const isDefault = (name: string) =>
     Object.hasOwn(defaults, name) && JSON.stringify(asked[name]) === JSON.stringify(defaults[name]);

@@ -19,7 +19,7 @@ interface Props<T> {
   work: Store<Asked<T>> & { readonly isIdle: boolean; drop(): void };
   /** Starts it; files of `grant` may be read from now on. */
   start(grant?: string): void;
-  /** The button that starts it, and what that takes. */
+  /** The button that starts it, and the cost. */
   offer: string;
   note?: string | undefined;
   beside?: ComponentChildren;
@@ -60,7 +60,7 @@ interface OfferProps {
   children?: ComponentChildren;
 }
 
-/** A button for what is read only on request, and what that takes. */
+/** A button for data that are read only on request, and the cost. */
 export function Offer({ text, note, main = false, act, children }: OfferProps) {
   return (
     <div class="offer">
@@ -120,7 +120,7 @@ interface PendingProps {
   waiting: Waiting;
 }
 
-/** What stands in place of something that has not come. */
+/** Shown in place of a response that has not arrived. */
 export function Pending({ error, retry, sentence, waiting }: PendingProps) {
   if (error !== null) return <Blank sentence={error} retry={retry} />;
   return (

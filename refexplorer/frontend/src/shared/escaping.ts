@@ -21,7 +21,7 @@ export function escaped(text: string, lines = false): string {
   });
 }
 
-/** Whether a text shows all that it holds. */
+/** Whether all characters of a text are visible. */
 export function isPlain(text: string): boolean {
   return escaped(text) === text;
 }

@@ -192,7 +192,7 @@ export function fileName(url: string): string {
   return url.replace(/\/+$/, "").split("/").pop() || url;
 }
 
-/** Indented JSON where the text is JSON, the text itself otherwise. */
+/** Indented JSON if the text is JSON, else the text itself. */
 export function pretty(text: string): string {
   if (!/^\s*[[{]/.test(text)) return text;
   try {

@@ -17,7 +17,7 @@ export interface Host {
   onMessage(callback: (message: Message, buffers: ArrayBuffer[]) => void): Off;
   /** Calls back when the view goes, if the host does not call what `render` returned. */
   onLeave(callback: Off): void;
-  /** Draws another widget that a trait holds; null where there is none, or no way to draw it. */
+  /** Draws another widget from a trait; null if there is none, or if it cannot be drawn. */
   child(name: string): Promise<Child | null>;
 }
 

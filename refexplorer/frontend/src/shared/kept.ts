@@ -29,7 +29,7 @@ export function save(name: string, content: string | Blob, type = "application/j
   link.href = URL.createObjectURL(typeof content === "string" ? new Blob([content], { type }) : content);
   link.download = name;
   link.click();
-  // The browser takes the content when it starts to save, which is after this.
+  // The browser reads the content when it starts to save, which is after this.
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 

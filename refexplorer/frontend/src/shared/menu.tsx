@@ -5,13 +5,13 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { Button } from "./parts.tsx";
 
-/** Of a menu that another one takes the place of: whether it was open, and the control that had the focus. */
+/** Of a menu that another one replaces: whether it was open, and the control that had the focus. */
 export interface KeptMenu {
   isOpen: boolean;
   focus: string | null;
 }
 
-/** What is kept free beside a menu, px. */
+/** Space that is kept free next to a menu, px. */
 const GAP = 4;
 
 /** Controls, open until somebody clicks elsewhere or presses Escape. */

@@ -1,8 +1,8 @@
-/** Colours of targets, arrays and kinds, each with a pattern so that none is told by colour alone. */
+/** Colours of targets, arrays and kinds, each with a pattern, so nothing is distinguished by colour alone. */
 
 import type { Kind } from "./wire.ts";
 
-/** The series of Okabe and Ito, which people tell apart who see colours differently. */
+/** The series of Okabe and Ito, which colour-blind people can distinguish. */
 const SERIES = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442"];
 const TILE = 6;
 
@@ -83,12 +83,12 @@ export function fill(context: CanvasRenderingContext2D, ink: Ink, inks: Inks): s
   return pattern === 0 ? ground : tile(context, ground, inks.paper, STROKES[pattern]!);
 }
 
-/** What stands for nothing: absent chunks and bytes that nobody refers to. */
+/** The colour of nothing: absent chunks, and bytes that no reference covers. */
 export function hatching(context: CanvasRenderingContext2D, { paper, hatch }: Inks): CanvasPattern {
   return tile(context, paper, hatch, STROKES[1]!);
 }
 
-/** What stands for a chunk that failed, whatever it is coloured by. */
+/** The colour of a chunk that failed, in every colouring. */
 export function cross(context: CanvasRenderingContext2D, { bad, paper }: Inks, [left, top, width, height]: Box): void {
   context.fillStyle = paper;
   context.fillRect(left, top, width, height);

@@ -10,7 +10,7 @@ import { toClipboard } from "./kept.ts";
 import type { Kind, Note, Severity } from "./wire.ts";
 
 interface ButtonProps extends ButtonHTMLAttributes {
-  /** What stands on it, where that is no more than text. */
+  /** The label, if it is plain text. */
   text?: ComponentChildren;
   /** Drawn as a link, or as the main button of its place. */
   link?: boolean;

@@ -20,7 +20,7 @@ export class Store<S extends object> {
 
   /**
    * Does something that may fail, and sets what it returns; under `failure` is then why it failed, or null.
-   * A failure sets `otherwise`, too. Nothing is set where nobody wants the answer any more.
+   * A failure sets `otherwise`, too. Nothing is set if the response is no longer wanted.
    */
   async attempt(
     failure: keyof S,

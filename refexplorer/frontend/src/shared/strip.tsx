@@ -82,7 +82,7 @@ const FILLS: Record<string, string> = {
   ...Object.fromEntries(LEVELS.map((letter, level) => [letter, String(RAMP.apply(level))])),
 };
 
-/** What a strip shows, for who does not see it. */
+/** The contents of a strip as text, for screen readers. */
 function stripWords(text: string): string {
   const wrong = Object.keys(WORDS).filter((letter) => text.includes(letter));
   if (wrong.length === 0) return "chunks: no known problems";

@@ -22,7 +22,7 @@ export interface WaitingState {
 
 const BEGUN: JobProgress = { ev: "progress", id: "", done: null, of: null, label: "Waiting for an answer …" };
 
-/** What `<progress>` takes; without a value it shows that something goes on, not how far it is. */
+/** The attributes of `<progress>`; without a value it shows that work is running, not how much is done. */
 export function measured(progress: JobProgress | null): { max?: number; value?: number } {
   if (progress === null || progress.of === null || progress.done === null) return {};
   return { max: progress.of, value: progress.done };
@@ -40,7 +40,7 @@ export class ViewStore<S extends object> extends Store<S> {
     this.start = start;
   }
 
-  /** Something that takes long. */
+  /** A long task. */
   protected waiting(): Waiting {
     return this.closing(new Waiting(this.wire));
   }
@@ -83,7 +83,7 @@ export function viewStore<S extends object>(start: S) {
   };
 }
 
-/** One piece of work at a time; a new one takes the place of what was asked before. */
+/** One piece of work at a time; a new one replaces the one before. */
 export class Waiting extends Store<WaitingState> {
   private readonly wire: ExplorerWire;
   private readonly off: Off;
@@ -120,7 +120,7 @@ export class Waiting extends Store<WaitingState> {
     if (this.id !== null) this.wire.cancel(this.id);
   }
 
-  /** Waits no more: what was asked has nobody left who would answer. */
+  /** Stops waiting: nothing is left that could respond. */
   drop(): void {
     this.end();
   }
@@ -213,7 +213,7 @@ export class Work<O extends Table<O>, K extends keyof O & string, A = O[K]["repl
 
 /**
  * Runs one at a time; of those that came meanwhile, the last one is run next and the rest never.
- * A failure is thrown to who asked first, unless it was followed by a newer question, whose end counts.
+ * A failure is thrown to the first caller, unless a newer request followed; then that one counts.
  */
 export class Newest<A> {
   private readonly run: (asked: A) => Promise<void>;

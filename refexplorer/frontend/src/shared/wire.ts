@@ -96,7 +96,7 @@ export class Wire<O extends Table<O>, E extends object> {
   async forget(): Promise<void> {
     while (this.waiting.size > 0) {
       for (const id of [...this.waiting.keys()]) this.settle(id)?.reject(new Error("Another set was opened."));
-      await new Promise((done) => setTimeout(done)); // who waited may ask for what it wanted next
+      await new Promise((done) => setTimeout(done)); // the caller may send its next request first
     }
   }
 

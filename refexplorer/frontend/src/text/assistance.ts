@@ -121,7 +121,7 @@ function completeExpression(
   return { from: pos - word.length, options, validFor: /^\w*$/ };
 }
 
-/** A name with its braces, where only text stands so far. */
+/** A name with its braces, where there is only text so far. */
 function completeBraces(names: Name[], pos: number): CompletionResult | null {
   const options = names.map(({ name, kind, value }) => ({ label: `{{${name}}}`, detail: kind, info: value }));
   return options.length === 0 ? null : { from: pos, options, filter: false };
@@ -146,7 +146,7 @@ function explained(state: EditorState, place: number, help: Help): Explained | n
   return node.name === "String" ? explainedWord(state, place, node, help) : null;
 }
 
-/** A word of an expression: what its name stands for, or what the filter does. */
+/** A word of an expression: the meaning of its name, or what the filter does. */
 function explainedWord(state: EditorState, place: number, text: SyntaxNode, help: Help): Explained | null {
   const before = /\w*$/.exec(state.sliceDoc(text.from, place))![0];
   const after = /^\w*/.exec(state.sliceDoc(place, text.to))![0];

@@ -33,7 +33,7 @@ function valueAt(state: EditorState, place: number): Tooltip | null {
 
 const hoveredValue = hoverTooltip((view, place) => valueAt(view.state, place));
 
-/** The same where the cursor is, for those who use no pointer. */
+/** The same at the cursor, for keyboard users. */
 const valueAtCursor = StateField.define<Tooltip | null>({
   create: () => null,
   update: (_, { state }) => {

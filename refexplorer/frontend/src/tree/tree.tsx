@@ -255,7 +255,7 @@ function TreeRow({
   );
 }
 
-/** What stands in place of a kind. */
+/** Shown in place of a kind. */
 function unkinded(row: Row): string {
   if (row === WAITING) return "";
   if (row.origin === REJECTED) return "✕";

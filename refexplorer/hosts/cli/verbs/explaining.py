@@ -14,8 +14,10 @@ from refexplorer.core.errors import SourceError
 from refexplorer.core.text import counted
 from refexplorer.hosts.cli import output
 from refexplorer.hosts.cli.program import (
+    NOT_CHECKED,
     AsJson,
     NaturalOrNone,
+    TextOrNone,
     Texts,
     app,
     asked_options,
@@ -25,11 +27,13 @@ from refexplorer.hosts.cli.program import (
     status_of,
 )
 from refexplorer.hosts.cli.verbs.looking import naming_missing, tell_shard
+from refexplorer.io.decode.sizes import region
 from refexplorer.spec.codes import schema as schema_of
 from refexplorer.spec.derivation import TraceStep
 from refexplorer.spec.references import Kind
 from refexplorer.verbs.codes import explain_code as code_explained
 from refexplorer.verbs.opening import dialects as dialects_of
+from refexplorer.verbs.referenceset import ReferenceSet
 
 _ACCESS = re.compile(r"(.*)\[([^\[\]]*)\]", re.DOTALL)
 
@@ -76,7 +80,7 @@ def find(
         output.write_json({"source": refs.source.name, "pattern": pattern}, "keys", keys)
     else:
         number = 0
-        for number, key in enumerate(keys, 1):  # noqa: B007  it tells whether there was any
+        for number, key in enumerate(keys, 1):  # noqa: B007  used after the loop
             output.write_line(key)
         if not number and limit != 0:
             hint = _WHOLE if mode == "glob" and "*" not in pattern else ""
@@ -151,12 +155,17 @@ def schema(v0: bool = False, report: bool = False, as_json: AsJson = False) -> i
 @app.command(context_settings={"ignore_unknown_options": True})  # -1 is an index
 def why(
     source: str,
-    array: str,
+    array: TextOrNone = None,
     index: Annotated[list[str] | None, typer.Argument()] = None,
     allow: Texts = None,
     as_json: AsJson = False,
 ) -> int:
-    """Explain a value: its chunk, reference, bytes and codecs. Reads its chunk."""
+    """Explain a value: its chunk, reference, bytes and codecs. Reads its chunk.
+
+    Exit status 2 if the value cannot be read.
+    """
+    if array is None:
+        raise _unnamed(open_set(source))
     text = ",".join(index or ())
     if not text and (written := _ACCESS.fullmatch(array)):
         array, text = written.groups()
@@ -167,6 +176,8 @@ def why(
             raise typer.BadParameter(f"No such option: {option}.") from None
         raise typer.BadParameter(f"{text!r} is not a list of integers such as 0,10,20.") from None
     refs = open_set(source)
+    if array in refs and (owner := refs.array_of(array)) is not None:
+        raise _key_of_chunk(refs, array, *owner)
     with naming_missing(refs):
         shape = refs.array(array).shape
         inside = (-n <= at < n for at, n in zip(place, shape, strict=False))
@@ -188,7 +199,26 @@ def why(
         output.write_json(fields, "steps", steps)
     else:
         output.write_text(trace)
-    return status_of(refs)
+    return status_of(refs) or (NOT_CHECKED if trace.cause == "failed" else 0)
+
+
+def _unnamed(refs: ReferenceSet) -> SourceError:
+    """Return an error that names an element of the largest array."""
+    shapes = {path: refs.array(path).shape for path in refs.arrays()}
+    if not shapes:
+        return SourceError(f"{refs.source.name} has no arrays, so there is no value to explain.")
+    largest = max(shapes, key=lambda path: math.prod(shapes[path]))
+    last = ",".join(str(max(0, size - 1)) for size in shapes[largest])
+    return SourceError(f"Name an array and an element: {command_for('why', largest, last)}.")
+
+
+def _key_of_chunk(refs: ReferenceSet, key: str, path: str, chunk: tuple[int, ...]) -> SourceError:
+    """Return an error that names the first element of a chunk."""
+    first = ",".join(str(part.start) for part in region(refs.array(path), chunk))
+    return SourceError(
+        f"{key!r} is the key of a chunk of {path!r}; its first element is "
+        f"{command_for('why', path, first)}."
+    )
 
 
 def _plain(value: Any) -> object:

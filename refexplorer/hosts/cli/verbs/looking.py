@@ -30,7 +30,7 @@ from refexplorer.hosts.cli.program import (
 )
 from refexplorer.io.reading.readings import ChunkState
 from refexplorer.refset.opened_set import internals
-from refexplorer.refset.summary import beside_text
+from refexplorer.refset.summary import whole_files_text
 from refexplorer.refset.tree import Node
 from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.verbs.display import known_diagnostics, tree_text
@@ -247,7 +247,7 @@ def info(
             more["fetched"] = asdict(fetched)
         output.write_json(facts | more, "arrays", _arrays(refs))
         return status_of(refs)
-    size = "not known" if summary.bytes is None else f"{summary.bytes:,}{beside_text(summary)}"
+    size = "not known" if summary.bytes is None else f"{summary.bytes:,}{whole_files_text(summary)}"
     listed = facts | {"bytes": size, "diagnostics": facts["diagnostics"] or "not checked"}
     if not is_counted:  # `ReferenceSet.summary` counts however long it takes
         listed |= dict.fromkeys(("kinds", "targets", "bytes"), "not counted: too many manifests")

@@ -3,7 +3,7 @@
 import { FLAG_COLOURS } from "../colours.ts";
 import { type Axis, placeOf } from "../slices.ts";
 
-/** Profiles that are told from each other by their colours; black, which follows, is none on a dark page. */
+/** Profiles that are distinguished by their colours; black, which follows, cannot be seen on a dark page. */
 export const MOST_KEPT = 7;
 
 export interface Kept {
@@ -41,7 +41,7 @@ export function profilesOf(points: Kept[], chosen: number[] | null, axes: [Axis,
   return [...found, { at, name: nameOf(axes, at, null), colour: "var(--ink)", kept: null }];
 }
 
-/** The lines along one of both axes; a point beside what is drawn has none. */
+/** The lines along one of the two axes; a point outside the picture has none. */
 export function linesAlong(
   side: 0 | 1,
   profiles: Profile[],
@@ -101,7 +101,7 @@ export interface Line {
   colour?: string;
 }
 
-/** Lines that are told from each other in one plot. */
+/** Lines that can be distinguished in one plot. */
 const MOST = 16;
 
 /** The rows of a slice, or some of very many at the same distance from each other. */

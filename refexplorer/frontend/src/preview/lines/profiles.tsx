@@ -87,7 +87,7 @@ export function Profiles({ axes, profiles, values, stepped, steps, all, shape, l
 
 interface AlongProps extends Pick<Props, "look"> {
   axis: Axis;
-  /** Where the only point is beside this axis; null for several. */
+  /** Where the only point is outside this axis; null for several. */
   at: string | null;
   lines: Line[];
   /** What the lines are taken from: they are drawn again when it is another. */
@@ -131,7 +131,7 @@ interface LinesProps {
   lines: Line[];
   axis: Axis;
   look: Look;
-  /** What the plot is of, for who does not see it. */
+  /** A description of the plot, for screen readers. */
   label: string;
 }
 

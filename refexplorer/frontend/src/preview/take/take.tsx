@@ -17,7 +17,7 @@ interface Props {
   steps: number[];
   /** What the picture is in. */
   figure(): HTMLElement;
-  /** What stands above the picture in a file, and the bar of colours below it. */
+  /** The title above the picture in a file, and the colour bar below it. */
   caption(): Caption;
 }
 

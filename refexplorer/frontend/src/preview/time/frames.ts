@@ -1,4 +1,4 @@
-/** Pictures that were seen or are about to be, kept so that to show one of them takes no message. */
+/** Pictures that were seen or are about to be, kept so that showing one of them needs no message. */
 
 import type { ReadingModel } from "../../shared/wire.ts";
 
@@ -10,7 +10,7 @@ export interface Frame {
   integers: Integers | null;
 }
 
-/** A reading with the buffers that came beside it. */
+/** A reading with its buffers. */
 export function frameOf(reading: ReadingModel, [values, integers]: ArrayBuffer[]): Frame {
   return {
     reading,

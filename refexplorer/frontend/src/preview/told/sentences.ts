@@ -1,10 +1,10 @@
-/** A picture in words, for who does not see it. */
+/** A picture in words, for screen readers. */
 
 import { count, counted, moment, value } from "../../shared/format.ts";
 import type { ReadingModel } from "../../shared/wire.ts";
 import { placeOf, type Axis } from "../slices.ts";
 
-/** Parts of each side of a picture whose means are told. */
+/** The number of parts along each side of a picture whose means are described. */
 const PARTS = 3;
 
 /** What is highest and lowest and where, the mean, what is missing, and the means of nine parts. */

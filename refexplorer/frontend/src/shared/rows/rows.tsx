@@ -40,7 +40,7 @@ interface Props<R> {
   handle: RefObject<RowsHandle | null>;
   /** The row that the keyboard is on, -1 for none; it stays in view when the list becomes lower. */
   active: number;
-  /** Of the element that scrolls and takes the focus: role, label, class. */
+  /** Role, label and class of the element that scrolls and gets the focus. */
   attributes: HTMLAttributes<HTMLDivElement>;
   onKeyDown(event: KeyboardEvent): void;
   /** A row that stays on top, and what is said where there are no rows. */
@@ -124,7 +124,7 @@ export function Rows<R>({ rows, handle, active, attributes, onKeyDown, header, e
   );
 }
 
-/** What stands in place of rows: why they did not come, or that there are none. */
+/** Shown in place of rows: why they did not arrive, or that there are none. */
 function Instead<R>({ rows, empty }: Pick<Props<R>, "rows" | "empty">) {
   const sentence = rows.error ?? (rows.total > 0 ? undefined : empty);
   if (sentence === undefined) return null;
@@ -156,7 +156,7 @@ const MOMENT = 60;
 
 /**
  * Position of the rows, px: the scroll bar's own, or finer than it when the list is scaled.
- * `ask` is told where the scroll bar was moved at once, and says whether there is anything to draw.
+ * `ask` is called at once when the scroll bar moves, and returns whether there is anything to draw.
  */
 function usePosition(
   scroller: RefObject<HTMLDivElement | null>,

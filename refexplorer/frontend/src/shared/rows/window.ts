@@ -71,7 +71,7 @@ export class RowWindow<R> {
     void this.load();
   }
 
-  /** Fetches the rows anew, since more is known of them; those that are here stay until then. */
+  /** Fetches the rows again, since more is known of them; the present ones stay until then. */
   refresh(): void {
     if (this.rows.size > 0) this.reset(this.total, true);
   }

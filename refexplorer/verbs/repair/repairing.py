@@ -157,12 +157,12 @@ class Repair:
 
         Before it gets its final name, it is read back, compared with `references`, and verified
         again. In V1, templates and gen items are inferred again: a repaired key is explicit where
-        no item makes it.
+        no item generates it.
 
         Parameters
         ----------
         output
-            As for `refexplorer.convert`; never the source itself. A version 1 set stays version 1.
+            As for `refexplorer.convert`; never the source itself. A set with `gen` stays version 1.
         form, overwrite, watch
             Same as in `refexplorer.Conversion`.
         watch_verifying
@@ -179,8 +179,9 @@ class Repair:
                 f"Nothing in {self.source} could be repaired, so nothing was written."
             )
         source, location = self._context.original.source, self._context.original.source.location
-        if form is None and source.form == "V1" and form_of(Path(output), None) == "V0":
-            form = "V1"  # a repaired set keeps its form
+        has_gen = bool(internals(self._context.original).generated)
+        if form is None and has_gen and form_of(Path(output), None) == "V0":
+            form = "V1"  # fsspec 2026.6 and later drop `gen` unless told to read it: none is new
         elsewhere = location is None or Path(location).resolve() != Path(output).resolve().parent
         how = Conversion(form=form, absolute=elsewhere, overwrite=overwrite, watch=watch)
 

@@ -4,9 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import pytest
 
 import refexplorer as rx
+from refexplorer import demo
 from tests.helpers.commands import run
 from tests.helpers.verifying import Changed, joined, write_files
 
@@ -48,17 +50,28 @@ def url_of(source: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "form"), [("new.json.gz", "V1"), ("new.parq", "parquet"), ("v0.json", "V0")]
+    ("name", "form"), [("new.json.gz", "V0"), ("new.parq", "parquet"), ("v1.json", "V1")]
 )
 def test_other_forms(source: Path, tmp_path: Path, name: str, form: str) -> None:
-    """A repaired set keeps its form, here version 1, unless another one is asked for."""
-    options = ["--to", "v0"] if form == "V0" else []
+    """A set without `gen` has none after the repair, unless version 1 is asked for."""
+    options = ["--to", "v1"] if form == "V1" else []
     ran = run("repair", source, "-o", tmp_path / name, "--json", *options)
     found = json.loads(ran.out)
     assert (ran.status, found["good"], found["output"]) == (0, True, str(tmp_path / name))
     assert (found["changed"], len(found["repaired"]), found["left"]) == (1, 1, [])
     assert rx.open_references(tmp_path / name).source.form == form
     assert run("verify", tmp_path / name).status == 0
+
+
+def test_fsspec_reads_all_that_it_read_before(source: Path, tmp_path: Path) -> None:
+    target = tmp_path / "new.json"
+    assert run("repair", source, "-o", target).status == 0
+    keys, before = (
+        set(fsspec.filesystem("reference", fo=str(path)).find("")) for path in (target, source)
+    )
+    assert keys == before
+    assert run("repair", demo.path("sst.v1.json"), "-o", tmp_path / "gen.json").status == 0
+    assert rx.open_references(tmp_path / "gen.json").source.form == "V1"  # as it was
 
 
 def test_relative_urls_keep_their_targets(source: Path, tmp_path: Path) -> None:

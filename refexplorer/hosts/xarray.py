@@ -7,6 +7,7 @@ if xarray is already imported. So imports needed only by calls are deferred.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -98,11 +99,20 @@ class ReferencesAccessor:
     """
 
     def __init__(self, held: Any) -> None:
+        self._held = held
+        self._whole: tuple[dict[str, Any], xarray.Dataset] | None = None
+        _ = self.references  # an error now, rather than at the first question
+
+    @cached_property
+    def references(self) -> ReferenceSet:
+        """The set, opened again after pickling."""
         from refexplorer.verbs.opening import open_references
 
-        self._held = held
-        self.references = open_references(held)
-        self._whole: tuple[dict[str, Any], xarray.Dataset] | None = None
+        return open_references(self._held)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # xarray pickles accessors with their dataset, in which a set is found by its pickle
+        return {"_held": self._held, "_whole": None}
 
     def __repr__(self) -> str:
         return repr(self.references)

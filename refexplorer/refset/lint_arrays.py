@@ -202,6 +202,11 @@ def _lint_chunks(opened: OpenedSet, array: ArrayMeta, notes: KeyFindings) -> Non
     for row in [*rows[outside].tolist(), *others]:
         key = opened.table.key_at(row)
         index = array.chunk_index(key)
+        right = "" if array.shape else array.chunk_key(())
+        if right and key == array.folder and opened.lookup(right) is None:
+            # as VirtualiZarr 2.5 writes the chunk of a scalar
+            text = f"`{key}` is no chunk key: readers request `{right}`, and find no value."
+            notes.add("chunk-wrong-rank", key, text, f"Rename it to `{right}`.", is_error=True)
         remark = None if index is None else lint_chunk(array, key, index)
         if remark is not None:
             notes.add_all(key, [remark])

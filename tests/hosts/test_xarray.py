@@ -109,6 +109,14 @@ def test_file_of_names_the_file(tmp_path: Path) -> None:
             accessor.file_of("time", time="2025-07-08")
 
 
+def test_a_dataset_has_one_set_after_its_accessor_was_used_and_pickled() -> None:
+    dataset = xr.open_dataset(SET, **PLAIN)
+    keys = set(dataset.refs.references)
+    assert set(rx.open_references(dataset)) == keys
+    again = pickle.loads(pickle.dumps(dataset))
+    assert set(again.refs.references) == keys
+
+
 def test_labels_that_are_not_of_one_value_are_refused(tmp_path: Path) -> None:
     with by_fsspec(tmp_path) as ds:
         accessor = ds.refs.allowing(str(SET.parent))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+import xarray as xr
 
 import refexplorer as rx
 
@@ -259,3 +261,24 @@ def test_more_dimensions_than_arrays_have(rank: int, codes: set[str]) -> None:
     assert noted == codes
     message = "The array has 65 dimensions; NumPy arrays, and so those of Zarr in Python, have at"
     assert any(message in each.message for each in diagnostics) == (rank > 64)
+
+
+def test_the_chunk_of_a_scalar_without_its_index(tmp_path: Path) -> None:
+    """VirtualiZarr writes it so, and no reader finds the value."""
+    refs = {
+        ".zgroup": '{"zarr_format": 2}',
+        "flag/.zarray": json.dumps(
+            json.loads(metadata()) | {"shape": [], "chunks": [], "fill_value": 0}
+        ),
+        "flag/.zattrs": '{"_ARRAY_DIMENSIONS": []}',
+        "flag/": "abcd",
+    }
+    path = tmp_path / "set.json"
+    path.write_text(json.dumps(refs))
+    with xr.open_dataset(str(path), engine="kerchunk", mask_and_scale=False) as ds:
+        assert ds.flag == 0
+    report = rx.open_references(path).check()
+    assert report.has_errors
+    messages = {each.code: each.message for each in report.findings}
+    assert "readers request `flag/0`" in messages["chunk-wrong-rank"]
+    assert not rx.open_references(refs | {"flag/0": "abcd"}).check().has_errors

@@ -178,7 +178,7 @@ class Repair:
             raise RefexplorerError(
                 f"Nothing in {self.source} could be repaired, so nothing was written."
             )
-        source, location = self._context.original.source, self._context.original.source.location
+        location = self._context.original.source.location
         has_gen = bool(internals(self._context.original).generated)
         if form is None and has_gen and form_of(Path(output), None) == "V0":
             form = "V1"  # fsspec 2026.6 and later drop `gen` unless told to read it: none is new

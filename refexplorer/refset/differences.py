@@ -307,6 +307,15 @@ class Differences:
             if first is not None and second is not None
         )
 
+    @cached_property
+    def moved_ranges(self) -> tuple[int, str]:
+        """How many of the moved keys have another offset or length, too, and the first of them."""
+        compared = self.compared
+        is_other = (compared.shifts != 0) | compared.resized
+        found = np.flatnonzero((compared.changes == MOVED) & is_other)
+        row = int(self.matched.pairs[0, found[0]]) if len(found) else 0
+        return len(found), self.matched.before.key_at(row) if len(found) else ""
+
     def arrays_moved(self, before: Iterable[str], after: Iterable[str]) -> tuple[ArrayMove, ...]:
         """Return which of the arrays at these paths exist under another name."""
         old, new = (side[side >= 0] for side in self._rows[0])

@@ -42,6 +42,7 @@ class Compared:
     urls: tuple[str | None, ...]  # The distinct URLs of both sides
     # How many bytes further each byte range begins, int64, shape ``(n,)``; 0 for the others
     shifts: np.ndarray
+    resized: np.ndarray  # Whether the lengths of both differ, whatever else does, shape ``(n,)``
 
 
 def compare(before: Table, after: Table, pairs: np.ndarray) -> Compared:
@@ -63,7 +64,8 @@ def compare(before: Table, after: Table, pairs: np.ndarray) -> Compared:
     for row in np.flatnonzero(~to_target.any(axis=0)).tolist():
         changes[row] = _text_change(rows, row, before.key_at(int(pairs[0, row])))
     shifts = np.where(ranges, offsets[1] - offsets[0], 0)
-    return Compared(changes, targets.astype(np.int64), tuple(both.urls), shifts)
+    resized = ranges & (lengths[0] != lengths[1])
+    return Compared(changes, targets.astype(np.int64), tuple(both.urls), shifts, resized)
 
 
 def _text_change(sides: tuple[Columns, Columns], row: int, key: str) -> int:

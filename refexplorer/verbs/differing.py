@@ -258,6 +258,11 @@ def sentences(result: Difference) -> Iterator[str]:
         yield f"The array {old!r} is now named {new!r} ({counted(keys, 'key')})."
     for rename in result.renames:
         yield f"{rename.old!r} became {rename.new!r} in {counted(rename.keys, 'key')}."
+    number, key = result._found.moved_ranges
+    if number:
+        moved = counted(result.counts["moved"], "moved key")
+        verb = "has" if number == 1 else "have"
+        yield f"{number:,} of {moved} also {verb} another offset or length, such as {key}."
     for shift in result.shifts:
         way = "later" if shift.by > 0 else "earlier"
         yield f"{counted(shift.keys, 'byte range')} begin {abs(shift.by):,} bytes {way}."

@@ -60,7 +60,7 @@ def test_what_means_the_same_is_the_same() -> None:
 
 
 def test_the_rename_that_explains_most() -> None:
-    after = {
+    after: dict[str, Any] = {
         key: value
         if isinstance(value, str)
         else [value[0].replace("s3://a/", "https://b/c/"), *value[1:]]
@@ -71,6 +71,11 @@ def test_the_rename_that_explains_most() -> None:
     assert str(found.renames[0]) == "s3://a/=https://b/c/"
     assert [rename.keys for rename in found.renames] == [5, 1]
     assert "'s3://a/' became 'https://b/c/' in 5 keys." in str(found)
+    assert "moved keys also" not in str(found)
+    after["x/0.1"][1] += 8
+    found = rx.diff(BASE, after)
+    assert found.counts["moved"] == 6
+    assert "1 of 6 moved keys also has another offset or length, such as x/0.1." in str(found)
 
 
 def test_relative_targets_that_became_absolute() -> None:

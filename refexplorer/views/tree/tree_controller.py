@@ -104,7 +104,8 @@ class ScienceOrder(AllKeys):
 
 def _ranks(refs: ReferenceSet, folder: str, nodes: list[Node]) -> list[tuple[int, int]]:
     """Return the class of each child of a group, and its sort key: the largest first."""
-    arrays = {node.path: refs.array(node.path) for node in nodes if node.type is NodeType.ARRAY}
+    known = internals(refs).opened.arrays  # not of arrays whose metadata cannot be used
+    arrays = {node.path: array for node in nodes if (array := known.get(node.path)) is not None}
     beside = described(refs, folder, arrays)
     ranks = []
     for node in nodes:

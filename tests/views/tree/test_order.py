@@ -33,6 +33,12 @@ def names(host: Host) -> list[str]:
     return [row["path"] for row in host.ask("tree.rows", start=0, n=100)["rows"]]
 
 
+def test_an_array_whose_metadata_cannot_be_used_is_listed_with_the_others() -> None:
+    broken = {".zarray": '{"zarr_format": 2,}', "0": "ab", ".zattrs": "{}"}
+    refs = refs_of(x=array([4, 6], [4, 6]), sst=broken, time=array([4], [4], dimensions=["t"]))
+    assert [name for name in names(Host(refs)) if "." not in name] == ["x", "time", "sst"]
+
+
 def test_data_variables_come_first_the_largest_before_the_others() -> None:
     refs = refs_of(
         crs=array([], [], grid_mapping_name="latitude_longitude"),

@@ -5,6 +5,7 @@ Sources: Zarr v2 and Zarr v3 storage specifications, "Array metadata" and "Data 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -67,7 +68,8 @@ def _remarks(key: str, text: str) -> Iterator[LintFinding]:
     if value is not None and (why := odd_json(text)):
         yield LintFinding("odd-metadata-json", why)
     if value is None:
-        yield LintFinding("metadata-not-json", f"The text of `{key}` is not a JSON object.")
+        message = f"The text of `{key}` is not a JSON object{_where_not(text)}."
+        yield LintFinding("metadata-not-json", message)
     elif name == ".zgroup":
         yield from _format(value, 2)
     elif name == ".zarray":
@@ -80,6 +82,17 @@ def _remarks(key: str, text: str) -> Iterator[LintFinding]:
             yield _bad(
                 f'`node_type` must be "array" or "group", but {_got_text(value, "node_type")}.'
             )
+
+
+def _where_not(text: str) -> str:
+    """Return what a JSON parser says about a text, and its position; empty if it is JSON."""
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        return f": {error.msg} at character {error.pos + 1:,}"
+    except (ValueError, RecursionError):
+        pass
+    return ""
 
 
 def _array(path: str, metadata: Mapping[str, object], rules: _Rules) -> Iterator[LintFinding]:

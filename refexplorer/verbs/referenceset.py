@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -26,7 +27,7 @@ from refexplorer.refset.opened_set import (
 )
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, Locator, placed
-from refexplorer.spec.references import Kind, Reference, V0Value
+from refexplorer.spec.references import Kind, NodeType, Reference, V0Value
 from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.verbs.display import known_diagnostics, references_html, summary_text, tree_text
 from refexplorer.verbs.set_checks import SetChecks
@@ -215,6 +216,9 @@ class SetEntries(Mapping[str, Reference]):
         if path in self:
             owner = self.array_of(path)
             return f"; that is a key{'' if owner is None else f' of the array {owner[0]!r}'}"
+        with suppress(KeyError):
+            if self.node(path).type is NodeType.ARRAY:
+                return ": its metadata cannot be used (check() says why)"
         near = get_close_matches(path, self.arrays()[:_COMPARED], _SIMILAR)
         return f"; similar: {', '.join(map(repr, near))}" if near else ""
 

@@ -262,6 +262,20 @@ def test_why_without_an_element_names_one(demo: Path) -> None:
     assert "`sst/2.0.1` of the" in first.out
 
 
+def test_an_array_whose_metadata_cannot_be_used_is_called_so(tmp_path: Path) -> None:
+    path = tmp_path / "set.json"
+    path.write_text(json.dumps({".zgroup": "{}", "g/.zgroup": "{}", "sst/.zarray": '{"a": 1,}'}))
+    ran = run("why", path, "sst", "0,0")
+    assert ran.err == (
+        "refexplorer: The metadata of 'sst' in set.json cannot be used; "
+        f"`refexplorer check {path}` says why.\n"
+    )
+    assert "not a JSON object: " in run("check", path).out
+    with pytest.raises(rx.errors.MissingError, match="metadata cannot be used"):
+        rx.open_references(path).array("sst")
+    assert "'g' of set.json is not an array" in run("why", path, "g", "0").err
+
+
 def test_a_login_that_is_missing_is_not_an_error_of_the_set(
     server: RangeServer, tmp_path: Path
 ) -> None:

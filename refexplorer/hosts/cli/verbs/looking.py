@@ -32,6 +32,7 @@ from refexplorer.io.reading.readings import ChunkState
 from refexplorer.refset.opened_set import internals
 from refexplorer.refset.summary import whole_files_text
 from refexplorer.refset.tree import Node
+from refexplorer.spec.references import NodeType
 from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.verbs.display import known_diagnostics, tree_text
 from refexplorer.verbs.opening import history
@@ -61,6 +62,11 @@ def no_folder(refs: ReferenceSet, path: str) -> SourceError:
 def no_array(refs: ReferenceSet, path: str) -> SourceError:
     """Return the error for a path without an array."""
     if is_folder(refs, path):
+        if refs.node(path).type is NodeType.ARRAY:
+            return SourceError(
+                f"The metadata of {path!r} in {refs.source.name} cannot be used; "
+                f"{command_for('check')} says why."
+            )
         return SourceError(
             f"{path!r} of {refs.source.name} is not an array; {command_for('info')} "
             "lists the arrays."

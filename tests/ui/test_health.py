@@ -122,7 +122,8 @@ def test_repairing_shows_what_would_change_first(
         page.get_by_role("button", name="Repair …").first.click()
         repair = page.get_by_role("region", name="Repair")
         expect(repair.get_by_role("status")).to_have_text(
-            "9 keys would change; the repaired set: the same as its files."
+            "9 keys would change; the repaired set: the same as its files; "
+            "1 chunk was compared by length only."
         )
         changes = repair.get_by_role("list", name="Keys that would change")
         expect(changes.get_by_role("listitem")).to_have_count(9)

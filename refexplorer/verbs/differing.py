@@ -259,10 +259,11 @@ def sentences(result: Difference) -> Iterator[str]:
     for rename in result.renames:
         yield f"{rename.old!r} became {rename.new!r} in {counted(rename.keys, 'key')}."
     number, key = result._found.moved_ranges
-    if number:
+    if number == 1:
+        yield f"The moved key {key} also has another offset or length."
+    elif number:
         moved = counted(result.counts["moved"], "moved key")
-        verb = "has" if number == 1 else "have"
-        yield f"{number:,} of {moved} also {verb} another offset or length, such as {key}."
+        yield f"{number:,} of {moved} also have another offset or length, such as {key}."
     for shift in result.shifts:
         way = "later" if shift.by > 0 else "earlier"
         yield f"{counted(shift.keys, 'byte range')} begin {abs(shift.by):,} bytes {way}."

@@ -71,11 +71,15 @@ def test_the_rename_that_explains_most() -> None:
     assert str(found.renames[0]) == "s3://a/=https://b/c/"
     assert [rename.keys for rename in found.renames] == [5, 1]
     assert "'s3://a/' became 'https://b/c/' in 5 keys." in str(found)
-    assert "moved keys also" not in str(found)
+    assert "another offset or length" not in str(found)
     after["x/0.1"][1] += 8
     found = rx.diff(BASE, after)
     assert found.counts["moved"] == 6
-    assert "1 of 6 moved keys also has another offset or length, such as x/0.1." in str(found)
+    assert "The moved key x/0.1 also has another offset or length." in str(found)
+    after["x/0.0"][2] += 8
+    assert "2 of 6 moved keys also have another offset or length, such as x/0.0." in str(
+        rx.diff(BASE, after)
+    )
 
 
 def test_relative_targets_that_became_absolute() -> None:

@@ -215,10 +215,9 @@ def exercises_of(folder: Path) -> tuple[Exercise, ...]:
     """Return the exercises of a folder, in the order of their file names."""
     paths = sorted(folder.glob("*.toml"))
     if not folder.is_dir():
-        raise RefexplorerError(
-            f"There is no folder {str(folder)!r}; to open a built-in exercise, write "
-            f"Exercises(exercise={str(folder)!r})."
-        )
+        named = f"; to open this built-in exercise, write Exercises(exercise={str(folder)!r})"
+        is_name = str(folder) in {each.name for each in exercises()}
+        raise RefexplorerError(f"There is no folder {str(folder)!r}{named if is_name else ''}.")
     if not paths:
         raise RefexplorerError(
             f"The folder {str(folder)!r} has no exercises (files that end in .toml)."

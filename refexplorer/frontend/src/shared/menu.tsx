@@ -14,6 +14,12 @@ export interface KeptMenu {
 /** Space that is kept free next to a menu, px. */
 const GAP = 4;
 
+/** The name of a control: its own, or the text of its label. */
+function nameOf(control: Element): string | null {
+  const label = (control as HTMLSelectElement).labels?.[0];
+  return control.getAttribute("aria-label") ?? label?.textContent ?? null;
+}
+
 /** Controls, open until somebody clicks elsewhere or presses Escape. */
 export function Menu({ label, kept, children }: { label: string; kept?: KeptMenu; children: ComponentChildren }) {
   const box = useRef<HTMLDetailsElement>(null);
@@ -21,11 +27,13 @@ export function Menu({ label, kept, children }: { label: string; kept?: KeptMenu
     const menu = box.current!;
     if (!kept) return undefined;
     menu.open = kept.isOpen;
-    if (kept.focus !== null) menu.querySelector<HTMLElement>(`[aria-label=${CSS.escape(kept.focus)}]`)?.focus();
+    if (kept.focus !== null) {
+      [...menu.querySelectorAll<HTMLElement>("*")].find((each) => nameOf(each) === kept.focus)?.focus();
+    }
     return () => {
       const { activeElement } = menu.getRootNode() as Document | ShadowRoot;
       kept.isOpen = menu.open;
-      kept.focus = menu.contains(activeElement) ? activeElement!.getAttribute("aria-label") : null;
+      kept.focus = menu.contains(activeElement) ? nameOf(activeElement!) : null;
     };
   }, [kept]);
   useEffect(() => {

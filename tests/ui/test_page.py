@@ -75,6 +75,7 @@ def test_a_lesson_is_read_step_by_step(panel_page: PanelPage, page: Page) -> Non
     page.get_by_role("button", name="Exercises").click()
     expect(page.get_by_role("group", name=second.title)).to_be_hidden()
     open_on_page(page, panel_page.url, "The same with templates")
+    expect(page.get_by_role("region", name="Reference set sst.v1.json")).to_be_visible()
     expect(page.get_by_role("group", name=second.title)).to_have_count(0)
 
 

@@ -26,6 +26,7 @@ from refexplorer.checks.advice.requests import (
     connection_of,
 )
 from refexplorer.checks.advice.rules import (
+    LEAST_SECONDS,
     MANY_KEYS,
     AdviceFinding,
     LayoutBound,
@@ -236,6 +237,11 @@ def advise(
                 findings += divided or large_chunks(cost, full, where)
                 bounds += layout_bound(cost, full, of_array.decoded_size, where)
     findings += _document_findings(source, opened, len(groups), where)
+    findings = [
+        each
+        for each in findings
+        if each.seconds_gained is None or each.seconds_gained >= LEAST_SECONDS
+    ]
     # the largest gain first, unknown gains last
     findings.sort(key=lambda each: -(-math.inf if (s := each.seconds_gained) is None else s))
     bounds.sort(key=lambda bound: -bound.requests)

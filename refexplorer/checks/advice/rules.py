@@ -113,6 +113,7 @@ _SMALL_CHUNK = 2**20  # bytes of a chunk that is called small, if there are many
 _MANY_REQUESTS = 100  # requests from which small chunks are worth a finding
 _LITTLE = 0.05  # Part of what is decoded that is too small to be worth fetching all
 _LEAST_GAIN = 1.05  # A smaller factor of time is not worth a sentence
+LEAST_SECONDS = 1e-3  # The same of seconds: an inlined chunk in a local file saves microseconds
 
 
 def _finding(
@@ -241,7 +242,7 @@ def small_chunks(full: AccessCost, place: Connection) -> Iterator[AdviceFinding]
     if size >= _SMALL_CHUNK or now.requests < _MANY_REQUESTS or now.seconds < 2 * seconds:
         return
     said = (
-        f"{now.requests:,} chunks of {size_text(round(size))} on average. With chunks of "
+        f"{now.requests:,} requests of {size_text(round(size))} on average. With chunks of "
         f"{size_text(GOOD_CHUNK)}, {counted(after, 'request')} would do.{_copy_text(full, place)}"
     )
     yield _finding("small-chunks", full, said, _copy_code_text(full), after, now.bytes, seconds)
@@ -262,7 +263,7 @@ def large_chunks(cost: AccessCost, full: AccessCost, place: Connection) -> Itera
         return
     share = "less than 0.01%" if used < 0.00005 else f"{used:.2%}"  # 0 would be none
     said = (
-        f"{share} of {size_text(now.bytes)} in {counted(now.requests, 'chunk')} are used. "
+        f"{share} of {size_text(now.bytes)} in {counted(now.requests, 'request')} are used. "
         f"With chunks for this access, about {size_text(size)} would do.{_copy_text(full, place)}"
     )
     yield _finding("large-chunks", cost, said, _copy_code_text(cost), requests, size, seconds)

@@ -361,10 +361,19 @@ class PreviewReader:
         # Of structured values; null for the first with numbers, empty for all as text
         field: str | None = None,
         ahead: bool = False,  # Whether nobody looks at it yet: no code is made of it
+        # Whether it is asked for together with the plan of a first look, before its cost is
+        # known: nothing is read that needs consent or takes more than ``budget``
+        first: bool = False,
+        budget: int | None = None,  # Bytes of a first look; null for the limit of the set
     ) -> tuple[ReadingModel, Buffers]:
-        """Read a selection of an array; without slices and index, the whole."""
+        """Read a selection of an array; without slices and index, the whole or the first look."""
         meta = array_at(self._refs, array)
-        places = self._region(meta, slices, index)
+        if first and index is None and slices is None:
+            places = first_look(self._refs, meta, budget)
+        else:
+            places = self._region(meta, slices, index)
+        if first and not self._is_free(meta, places, budget):
+            return replace(blank_reading(meta, places), state="ask"), []
         if not ahead:
             named, granted = slices_text(meta, places), self._targets.policy.granted
             self._did(code_of_slices(self._refs, array, named, granted))
@@ -380,6 +389,12 @@ class PreviewReader:
             self.last = reading, next(iter(buffers), None)
         return reading, buffers
 
+    def _is_free(self, array: ArrayMeta, places: Region, budget: int | None) -> bool:
+        """Return whether a first look may be read without a question."""
+        cost = plan(self._refs, array, places, self.chunks).estimate.bytes
+        most = self._refs.limits.picture_bytes if budget is None else budget
+        return cost is not None and cost <= most and self._grant(array, places) is None
+
     def drawn(self, path: str | None) -> tuple[ReadingModel, bytes | None] | None:
         """Return the last reading, or the first look at another array if that needs no request."""
         # Without a front end no request is sent for a picture: data are read only if they are
@@ -389,11 +404,8 @@ class PreviewReader:
         with suppress(RefexplorerError):
             array = array_at(self._refs, path)
             places = first_look(self._refs, array)
-            cost = plan(self._refs, array, places, self.chunks).estimate.bytes
-            if cost is None or cost > self._refs.limits.picture_bytes:
-                return None
             keys = keys_to_read(self._refs, array, places, self.chunks)
-            if all(map(self._is_here, keys)):
+            if self._is_free(array, places, None) and all(map(self._is_here, keys)):
                 load_array_libraries()
                 found, buffers = preview(
                     self._refs, array, places, self.chunks, Decoding(), unheard

@@ -70,14 +70,19 @@ def test_kerchunk_inlines_them_as_the_finding_says(tmp_path: Path) -> None:
 
 def test_uncompressed_chunks_can_be_divided_as_kerchunk_does() -> None:
     kerchunk = pytest.importorskip("kerchunk.utils")
-    refs = made([8, 6], [4, 6], {f"x/{n}.0": [URL, 96 * n, 96] for n in range(2)})
+    size = 4 * 4 * 600_000
+    chunks = {f"x/{n}.0": [URL, size * n, size] for n in range(2)}
+    refs = made([8, 600_000], [4, 600_000], chunks)
     (finding,) = found(refs.advise(), "subchunk")
-    assert (finding.access, finding.bytes, finding.bytes_after) == ("one slice", 96, 24)
+    assert (finding.access, finding.bytes, finding.bytes_after) == ("one slice", size, size // 4)
     assert "kerchunk.utils.subchunk(refs.to_v0(), 'x', 4)" in finding.remedy
     assert finding.remedy.startswith("refexplorer convert dict out.json --subchunk x=4;")
     divided = rx.open_references(kerchunk.subchunk(refs.to_v0(), "x", 4))
     cost = next(each for each in divided.advise().accesses if each.name == "one slice")
-    assert (reader(cost, "zarr").requests, reader(cost, "zarr").bytes) == (1, 24)
+    assert (reader(cost, "zarr").requests, reader(cost, "zarr").bytes) == (1, size // 4)
+    # of smaller chunks it would save microseconds
+    small = made([8, 6], [4, 6], {f"x/{n}.0": [URL, 96 * n, 96] for n in range(2)})
+    assert not found(small.advise(), "subchunk")
 
 
 @pytest.mark.parametrize(
@@ -85,7 +90,9 @@ def test_uncompressed_chunks_can_be_divided_as_kerchunk_does() -> None:
     [{"compressor": {"id": "zlib", "level": 1}}, {"order": "F"}, {"filters": [{"id": "shuffle"}]}],
 )
 def test_chunks_that_cannot_be_divided_are_not_said_to_be(more: dict[str, Any]) -> None:
-    refs = made([8, 6], [4, 6], {f"x/{n}.0": [URL, 96 * n, 96] for n in range(2)}, **more)
+    size = 4 * 4 * 600_000
+    chunks = {f"x/{n}.0": [URL, size * n, size] for n in range(2)}
+    refs = made([8, 600_000], [4, 600_000], chunks, **more)
     assert not found(refs.advise(), "subchunk")
 
 
@@ -275,7 +282,7 @@ def test_chunks_of_which_little_is_used_are_found() -> None:
     assert {each.access for each in several} == {"one slice", "one time series"}
     (finding,) = [each for each in several if each.access == "one slice"]
     assert (finding.bytes, finding.bytes_after) == (4 * 10**8, 400_000)
-    assert "0.10% of 400 MB in 4 chunks are used" in finding.message
+    assert "0.10% of 400 MB in 4 requests are used" in finding.message
     assert "Writing a copy takes about" in finding.message
     plain = {key: [each[0], 0, 4 * 10**8] for key, each in keys.items()}
     divided = made([1_000, 400_000], [1_000, 100_000], plain).advise()

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import refexplorer as rx
 from refexplorer.io.decode.sizes import region
@@ -91,3 +94,17 @@ def test_a_plan_says_what_has_to_be_allowed_first() -> None:
     assert (
         Host(inline).ask("slice.plan", array="x", index=[0], slices=None)["plan"]["grant"] is None
     )
+
+
+def test_a_first_look_is_read_at_once_only_if_it_needs_no_question(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(np.arange(8, dtype="<i4").tobytes())
+    chunks = [[str(tmp_path / "f"), 16 * number, 16] for number in range(2)]
+    refs = rx.open_references(raw_set(*chunks, shape=[8], chunks=[4], dtype="<i4"))
+    refused, none = Host(refs).read("x", None, first=True)
+    assert (refused["state"], none) == ("ask", None)
+    host = Host(refs.allowing(str(tmp_path)))
+    assert host.read("x", None, first=True, budget=1)[1] is None
+    plan = host.ask("slice.plan", array="x", budget=32)["plan"]
+    reading, values = host.read("x", None, first=True, budget=32)
+    assert reading["slices"] == plan["slices"]
+    assert values.tolist() == list(range(8))

@@ -328,7 +328,10 @@ function Shaded({ touched, access }: { touched: TouchedChunks; access: string })
   const { array, axes, cells, columns, dimensions, grid, most, rows } = touched;
   // The longer side lies across, where there is more room.
   const [across, down] = rows > columns ? [rows, columns] : [columns, rows];
-  const size = axes.map((axis) => `${count(grid[axis]!)} along ${dimensions[axis]}`).join(", ") || "a single chunk";
+  const along = (axis: number) => `${count(grid[axis]!)} along ${dimensions[axis]}`;
+  const others = grid.flatMap((size, axis) => (Number(size) > 1 && !axes.includes(axis) ? [along(axis)] : []));
+  const mean = others.length > 0 ? `; each cell is the mean of ${others.join(", ")}` : "";
+  const size = axes.map(along).join(", ") || "a single chunk";
   const varies = cells.some((cell) => cell > 0 && cell < most);
   const some = cells.reduce((total, cell) => total + (cell > 0 ? 1 : 0), 0);
   const times = most > 1 ? `; at most ${Number(most.toPrecision(3))} times each` : "";
@@ -356,7 +359,8 @@ function Shaded({ touched, access }: { touched: TouchedChunks; access: string })
         ))}
       </svg>
       <figcaption class="quiet">
-        {size}: {share} is read{times}.{varies && " Stronger colours are read more often."}
+        {size}: {share} is read{times}
+        {mean}.{varies && " Stronger colours are read more often."}
       </figcaption>
     </figure>
   );

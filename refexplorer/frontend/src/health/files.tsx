@@ -64,7 +64,7 @@ function where({ total, places, place_count: all, checked, lost_count: lost, unl
   if (Number(all) > places.length) named.push(`the others at ${counted(Number(all) - places.length, "more place")}`);
   const list = named.join(", ");
   const some = Number(checked) === Number(total) ? "All were" : `${count(checked)} of ${count(total)} were`;
-  const found = Number(lost) === 0 ? "no problems were found" : `${count(lost)} with problems`;
+  const found = Number(lost) === 0 ? "they exist and contain the byte ranges" : `${count(lost)} with problems`;
   const asked = Number(checked) === 0 ? "Not checked yet." : `${some} checked: ${found}.`;
   const unknown =
     Number(unlisted) > 0

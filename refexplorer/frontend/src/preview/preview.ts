@@ -5,7 +5,7 @@ import { keep, kept } from "../explorer/layout.ts";
 import { Newest } from "../shared/waiting.ts";
 import { Store } from "../shared/store.ts";
 import { frameOf, Frames, type Integers } from "./time/frames.ts";
-import type { Plan, JobProgress, ReadingModel, ExplorerWire, ValueTraced, ValuePlace } from "../shared/wire.ts";
+import type { Plan, JobProgress, ReadingModel, Reply, ExplorerWire, ValueTraced, ValuePlace } from "../shared/wire.ts";
 
 /** What is being read or was read. */
 export interface Job {
@@ -83,6 +83,13 @@ interface Wish {
   again?: boolean;
   /** It is on screen, and was here: its code is to be made. */
   shown?: boolean;
+}
+
+interface FirstReading {
+  id: string;
+  reply: Promise<Reply<{ reading: ReadingModel }>>;
+  /** Which array it is of, and how it is decoded. */
+  how: string;
 }
 
 export class Preview extends Store<PreviewState> {
@@ -216,12 +223,13 @@ export class Preview extends Store<PreviewState> {
     }
   }
 
-  async read(): Promise<void> {
+  /** @param first - The request for these values, where they were asked for together with the plan. */
+  async read(first?: Omit<FirstReading, "how">): Promise<void> {
     const { plan, scale, times, field } = this.state;
     if (plan === null) return;
     const { array, slices } = plan;
     const name = this.nameOf(array, slices);
-    const asked = this.wire.job("chunk.read", { array, slices, scale, times, field }, true);
+    const asked = first ?? this.wire.job("chunk.read", { array, slices, scale, times, field }, true);
     const before = this.state.job?.array === array && this.state.job.reading?.state !== "ask" ? this.state.job : null;
     const [reading, values, integers] = [before?.reading ?? null, before?.values ?? null, before?.integers ?? null];
     this.set({ job: { array, slices, id: asked.id, progress: null, reading, values, integers, error: null } });
@@ -319,16 +327,23 @@ export class Preview extends Store<PreviewState> {
     if (job?.id) this.wire.cancel(job.id);
   }
 
+  /** Asks for the values of a first look; Python reads none that need consent or are too many. */
+  private readFirst({ array, index }: Wish): FirstReading {
+    const { scale, times, budget } = this.state;
+    const asked = this.wire.job("chunk.read", { array, index, scale, times, first: true, budget }, true);
+    asked.reply.catch(() => undefined); // nobody waits for it where the plan says otherwise
+    return { ...asked, how: this.nameOf(array, []) };
+  }
+
   private async ask(wish: Wish): Promise<void> {
+    let first: FirstReading | null = null;
     try {
       if (wish.turn !== this.turn) return;
-      const { plan } = await this.wire.request("slice.plan", {
-        array: wish.array,
-        index: wish.index,
-        slices: wish.slices,
-        shown: wish.shown ?? false,
-        budget: this.state.budget,
-      });
+      const { array, index, slices, shown = false } = wish;
+      const planned = this.wire.request("slice.plan", { array, index, slices, shown, budget: this.state.budget });
+      // With the plan: a round trip takes as long as the reading of what is near.
+      if (slices === null && this.state.job?.array !== array) first = this.readFirst(wish);
+      const { plan } = await planned;
       if (wish.turn !== this.turn) return;
       const asked = wish.slices !== null && this.state.wanted?.join() === wish.slices.join();
       this.set({
@@ -343,9 +358,16 @@ export class Preview extends Store<PreviewState> {
       const other = job?.array !== plan.array || job.slices.join() !== plan.slices.join();
       // One at a time: when it is here, what was wanted meanwhile is looked at again.
       if (seen && other && job.id === null && this.isCheap(plan)) void this.read();
-      else if (!wish.again && !seen && other && this.isFirst(plan)) void this.read();
+      else if (!wish.again && !seen && other && this.isFirst(plan)) {
+        // Unless they are to be decoded in another way since.
+        const isThis = first?.how === this.nameOf(array, []);
+        void this.read(isThis ? first! : undefined);
+        if (isThis) first = null;
+      }
     } catch (error) {
       if (wish.turn === this.turn) this.set({ planError: (error as Error).message });
+    } finally {
+      if (first !== null) this.wire.cancel(first.id);
     }
   }
 

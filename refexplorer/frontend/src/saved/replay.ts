@@ -291,7 +291,9 @@ export class Replay {
     return slices == null ? whole && { plan: whole } : (this.recorded(asked)?.message ?? null);
   }
 
-  private read({ array, slices, ...how }: Message): Answer | null {
+  private read({ array, slices, first, ...how }: Message): Answer | null {
+    if (first === true)
+      slices = (this.plan({ array, index: how["index"] ?? null })?.["plan"] as Plan | undefined)?.slices;
     const isPlain = how["scale"] !== false && how["times"] !== false && how["field"] == null;
     const part = slices == null || !isPlain ? null : this.partOf(array as string, slices as string[]);
     return part && asAnswer(part, { reading: part.reading });

@@ -20,7 +20,7 @@ import numpy as np
 from refexplorer.checks.compare.cf import SECONDS, calendar_of, epoch_of, is_time, unpacked
 from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.core.text import array_text, counted
-from refexplorer.spec.codes import CODES
+from refexplorer.spec.codes import CODES, Severity
 from refexplorer.spec.findings import Finding, pointer
 
 REGULAR = 0.9  # The part of all steps that must be alike, to speak of gaps
@@ -48,6 +48,7 @@ class CheckedAxis:
     first: str | None = None  # The first and last value, dates in ISO 8601; None if unknown
     last: str | None = None
     step: str | None = None  # ``"1 day"``, ``"3 months"``, ``"0.25"``; None if it is not regular
+    is_uneven: bool = False  # Whether some values have another step, or are there twice
     why: str = ""  # Why its values were not read; empty if they were
 
     @property
@@ -57,6 +58,8 @@ class CheckedAxis:
         if self.why:
             return f"{name} was not read: {self.why.rstrip('.')}"
         step = "no even step" if self.step is None else f"a step of {self.step}"
+        if self.step is not None and self.is_uneven:
+            step += " between most"
         return f"{name}: {counted(self.size, 'value')} from {self.first} to {self.last}, {step}"
 
 
@@ -272,7 +275,8 @@ def look_at(values: AxisValues) -> CheckedAxis:
         return CheckedAxis(path, size, why=NO_VALUES)
     ends = values.text(float(kept[0])), values.text(float(kept[-1]))
     step = _even_step(np.diff(values.months)) if values.months is not None else values.step
-    return CheckedAxis(path, size, *ends, None if step is None else values.step_text(step))
+    text = None if step is None else values.step_text(step)
+    return CheckedAxis(path, size, *ends, text, values.is_uneven)
 
 
 class OddPlaces(NamedTuple):
@@ -293,7 +297,8 @@ def odd_places(values: AxisValues, base: str) -> Iterator[OddPlaces]:
         meta = values.ours.meta
         key = meta.chunk_key(meta.chunk_at((int(where[0]),)))
         message = f"{array_text(meta.path)}: {sentence}"
-        finding = Finding(code, CODES[code].severity, base + pointer(key), message, key=key,
+        hint = "" if CODES[code].severity is Severity.INFO else CODES[code].mend
+        finding = Finding(code, CODES[code].severity, base + pointer(key), message, hint, key=key,
                           array=meta.path, keys=(key,))  # fmt: skip
         yield OddPlaces(finding, tuple(where[:PLACES].tolist()), len(where))
 

@@ -152,9 +152,34 @@ class ReferencesAccessor:
         Raises
         ------
         RefexplorerError
-            If the labels select more than one value, or its position in the set is uncertain.
+            If the labels select more than one value, its position in the set is uncertain, or the
+            value was computed from those of the set.
         """
-        return self.references.why(*self._position(array, method, labels))
+        held = self._array(array, labels)
+        path, position = self._position(held, method, labels)
+        trace = self.references.why(path, position)
+        self._refuse_computed(held, trace, method, labels)
+        return trace
+
+    def _refuse_computed(
+        self, held: xarray.DataArray, trace: Trace, method: str | None, labels: Mapping[str, Any]
+    ) -> None:
+        """Raise if the value at hand is not the one that the trace explains."""
+        from refexplorer.formats.objects import held_by
+
+        is_lazy = held.chunks is None and any(held_by(held.variable, {_ZARR_ARRAY}))
+        if is_lazy or trace.message is not None:  # what was computed is in memory, or has a graph
+            return
+        known = {each: label for each, label in labels.items() if each in held.indexes}
+        place = {each: label for each, label in labels.items() if each in held.dims}
+        place = {each: label for each, label in place.items() if each not in known}
+        here = np.asarray(held.sel(known, method=method).isel(place).values)
+        known_values = [each for each in (trace.shown, trace.raw) if each is not None]
+        if here.ndim == 0 and not any(_is_same(here[()], each) for each in known_values):
+            raise RefexplorerError(
+                f"This value was computed: it is {here[()]} here, and {trace.shown} in the set. "
+                f"ds.{NAME}.why({trace.array!r}, …) of the dataset that was opened explains that."
+            )
 
     def file_of(self, array: str | None = None, *, method: str | None = None, **labels: Any) -> str:
         """Return the path or URL of the file that contains the value at labels; see `why`.
@@ -166,7 +191,7 @@ class ReferencesAccessor:
         """
         from refexplorer.io.access import resolve
 
-        path, position = self._position(array, method, labels)
+        path, position = self._position(self._array(array, labels), method, labels)
         refs, meta = self.references, self.references.array(path)
         key = meta.chunk_key(meta.chunk_at(position))
         if (error := refs.rejection(key)) is not None:
@@ -180,10 +205,9 @@ class ReferencesAccessor:
         return resolve(url, refs.source.location)
 
     def _position(
-        self, name: str | None, method: str | None, labels: Mapping[str, Any]
+        self, held: xarray.DataArray, method: str | None, labels: Mapping[str, Any]
     ) -> tuple[str, list[int]]:
         """Return the path of an array, and the indices of the value at labels."""
-        held = self._array(name, labels)
         path = self._path(held)
         meta = self.references.array(path)
         dimensions = meta.dimensions or ()
@@ -201,6 +225,7 @@ class ReferencesAccessor:
             if label is None or (np.ndim(label) and dimension not in labels):
                 raise RefexplorerError(
                     f"A value of {path} needs a label for each dimension; add {dimension}=…"
+                    + ("" if dimension in held.dims else f", which this array no longer has")
                 )
             if np.ndim(label):
                 raise RefexplorerError(
@@ -262,6 +287,15 @@ class ReferencesAccessor:
             f"Cannot find the array of the set for {held.name!r}; ds.{NAME}.references.arrays() "
             f"lists all arrays."
         )
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Return whether two values are the same but for the type in which they were unpacked."""
+    if one != one and other != other:  # NaN, or no date
+        return True
+    if isinstance(one, np.inexact) and isinstance(other, np.number):
+        return bool(np.isclose(one, other, rtol=1e-6, atol=0))
+    return bool(one == other)
 
 
 xarray.register_dataset_accessor(NAME)(ReferencesAccessor)  # type: ignore[no-untyped-call]

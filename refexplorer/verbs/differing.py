@@ -74,6 +74,10 @@ class Difference:
     def __bool__(self) -> bool:
         return self.total > 0
 
+    def __repr__(self) -> str:
+        names = f"{self.before.source.name!r} and {self._after_name or self.after.source.name!r}"
+        return f"<Difference of {names}: {self.total:,} of {counted(self.keys, 'key')} differ>"
+
     @property
     def renames(self) -> tuple[Rename, ...]:
         """URL renames that explain most of the moved targets."""
@@ -266,7 +270,9 @@ def sentences(result: Difference) -> Iterator[str]:
         yield f"{number:,} of {moved} also have another offset or length, such as {key}."
     for shift in result.shifts:
         way = "later" if shift.by > 0 else "earlier"
-        yield f"{counted(shift.keys, 'byte range')} begin {abs(shift.by):,} bytes {way}."
+        verb = "begins" if shift.keys == 1 else "begin"
+        far = counted(abs(shift.by), "byte")
+        yield f"{counted(shift.keys, 'byte range')} {verb} {far} {way}."
     for change in result.fields[:SHOWN]:
         before, after = (
             "nothing" if side is None else side for side in (change.before, change.after)

@@ -97,6 +97,22 @@ def test_why_by_labels_is_the_value_that_xarray_shows(tmp_path: Path) -> None:
         assert _first(one.why(lat=45, lon=-30, method="nearest")) == _first(trace)
 
 
+def test_a_value_that_was_computed_is_not_explained_as_a_stored_one(monkeypatch: Any) -> None:
+    pytest.importorskip("kerchunk.xarray_backend")
+    monkeypatch.chdir(SET.parent)  # fsspec resolves the demo's relative paths against it
+    with xr.open_dataset(str(SET), engine="kerchunk") as ds:
+        names = {name: ds[name][40 if name == "lon" else 9].values for name in ds.sst.dims}
+        said = _first(ds.sst.refs.why(**names))
+        assert f"attributes {float(ds.sst.sel(names)):.4g}"[:15] in said
+        assert _first(ds.sst.copy().load().refs.why(**names)) == said
+        computed = ds.sst * 2, ds.sst.shift(time=1), ds.sst - ds.sst.mean("time")
+        for each in computed:
+            with pytest.raises(rx.RefexplorerError, match="This value was computed: it is "):
+                each.rename("sst").refs.why(**names)
+        with pytest.raises(rx.RefexplorerError, match="which this array no longer has"):
+            ds.sst.mean("time").refs.why(lat=names["lat"], lon=names["lon"])
+
+
 def _first(trace: rx.types.Trace) -> str:
     return str(trace).splitlines()[0]
 

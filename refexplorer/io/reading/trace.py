@@ -308,10 +308,7 @@ class Trace:
         return head if self.state is None else f"{head}: {self.state}"
 
     def __repr__(self) -> str:
-        seen = self.seen()
-        set_fields = ((name, getattr(seen, name)) for name in self.__slots__)
-        shown_fields = (f"{name}={value!r}" for name, value in set_fields if value is not None)
-        return f"Trace({', '.join(shown_fields)})"
+        return f"<Trace of {escape(self._head)} ({counted(len(self.steps), 'step')})>"
 
     def __str__(self) -> str:
         steps = (f"  {number}. {step}" for number, step in enumerate(self.seen().steps, 1))

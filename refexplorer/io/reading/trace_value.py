@@ -13,6 +13,7 @@ import numpy as np
 from numcodecs.registry import get_codec
 
 from refexplorer.core.errors import AccessError, DecodeError, RefexplorerError
+from refexplorer.core.text import counted, escape
 from refexplorer.io.decode.sizes import region
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.reading.cf import decode_as_xarray, decoding_attributes
@@ -20,7 +21,7 @@ from refexplorer.io.reading.chunks import ArrayDecoder, array_at
 from refexplorer.io.reading.readings import ChunkState
 from refexplorer.io.reading.trace import Trace, Tracer
 from refexplorer.refset.opened_set import SetLike
-from refexplorer.spec.derivation import TraceStep
+from refexplorer.spec.derivation import SHOWN, TraceStep
 
 if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
@@ -54,14 +55,18 @@ def _place(array: ArrayMeta, index: Sequence[int] | int) -> tuple[int, ...]:
         index = (index.__index__(),)
     if isinstance(index, Mapping) or not all(isinstance(each, SupportsIndex) for each in index):
         raise DecodeError(
-            f"An index is one integer for each dimension, such as {(0,) * len(shape)}; this "
-            f"{type(index).__name__} is not a sequence of integers."
+            f"An index is one integer for each dimension, such as {(0,) * len(shape)}; these are "
+            f"not all integers: {escape(str(index), SHOWN)}."
         )
-    if len(index) != len(shape) or not all(
-        -length <= place < length for place, length in zip(index, shape, strict=True)
-    ):
+    name = array.path or "The root array"
+    if len(index) != len(shape):
         raise DecodeError(
-            f"{array.path or 'The root array'} has no element {list(index)}; its shape is "
+            f"{name} has {counted(len(shape), 'dimension')}, so it needs an index of as many "
+            f"integers, such as {(0,) * len(shape)}; this has {len(index)}."
+        )
+    if not all(-length <= place < length for place, length in zip(index, shape, strict=True)):
+        raise DecodeError(
+            f"{name} has no element {list(index)}; its shape is "
             f"{list(shape)}, so the last one is {[length - 1 for length in shape]}."
         )
     return tuple(int(place) % length for place, length in zip(index, shape, strict=True))

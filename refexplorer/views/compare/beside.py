@@ -21,7 +21,7 @@ from refexplorer.views.preview.values import (
     load_array_libraries,
     subtract_integers,
 )
-from refexplorer.views.wire.context import ExplorerPart, ViewContext, array_at
+from refexplorer.views.wire.context import NOT_CHOSEN, ExplorerPart, ViewContext, array_at
 from refexplorer.views.wire.jobs import JobReport
 from refexplorer.views.wire.requests import Buffers, job
 
@@ -212,7 +212,7 @@ class BesideController:
             return self._refs, self._own
         other = self._comparison.other
         if other is None:
-            raise RefexplorerError("There is no set to compare with: choose one in Compare.")
+            raise RefexplorerError(NOT_CHOSEN)
         return other, self._others.of(other)
 
     def _places(self, refs: ReferenceSet, array: ArrayMeta, part: BesidePart) -> Region:

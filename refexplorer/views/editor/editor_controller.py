@@ -70,6 +70,7 @@ from refexplorer.views.wire.requests import (
     discard,
     event,
     request,
+    within,
 )
 
 if TYPE_CHECKING:
@@ -77,7 +78,6 @@ if TYPE_CHECKING:
 
 
 Shown = TypeVar("Shown", bound=Replaced)
-ROWS = 1000  # Most rows that one answer carries
 
 
 class Traced(Struct, frozen=True):
@@ -273,7 +273,7 @@ class EditorController:
         reader: str = "",  # Its name: the table as it has it; empty: the specification's
     ) -> EntryPage:
         """Show rows of the table."""
-        start, n = max(start, 0), min(max(n, 0), ROWS)
+        start, n = within(start, n)
         rows = self.window(start, start + n, reader)
         return EntryPage(self.version, start, self._shown_count, tuple(rows))
 

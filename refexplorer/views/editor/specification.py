@@ -90,12 +90,6 @@ class Readers(Struct, frozen=True):
     readers: tuple[ReaderVerdict, ...]
 
 
-class SpecificationRules(Struct, frozen=True):
-    """The rules of the specification, in order."""
-
-    rules: tuple[TaughtRule, ...]
-
-
 class RulesFollowed(Struct, frozen=True):
     """The names of the rules that a part of the last valid text follows, the nearest first."""
 
@@ -295,10 +289,10 @@ class Specification:
         editor = self._editor
         return Readers(editor.version, readers(editor.opened(), editor.templates))
 
-    @request("rules")
-    def rules(self) -> SpecificationRules:
-        """Return the rules of the specification."""
-        return SpecificationRules(self._editor.rules)
+    @request("rules", sends="rules")
+    def rules(self) -> tuple[TaughtRule, ...]:
+        """Return the rules of the specification, in order."""
+        return self._editor.rules
 
     @request("rules.at")
     def at(

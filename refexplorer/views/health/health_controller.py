@@ -23,7 +23,7 @@ from refexplorer.views.health.health import ChunkHealth, HealthColumns, HealthCo
 from refexplorer.views.health.time_axes import TimeRange, TimeRanges
 from refexplorer.views.wire.context import ExplorerPart, ViewContext
 from refexplorer.views.wire.jobs import STOPPED, JobReport, go_on
-from refexplorer.views.wire.requests import Count, Real, filled, job, request
+from refexplorer.views.wire.requests import Count, Real, filled, job, request, within
 
 if TYPE_CHECKING:
     from refexplorer.checks.report import Report
@@ -136,7 +136,6 @@ class FilesCompared:
         return filled(VerifiedFinding, found, **own)
 
 
-ROWS = 1000  # Most rows that one answer carries
 _REPORTED = 100  # rows between two reports of progress
 
 
@@ -190,7 +189,7 @@ class HealthTable:
         arrays, unknown = internals(self._refs).opened.arrays, (None,) * 7
         rows = tuple(
             _row(array, None, HealthCounts(array.chunk_count, *unknown), (None, None), _UNTIMED)
-            for array in itertools.islice(arrays, min(max(n, 0), ROWS))
+            for array in itertools.islice(arrays, within(0, n)[1])
         )
         return HealthPage(0, len(arrays.paths), rows, HealthCounts(0, *unknown))
 
@@ -204,7 +203,7 @@ class HealthTable:
             go_on(report, None, None, f"Counting the chunks of {arrays}")
         columns = self._health.columns()
         order = self._sorted(columns, sort, descending, report)
-        start, n = max(start, 0), min(max(n, 0), ROWS)
+        start, n = within(start, n)
         rows = tuple(self._row(columns, place) for place in order[start : start + n])
         return HealthPage(start, len(order), rows, columns.sums)
 

@@ -13,10 +13,10 @@ import msgspec
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.spec.codes import CODES
-from refexplorer.views.editor.editor_controller import ROWS, EditorController
+from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.exercises.exercise_controller import ExercisesController
 from refexplorer.views.exercises.exercise_models import Exercise
-from refexplorer.views.wire.requests import Bound, Buffers, Message, question, to_wire
+from refexplorer.views.wire.requests import ROWS, Bound, Buffers, Message, question, to_wire
 
 if TYPE_CHECKING:
     from refexplorer.views.explorer.explorer_controller import ExplorerController

@@ -13,8 +13,7 @@ from refexplorer.views.health.health_controller import HealthSort
 from refexplorer.views.maps.target_listing import TargetQuery
 from refexplorer.views.registry import PARTS, described
 from refexplorer.views.saved.recorded_editor import Packer, Recorder
-from refexplorer.views.tree.tree_controller import ROWS
-from refexplorer.views.wire.requests import Message
+from refexplorer.views.wire.requests import ROWS, Message
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet

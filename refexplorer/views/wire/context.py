@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakMethod
 
 from msgspec import Struct
@@ -21,11 +21,10 @@ from refexplorer.spec.findings import Finding, in_order
 from refexplorer.spec.references import folders_above
 from refexplorer.verbs.differing import Difference, diff
 from refexplorer.verbs.opening import open_references
-from refexplorer.views.wire.jobs import Jobs
+from refexplorer.views.wire.jobs import JobReport, Jobs, go_on, unheard
 from refexplorer.views.wire.requests import Buffers, Count, Message, discard, filled
 
 if TYPE_CHECKING:
-    from refexplorer.formats.icechunk.history import RepositoryListing
     from refexplorer.spec.zarr_metadata import ArrayMeta
     from refexplorer.verbs.referenceset import ReferenceSet
 
@@ -56,6 +55,9 @@ class OtherSets:
     grants: Callable[[ReferenceSet], tuple[str, ...]] = lambda refs: ()
 
 
+NOT_CHOSEN = "There is no set to compare with: choose one in Compare."
+
+
 class Comparison:
     """The other set, and the difference once computed."""
 
@@ -74,12 +76,22 @@ class Comparison:
         self.is_shown = False  # Whether the comparison should be shown now
         self.changed: list[Callable[[], None]] = []
 
-    def difference(self) -> Difference | None:
+    def difference(self, report: JobReport = unheard) -> Difference | None:
         """Return the difference; None if there is nothing to compare with."""
+        if self.other is not None:
+            go_on(report, None, None, "Comparing the keys of both sets")
         with self._lock:
             if self.found is None and self.other is not None:
-                self.found = diff(self.other, self._references)
+                found = diff(self.other, self._references)
+                _ = found.tree.tree  # what rows are marked with must not make it under a lock
+                self.found = found
             return self.found
+
+    def needed(self, report: JobReport) -> Difference:
+        """Return the difference from the chosen set."""
+        if (found := self.difference(report)) is None:
+            raise RefexplorerError(NOT_CHOSEN)
+        return found
 
     def compare(self, other: ReferenceSet | None, source: str = "", is_shown: bool = False) -> None:
         """Compare with another set, or with none."""
@@ -163,17 +175,13 @@ def array_at(refs: ReferenceSet, path: str) -> ArrayMeta:
         raise RefexplorerError(f"There is no array at {path!r}.") from None
 
 
-class RepositoryVersions(Protocol):
+@dataclass(frozen=True)
+class RepositoryVersions:
     """Reads the versions of one repository, as permitted to the viewer."""
 
-    def listing(self, most: int, is_wanted: Callable[[], bool], /) -> RepositoryListing:
-        """Return the first branches, tags and snapshots, up to a limit."""
-
-    def changes(self, before: str, after: str, is_wanted: Callable[[], bool], /) -> tuple[str, ...]:
-        """Return the changes in the transaction logs, like `RepositoryHistory.changes`."""
-
-    def open(self, version: str, is_wanted: Callable[[], bool], /) -> ReferenceSet:
-        """Open a branch, tag or snapshot."""
+    # Calls a method of `RepositoryHistory`; gets whether that is still wanted, name and arguments
+    ask: Callable[..., Any]
+    open: Callable[[str, Callable[[], bool]], ReferenceSet]  # Opens a branch, tag or snapshot
 
 
 def _nothing(code: str) -> None:

@@ -27,8 +27,7 @@ def targets_of(refs: rx.ReferenceSet) -> Targets:
 
 
 def counts(chunk_map: ChunkMap) -> dict[str, int]:
-    answer, buffers = chunk_map.show(unheard, "sst")
-    grid = answer.map
+    grid, buffers = chunk_map.show(unheard, "sst")
     assert grid is not None
     cells = np.frombuffer(buffers[0]).reshape(len(grid.states), -1)
     assert cells.sum(axis=1).tolist() == list(grid.counts)

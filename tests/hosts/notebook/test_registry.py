@@ -24,6 +24,7 @@ from refexplorer.views.saved.recording import record
 from refexplorer.views.wire.context import ExplorerPart, ViewContext
 from refexplorer.views.wire.requests import Count, bound, operations, request
 from tests.helpers import wire
+from tests.helpers.schema import schema
 
 FRONTEND = Path(rx.__file__).parent / "frontend" / "src"
 NAMES = [part.name for part in PARTS]

@@ -42,28 +42,18 @@ class Upload:
                 "`--upload`."
             )
         self._size = size
-        self._content = bytearray()
-
-    @property
-    def received(self) -> int:
-        """The number of bytes received."""
-        return len(self._content)
+        self.content = bytearray()  # The bytes received
 
     @property
     def is_complete(self) -> bool:
         """Whether all announced bytes were received."""
-        return self.received == self._size
+        return len(self.content) == self._size
 
     def add(self, piece: bytes) -> None:
         """Add the next piece."""
-        if self.received + len(piece) > self._size:
+        if len(self.content) + len(piece) > self._size:
             raise RefexplorerError(f"{self.name} changed during the upload: drop it again.")
-        self._content += piece
-
-    @property
-    def content(self) -> bytes:
-        """The bytes received."""
-        return bytes(self._content)
+        self.content += piece
 
 
 VISITOR = Limits(document_bytes=2**29)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -74,14 +75,12 @@ def _run_options(
 def over_sets(verb: Callable[..., Report]) -> Callable[..., int]:
     """Return the command that checks each set, and prints the reports."""
     # A set that cannot be opened does not prevent the others from being checked.
+    names = {**globals(), "Report": object}  # which only a type checker imports
     own, run, common = (
-        dict(inspect.signature(each).parameters) for each in (verb, _run_options, _options)
+        dict(inspect.signature(each, globals=names, eval_str=True).parameters)
+        for each in (verb, _run_options, _options)
     )
     own |= run if own.pop("run", None) is not None else {}
-    names = verb.__globals__ | {"Report": object}  # which only a type checker imports
-    hints = get_type_hints(verb, names, include_extras=True)
-    for each in (_run_options, _options):
-        hints |= get_type_hints(each, include_extras=True)
 
     @wraps(verb)
     def command(**arguments: Any) -> int:
@@ -117,10 +116,7 @@ def over_sets(verb: Callable[..., Report]) -> Callable[..., int]:
     del command.__dict__["__wrapped__"]  # `declared` adds its own to what has none
     first, *rest = common.values()
     parameters = [first, *(each for each in own.values() if each.name != "source"), *rest]
-    command.__dict__["__signature__"] = inspect.Signature(
-        [each.replace(annotation=hints[each.name]) for each in parameters], return_annotation=int
-    )
-    command.__annotations__ = {each.name: hints[each.name] for each in parameters}
+    command.__dict__["__signature__"] = inspect.Signature(parameters, return_annotation=int)
     return command
 
 
@@ -148,7 +144,7 @@ def _write(
         output.write_object(json_document(results).items())
     elif form is not ReportForm.text:
         text = report_text(results, form)
-        output.write_document(text if form is ReportForm.sarif else output.options_text(text))
+        sys.stdout.write(text if form is ReportForm.sarif else output.options_text(text))
 
 
 @contextmanager

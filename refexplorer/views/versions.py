@@ -81,11 +81,6 @@ class VersionPicker:
         self._versions = context.versions
         self._show = context.show
 
-    @property
-    def is_possible(self) -> bool:
-        """Whether there are versions that the viewer may list."""
-        return self._versions is not None
-
     @job("versions.list")
     def list(self, report: JobReport) -> VersionList:
         """List branches, tags and snapshots of an Icechunk repository."""

@@ -11,7 +11,6 @@ from msgspec import Struct
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.views.compare.chunk_values import OtherChunks
 from refexplorer.views.preview.axes import first_look
-from refexplorer.views.preview.picture import Numbers
 from refexplorer.views.preview.preview import Plan, plan, preview
 from refexplorer.views.preview.reading_model import ReadingModel
 from refexplorer.views.preview.regions import Region, names_of, parse
@@ -43,13 +42,7 @@ def obstacle(left: ReadingModel, right: ReadingModel) -> str | None:
     if left.units != right.units:
         units = " and ".join(each.units or "none" for each in (left, right))
         return f"No difference: the units differ ({units})."
-    return _grids(_long_sides(left), _long_sides(right))
-
-
-def subtract(left: Numbers, right: Numbers) -> Numbers:
-    """Return the right selection minus the left one; NaN where one of them has no number."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        return right - left
+    return _grids(left, right)
 
 
 def _long_sides(reading: ReadingModel) -> list[tuple[str, int, Sequence[float | None] | None]]:
@@ -63,16 +56,14 @@ def _long_sides(reading: ReadingModel) -> list[tuple[str, int, Sequence[float | 
     ]
 
 
-def _grids(
-    left: list[tuple[str, int, Sequence[float | None] | None]],
-    right: list[tuple[str, int, Sequence[float | None] | None]],
-) -> str | None:
-    if len(left) != len(right):
+def _grids(left: ReadingModel, right: ReadingModel) -> str | None:
+    sides = _long_sides(left), _long_sides(right)
+    if len(sides[0]) != len(sides[1]):
         return (
             "No difference: the left part has "
-            f"{len(left)} dimensions longer than 1, the right part {len(right)}."
+            f"{len(sides[0])} dimensions longer than 1, the right part {len(sides[1])}."
         )
-    for (name, size, one), (other_name, other_size, other) in zip(left, right, strict=True):
+    for (name, size, one), (other_name, other_size, other) in zip(*sides, strict=True):
         if size != other_size:
             return (
                 f"No difference: {name} has {size:,} cells on the left, {other_name} "
@@ -141,7 +132,8 @@ def _compared(
         said = said or "No difference: a part has no numbers."
         answer = BesideRead(left, right, said, None, None)
         return answer, [*buffers, b"", *integers] if any(integers) else buffers
-    gap = subtract(np.frombuffer(one, "<f8"), np.frombuffer(other, "<f8"))
+    with np.errstate(invalid="ignore", over="ignore"):
+        gap = np.frombuffer(other, "<f8") - np.frombuffer(one, "<f8")
     is_integer = all("int" in each.value_type and not each.reduced for each in (left, right))
     if is_integer and max(map(len, parts)) > 1:
         exact = subtract_integers(*map(_integers, (left, right), parts))

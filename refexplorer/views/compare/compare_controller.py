@@ -10,6 +10,7 @@ from msgspec import Struct
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import counted, escape
 from refexplorer.refset.moves import CHANGES
+from refexplorer.refset.opened_set import internals
 from refexplorer.verbs.differing import MARKS, Difference, sentences, side_texts, title
 from refexplorer.views.compare.chunk_values import (
     ChunkSide,
@@ -196,10 +197,8 @@ class CompareController:
 
 def _form(refs: ReferenceSet, path: str) -> str | None:
     """Return shape and data type of an array; None if there is none."""
-    try:
-        return refs.array(path).form_text
-    except KeyError:
-        return None
+    array = internals(refs).opened.arrays.get(path)
+    return None if array is None else array.form_text
 
 
 def change_row(change: KeyChange) -> ChangeRow:

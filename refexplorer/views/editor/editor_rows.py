@@ -19,7 +19,7 @@ from refexplorer.spec.derivation import TraceStep
 from refexplorer.spec.findings import parts_of
 from refexplorer.spec.gen.dimensions import Dimension
 from refexplorer.spec.gen.item import FIELDS, BadField
-from refexplorer.spec.references import BASE64_PREFIX, Base64, Inline, Kind, Range, Reference, Url
+from refexplorer.spec.references import BASE64_PREFIX, Kind, Reference
 from refexplorer.spec.templates.syntax import TemplateProblem
 from refexplorer.spec.templates.template import compile_template, is_template
 from refexplorer.views.text.positions import TextPositions
@@ -199,18 +199,10 @@ class EditorRows:
 
 
 def _entry(key: str, reference: Reference, origin: str, state: str) -> EditorRow:
-    text = reference.text if isinstance(reference, Inline | Base64) else None
-    return EditorRow(
-        key,
-        reference.kind,
-        reference.url if isinstance(reference, Url | Range) else None,
-        reference.offset if isinstance(reference, Range) else None,
-        reference.length if isinstance(reference, Range) else None,
-        None if text is None else text[:_TEXT_SHOWN],
-        origin,
-        state,
-        None,
-    )
+    names = ("url", "offset", "length", "text")
+    url, offset, length, text = (getattr(reference, name, None) for name in names)
+    shown = None if text is None else text[:_TEXT_SHOWN]
+    return EditorRow(key, reference.kind, url, offset, length, shown, origin, state, None)
 
 
 def _blank(row: EditorRow, state: str, why: str | None) -> EditorRow:

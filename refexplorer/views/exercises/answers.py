@@ -7,7 +7,7 @@ import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, islice, product
 from math import prod
 from typing import Any, NamedTuple, TypeVar
@@ -88,21 +88,15 @@ class GivenAnswer:
 
     def tried(self, templates: dict[str, str]) -> ReferenceSet:
         """Open the answer with other templates in place of its own."""
-        return self._once(
-            lambda: open_references(self.text.encode(), templates=templates), "templates", templates
-        )
+        opening = partial(open_references, self.text.encode(), templates=templates)
+        return self._once(opening, "templates", templates)
 
     def ranged(self, values: GivenRange) -> ReferenceSet:
         """Open the answer with other values of its dimensions."""
 
-        def ranged() -> ReferenceSet:
-            items = [
-                {**item, "dimensions": dict.fromkeys(item["dimensions"], values)}
-                for item in self.items
-            ]
-            return open_references(json.dumps({**self.document, "gen": items}).encode())
-
-        return self._once(ranged, "ranges", values)
+        items = [{**i, "dimensions": dict.fromkeys(i["dimensions"], values)} for i in self.items]
+        text = json.dumps({**self.document, "gen": items})
+        return self._once(partial(open_references, text.encode()), "ranges", values)
 
     def called(
         self, url: str, dimensions: Mapping[str, GivenRange]

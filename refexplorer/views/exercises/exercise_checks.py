@@ -1,8 +1,8 @@
 """Checks of answers to exercises, by meaning, and grading of answer files.
 
-The first fault is reported. Two texts that generate the same references are the same answer, unless the task requires a certain
-notation, which is a separate check. A sentence says what is wrong and where, but does not reveal
-the solution.
+The first fault is reported. Two texts that generate the same references are the same answer, unless
+the task requires a certain notation, which is a separate check. A sentence says what is wrong and
+where, but does not reveal the solution.
 """
 
 from __future__ import annotations

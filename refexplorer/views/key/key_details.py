@@ -108,11 +108,6 @@ class KeyDetails:
         self._targets = context.targets
         self._edit = context.edit
 
-    @property
-    def is_editable(self) -> bool:
-        """Whether the text of the set can be shown in an editor."""
-        return self._edit is not None
-
     @request("key.edit")
     def edit(self, path: str) -> None:
         """Show the origin of a key in the editor."""

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow.compute as pc
 from msgspec import UNSET, Struct, UnsetType
 
-from refexplorer.checks.engine import Manner, run
 from refexplorer.checks.states import FileState
 from refexplorer.checks.targets_look import TargetsLook
 from refexplorer.checks.terms import CheckTerms
@@ -19,8 +18,7 @@ from refexplorer.formats.columns.references import numbers_of, text_column
 from refexplorer.refset.opened_set import internals, watched
 from refexplorer.refset.target_layout import TargetLayout, TargetRange
 from refexplorer.views.code.cells import code_of_check
-from refexplorer.views.health.health_controller import WORKERS, reading_of
-from refexplorer.views.health.health_controller import watched as watched_run
+from refexplorer.views.health.health_controller import checked_by, reading_of
 from refexplorer.views.maps.target_dates import TargetDates
 from refexplorer.views.maps.target_listing import Known, TargetListing, TargetQuery, TargetRow
 from refexplorer.views.wire.context import ExplorerPart, ViewContext
@@ -233,13 +231,10 @@ class TargetMapView:
     def check(self, report: JobReport) -> TargetsChecked:
         """Request the size of each target; `targets.rows` then has sizes and states."""
         self._did(code_of_check(self._targets.policy.granted))
-
-        inside, terms = internals(self._refs), CheckTerms.of_verb("check --targets")
+        terms = CheckTerms.of_verb("check --targets")
         reading = reading_of(self._refs, self._targets)
         look = TargetsLook(reading, "none", is_check=True)
-        manner = Manner(WORKERS, watch=watched_run(report))
-        name = self._refs.source.name
-        checked = run(name, inside.opened, inside.findings, reading, terms, look, manner)
+        checked = checked_by(look, self._refs, reading, terms, report)
         found = self._known_by(checked)
         self._checked |= found
         self._all_known = {**self._all_known, **found}

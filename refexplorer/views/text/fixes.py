@@ -383,8 +383,7 @@ def diagnostic_of_error(positions: TextPositions, error: RefexplorerError) -> Ed
 
 def wrapping(positions: TextPositions) -> Fix:
     """Return the fix that converts a version 0 document to version 1."""
-    label, edits = wrap(positions.text)
-    return Fix(label, tuple(_change(edit, positions) for edit in edits))
+    return _fix(*wrap(positions.text), positions)
 
 
 def sentence_of(error: RefexplorerError) -> str:
@@ -409,10 +408,7 @@ def _placed(
     noted: Note, positions: TextPositions, start: int = 0, end: int = 0
 ) -> EditorDiagnostic:
     """Attach a note to a span of character offsets; for severity info, to the first line only."""
-    mends = tuple(
-        Fix(label, tuple(_change(edit, positions) for edit in edits))
-        for label, edits in fixes(positions, noted, start, end)
-    )
+    mends = tuple(_fix(*mend, positions) for mend in fixes(positions, noted, start, end))
     hint = _HINTS.get(noted.code, _LIMIT.sub("", noted.hint or "") or None)
     said = structs.asdict(noted) | {"hint": hint}
     line_end = positions.text.find("\n", start, end) if noted.severity is Severity.INFO else -1
@@ -422,6 +418,6 @@ def _placed(
     return EditorDiagnostic(**said, from_=first, to=last, fixes=mends, rule=rule)
 
 
-def _change(edit: TextEdit, positions: TextPositions) -> Change:
-    start, end, insert = edit
-    return Change(positions.units(start), positions.units(end), insert)
+def _fix(label: str, edits: list[TextEdit], positions: TextPositions) -> Fix:
+    at = positions.units
+    return Fix(label, tuple(Change(at(start), at(end), new) for start, end, new in edits))

@@ -462,7 +462,7 @@ class TroubleKeys:
         found = [np.array([], kind)]
         for state in _BAD:
             with suppress(LimitError):
-                found.append(numbers_in_state(self._refs, self._health, state, array))
+                found.append(numbers_in_state(self._health, state, array))
         noted = (array.chunk_index(key) for key in self._columns.noted)
         numbers = [array.chunk_number(i) for i in noted if i is not None and array.contains(i)]
         return np.unique(np.concatenate([*found, np.array(numbers, kind)]))

@@ -423,7 +423,7 @@ class TreeController:
         if array is not None and array not in self._refs.arrays():
             raise RefexplorerError(f"There is no array at {array!r}.")
         go_on(report, None, None, "Listing chunks")
-        return self._listed(keys_in_state(self._refs, self._health, state, array))
+        return self._listed(keys_in_state(self._health, state, array))
 
     @job("tree.target", in_turn=True)
     def list_target(

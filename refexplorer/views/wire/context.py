@@ -127,23 +127,19 @@ class FailureLog:
         with self._lock:
             return {*self._failed, *self._read}
 
-    def note_read(self, array: str, index: Index) -> None:
-        """Record that the bytes of a chunk were fetched and decoded."""
-        with self._lock:
-            self._read.setdefault(array, set()).add(index)
-            self.version += 1
-
-    def note(self, array: str, index: Index, reason: str | None) -> bool:
-        """Record the result for a chunk, None if it did not fail; return whether that is new."""
+    def note(self, array: str, index: Index, reason: str | None, is_read: bool) -> bool:
+        """Record what came of a chunk; return whether it failed, or no longer fails, only now."""
         with self._lock:
             self.version += 1
-            known = self._failed.setdefault(array, {})
+            known, read = self._failed.setdefault(array, {}), self._read.setdefault(array, set())
             is_new = (index in known) != (reason is not None)
+            if is_read:
+                read.add(index)
             if reason is None:
                 known.pop(index, None)
             else:
                 known[index] = reason
-                self._read.get(array, set()).discard(index)
+                read.discard(index)
         return is_new
 
     def watch(self, watcher: Callable[[str], None]) -> None:
@@ -184,10 +180,6 @@ class RepositoryVersions:
     open: Callable[[str, Callable[[], bool]], ReferenceSet]  # Opens a branch, tag or snapshot
 
 
-def _nothing(code: str) -> None:
-    """Report to nobody."""
-
-
 @dataclass(frozen=True)
 class ViewContext:
     """The common base of the controllers of an explorer."""
@@ -199,7 +191,8 @@ class ViewContext:
     jobs: Jobs = field(default_factory=lambda: Jobs(discard))
     # Held while a request is answered at once
     lock: threading.RLock = field(default_factory=threading.RLock)
-    did: Callable[[str], None] = _nothing  # Called with the Python that does what a person did
+    # Called with the Python that does what a person did
+    did: Callable[[str], None] = lambda code: None
     # Shows another set in place of this one, from any thread; None where the host cannot
     show: Callable[[ReferenceSet], None] | None = None
     # None if the set has no versions, or the viewer may not read them

@@ -40,7 +40,7 @@ def test_chunks_in_which_an_audit_found_faults_are_failed(refs: rx.ReferenceSet)
     assert counts(chunk_map) == {"absent": 1, "range": 13, "failed": 4}
     refs.audit(decode="all")
     assert counts(chunk_map) == {"absent": 1, "range": 10, "failed": 7}
-    failure_log.note("sst", (1, 0, 0), "it was read, too")
+    failure_log.note("sst", (1, 0, 0), "it was read, too", is_read=False)
     assert counts(chunk_map) == {"absent": 1, "range": 10, "failed": 7}
     refs.audit(decode="none")
     assert counts(chunk_map) == {"absent": 1, "range": 11, "failed": 6}

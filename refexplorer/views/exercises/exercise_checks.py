@@ -66,8 +66,7 @@ def _faults(
         # why a store cannot be written explains more than the first key that differs
         yield _records(answer, exercise.check.records)
     yield _same(answer.refs, solution.refs, answer.bends)
-    for check in _CHECKS:
-        yield check(answer, exercise.check, solution)
+    yield from _conditions(answer, exercise.check, solution)
     yield _check_kept(answer, exercise)
     yield _clean(answer.refs, solution.refs)
 
@@ -154,11 +153,44 @@ def _place_text(found: Finding) -> str:
     return f"{line}`{found.pointer or '/'}`"
 
 
-def _form(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
-    if check.form in (None, answer.refs.source.form):
-        return None
-    number = str(check.form).removeprefix("V")
-    return Fault(f"The references are right, but the document should be version {number}.")
+def _conditions(
+    answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer
+) -> Iterator[Fault | None]:
+    """Yield the conditions that are not met, after the references were compared."""
+    if check.form not in (None, answer.refs.source.form):
+        version = str(check.form).removeprefix("V")
+        yield Fault(f"The references are right, but the document should be version {version}.")
+    yield _templates(answer, check, solution)
+    yield _urls(answer, check, solution)
+    if check.items not in (None, len(answer.items)):
+        found = counted(len(answer.items), "item")
+        yield Fault(f"`gen` has {found}, but should have {check.items:,}.", where="`/gen`")
+    for number, item in enumerate(answer.items if check.dimensions else ()):
+        if sorted(item["dimensions"]) != sorted(check.dimensions):
+            names = ", ".join(f"`{name}`" for name in check.dimensions)
+            said = f"The dimensions of `gen[{number}]` should be {names}, and no others."
+            yield Fault(said, where=f"`/gen/{number}/dimensions`")
+    explicit = len(answer.refs.numbers("refs"))
+    if check.written is not None and explicit > check.written:
+        keys = "1 key is" if explicit == 1 else f"{explicit:,} keys are"
+        said = f"{keys} written out; generate them with `gen` instead."
+        yield Fault(said, where="`/refs`")
+    for key, wanted in check.kinds.items():
+        if (kind := answer.refs[key].kind.value) != wanted:
+            said = f"The data of `{key}` are right, but written as {kind}, not as {wanted}."
+            yield Fault(said, where=f"`{key}`")
+    said = "is written as {found}, not as {wanted}"
+    yield _compared(answer, check.types, lambda value: _TYPES.get(type(value), "number"), said)
+    said = "is {found}, but the task requires another value"
+    yield _compared(answer, check.values, lambda value: value, said)
+    yield _ranges(answer, check, solution)
+    size = len(json.dumps(answer.document, separators=(",", ":"), ensure_ascii=False))
+    if check.size is not None and size > check.size:
+        yield Fault(
+            f"The set is right, but the document has {size:,} characters without spaces between "
+            f"its parts, and should have at most {check.size:,}."
+        )
+    yield _readers(answer, check)
 
 
 def _templates(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
@@ -206,49 +238,6 @@ def _ranges(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) ->
     return None
 
 
-def _kinds(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
-    for key, wanted in check.kinds.items():
-        if (found := answer.refs[key].kind.value) != wanted:
-            said = f"The data of `{key}` are right, but written as {found}, not as {wanted}."
-            return Fault(said, where=f"`{key}`")
-    return None
-
-
-def _items(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
-    found = len(answer.items)
-    if check.items in (None, found):
-        return None
-    said = f"`gen` has {counted(found, 'item')}, but should have {check.items:,}."
-    return Fault(said, where="`/gen`")
-
-
-def _dimensions(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
-    for number, item in enumerate(answer.items):
-        if check.dimensions and sorted(item["dimensions"]) != sorted(check.dimensions):
-            names = ", ".join(f"`{name}`" for name in check.dimensions)
-            said = f"The dimensions of `gen[{number}]` should be {names}, and no others."
-            return Fault(said, where=f"`/gen/{number}/dimensions`")
-    return None
-
-
-def _check_keys(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
-    found = len(answer.refs.numbers("refs"))
-    if check.written is None or found <= check.written:
-        return None
-    keys = "1 key is" if found == 1 else f"{found:,} keys are"
-    return Fault(f"{keys} written out; generate them with `gen` instead.", where="`/refs`")
-
-
-def _types(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
-    said = "is written as {found}, not as {wanted}"
-    return _compared(answer, check.types, lambda value: _TYPES.get(type(value), "number"), said)
-
-
-def _values(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
-    said = "is {found}, but the task requires another value"
-    return _compared(answer, check.values, lambda value: value, said)
-
-
 def _compared(
     answer: GivenAnswer, asked: Mapping[str, object], aspect: Callable[[Any], object], said: str
 ) -> Fault | None:
@@ -266,17 +255,7 @@ def _compared(
     return None
 
 
-def _size(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
-    found = len(json.dumps(answer.document, separators=(",", ":"), ensure_ascii=False))
-    if check.size is None or found <= check.size:
-        return None
-    return Fault(
-        f"The set is right, but the document has {found:,} characters without spaces between its "
-        f"parts, and should have at most {check.size:,}."
-    )
-
-
-def _readers(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
+def _readers(answer: GivenAnswer, check: ExerciseCheck) -> Fault | None:
     if not check.readers:
         return None
     verdicts = dialects(answer.text.encode(), readers=check.readers)
@@ -284,13 +263,6 @@ def _readers(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -
         if verdicts[name].outcome not in ("same", "not run"):
             return Fault(f"{name}: {verdicts[name].summary}. {verdicts[name].reasons[0]}")
     return None
-
-
-_CHECKS: tuple[Callable[[GivenAnswer, ExerciseCheck, GivenAnswer], Fault | None], ...] = (
-    _form, _templates, _urls, _items, _dimensions, _check_keys, _kinds, _types, _values, _ranges,
-    _size, _readers,
-)  # fmt: skip
-"""In this order, after the references were compared with those of the solution."""
 
 
 def _check_kept(answer: GivenAnswer, exercise: Exercise) -> Fault | None:

@@ -51,6 +51,7 @@ from refexplorer.views.wire.requests import (
     bound,
     discard,
     event,
+    filled,
     job,
     request,
 )
@@ -278,15 +279,13 @@ class ExplorerController:
         refs = self.references
         summary = internals(refs).counts(within=within, progress=progress)
         kinds = {kind: summary.kinds.get(kind, 0) for kind in Kind}
-        return SetFacts(
-            summary.keys,
-            summary.targets is None and summary.missing is None,
-            summary.arrays,
-            summary.targets,
-            summary.bytes,
-            None if summary.targets is None else KindCounts(**kinds),
-            len(refs.templates),
-            _generated(refs),
+        return filled(
+            SetFacts,
+            summary,
+            is_bound=summary.targets is None and summary.missing is None,
+            kinds=None if summary.targets is None else KindCounts(**kinds),
+            templates=len(refs.templates),
+            generated=_generated(refs),
         )
 
     @job("facts", background=True)

@@ -196,6 +196,7 @@ class ChunkHealth:
             outcomes = self.outcomes(states.arrays[place])
             failed[place], read[place] = len(outcomes.failed), len(outcomes.read)
         errors, warnings = self._noted(states)
+        shared = None if (index := self._index) is None else index.shared_counts
         return HealthColumns(
             states,
             tuple(failed),
@@ -203,7 +204,7 @@ class ChunkHealth:
             errors,
             warnings,
             *self._differing(states),
-            self._overlapping(states),
+            None if shared is None else tuple(shared.get(each.path, 0) for each in states.arrays),
             self._noted_keys(),
         )
 
@@ -212,11 +213,6 @@ class ChunkHealth:
         """The references by file, if already computed."""
         inside = internals(self.references)
         return inside.target_index if "target_index" in vars(inside) else None
-
-    def _overlapping(self, states: ArrayStates) -> tuple[int, ...] | None:
-        if (index := self._index) is None:
-            return None
-        return tuple(index.shared_counts.get(array.path, 0) for array in states.arrays)
 
     def overlapping(self, array: ArrayMeta) -> np.ndarray:
         """Return the numbers of the chunks that overlap another reference, as of `columns`."""

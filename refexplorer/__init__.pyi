@@ -20,7 +20,7 @@ from .verbs.opening import (
 from .verbs.preflight import preflight as preflight
 from .verbs.referenceset import ReferenceSet as ReferenceSet
 from .verbs.repair.repairing import repair as repair
-from .views.exercises.grading import grade as grade
+from .views.exercises.exercise_checks import grade as grade
 
 __version__: str
 __all__: list[str]

@@ -70,8 +70,8 @@ from .verbs.preflight import Barrier as Barrier
 from .verbs.preflight import Era as Era
 from .verbs.preflight import Preflight as Preflight
 from .verbs.repair.repairing import Repair as Repair
-from .views.exercises.grading import AnswerState as AnswerState
-from .views.exercises.grading import Grade as Grade
-from .views.exercises.grading import GradedAnswer as GradedAnswer
+from .views.exercises.exercise_checks import AnswerState as AnswerState
+from .views.exercises.exercise_checks import Grade as Grade
+from .views.exercises.exercise_checks import GradedAnswer as GradedAnswer
 
 __all__: list[str]

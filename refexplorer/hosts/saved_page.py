@@ -60,7 +60,11 @@ def save_page(
     urls = index.urls if index.urls != index.names else ()
     if any(is_secret(url) for url in (refs.source.place, refs.source.location, *urls) if url):
         warn(shown_without(path), SecretsWarning)
-    write_blocks(Path(path), [_page(refs, controller, recording, state or {}).encode()])
+    name = refs.source.name
+    facts = _facts(name) | {"part": _part_text(refs, recording), "reports": _reports(refs)}
+    content = recording.packed(facts | {"state": dict(state or {})})
+    page = _page_text("explorer", name, explorer_html(controller), content)
+    write_blocks(Path(path), [page.encode()])
 
 
 def save_editor_page(text: str, path: str | os.PathLike[str], name: str = "An example") -> None:
@@ -83,21 +87,6 @@ def save_exercise_page(exercise: Exercise, path: str | os.PathLike[str]) -> None
     content = record_exercise(exercise, _facts(exercise.title) | {"reports": []})
     page = _page_text("editor", exercise.title, exercises_html(controller), content)
     write_blocks(Path(path), [page.encode()])
-
-
-def _page(
-    refs: ReferenceSet,
-    controller: ExplorerController,
-    recording: Recording,
-    state: Mapping[str, str],
-) -> str:
-    name = refs.source.name
-    facts = _facts(name) | {
-        "part": _part_text(refs, recording),
-        "state": dict(state),
-        "reports": _reports(refs),
-    }
-    return _page_text("explorer", name, explorer_html(controller), recording.packed(facts))
 
 
 def _facts(name: str) -> dict[str, Any]:
@@ -139,7 +128,8 @@ def _part_text(refs: ReferenceSet, recording: Recording) -> str:
             f"This page has {recording.tree.rows:,} rows of the tree of {keys}, at most the first "
             f"{each:,} of each group or array; counts, notes and maps cover all keys."
         )
-    for listed, noun in ((recording.health, "array"), (recording.targets, "target")):
+    for name, noun in (("health", "array"), ("targets", "target")):
+        listed = recording.content[name]
         if len(listed["rows"]) < int(listed["total"]):
             here, total = len(listed["rows"]), counted(int(listed["total"]), noun)
             text += f" The table of {noun}s has the first {here:,} of {total}."

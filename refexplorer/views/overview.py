@@ -11,7 +11,7 @@ from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import counted
 from refexplorer.views.preview.values import load_xarray
 from refexplorer.views.wire.context import ExplorerPart, ViewContext
-from refexplorer.views.wire.jobs import JobReport, go_on, unheard
+from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.requests import job, sentence
 
 if TYPE_CHECKING:
@@ -36,23 +36,19 @@ class Overview:
 
     @job("overview")
     def describe(self, report: JobReport) -> DatasetView:
-        """Show the set as xarray does."""
-        return overview(self._refs, report)
-
-
-def overview(refs: ReferenceSet, report: JobReport = unheard) -> DatasetView:
-    """Return xarray's own HTML of the dataset, or why there is none; no target is read."""
-    # Neither opening nor displaying it reads a target: no index is built, and no time decoded.
-    go_on(report, 0, 2, "Loading xarray")
-    load_xarray()
-    go_on(report, 1, 2, f"Opening the metadata of {counted(len(refs.arrays()), 'array')}")
-    try:
-        html = _dataset_html(refs)
-    except Exception as error:
-        return DatasetView(None, f"xarray cannot show this set. {sentence(error)}")
-    if len(html) > LONGEST:
-        return DatasetView(None, "The set has more metadata than this page can show.")
-    return DatasetView(html, None)
+        """Show the set as xarray does, or say why not; no target is read."""
+        # Neither opening nor displaying it reads a target: no index is built, and no time decoded.
+        refs = self._refs
+        go_on(report, 0, 2, "Loading xarray")
+        load_xarray()
+        go_on(report, 1, 2, f"Opening the metadata of {counted(len(refs.arrays()), 'array')}")
+        try:
+            html = _dataset_html(refs)
+        except Exception as error:
+            return DatasetView(None, f"xarray cannot show this set. {sentence(error)}")
+        if len(html) > LONGEST:
+            return DatasetView(None, "The set has more metadata than this page can show.")
+        return DatasetView(html, None)
 
 
 def _dataset_html(refs: ReferenceSet) -> str:

@@ -11,24 +11,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from pkgutil import walk_packages
-from typing import Any, Generic, TypeVar
 
 from refexplorer import views
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.exercises.exercise_controller import ExercisesController
 from refexplorer.views.wire.context import ExplorerPart
 
-C = TypeVar("C", bound=EditorController)
-
 
 @dataclass(frozen=True)
-class Screen(Generic[C]):
+class Screen:
     """A view with a page of its own, and a widget."""
 
     name: str  # What addresses and the front end call it
     label: str  # Of its button in the header of the page
     # Creates its controller; gets a function that returns the text of the open set
-    controller: Callable[[Callable[[], str]], C]
+    controller: Callable[[Callable[[], str]], EditorController]
 
 
 EXPLORER = "explorer"  # The part that is all of them
@@ -49,11 +46,8 @@ PARTS: list[ExplorerPart] = sorted(_declared(), key=lambda part: (part.place, pa
 """In the order of the switch; the first one has no name in an address."""
 EDITOR = Screen("editor", "Template editor", lambda text: EditorController(text()))
 EXERCISES = Screen("exercises", "Exercises", lambda text: ExercisesController())
-SCREENS: dict[str, Screen[Any]] = {screen.name: screen for screen in (EDITOR, EXERCISES)}
+SCREENS: dict[str, Screen] = {screen.name: screen for screen in (EDITOR, EXERCISES)}
 """Other than the explorer."""
-
-
-_DESCRIBED = ("name", "label", "title", "look", "under", "paints")
 
 
 def part_named(name: str) -> ExplorerPart:
@@ -63,7 +57,8 @@ def part_named(name: str) -> ExplorerPart:
 
 def described() -> list[dict[str, object]]:
     """Describe each part for the front end."""
-    return [{name: getattr(part, name) for name in _DESCRIBED} for part in PARTS]
+    names = ("name", "label", "title", "look", "under", "paints")
+    return [{name: getattr(part, name) for name in names} for part in PARTS]
 
 
 def screens() -> list[dict[str, object]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,9 +15,9 @@ from refexplorer.views.preview.reading_model import ReadingModel
 from refexplorer.views.wire.context import known
 
 if TYPE_CHECKING:
-    from refexplorer.verbs.referenceset import ReferenceSet
     from refexplorer.views.editor.editor_controller import EditorController
     from refexplorer.views.exercises.exercise_controller import ExercisesController
+    from refexplorer.views.explorer.explorer_controller import ExplorerController
 
 _NOISE = 6  # Digits at the end of a number that arithmetic left over, at least
 _LINES = 400  # Lines of the document of an editor
@@ -26,32 +26,14 @@ _NAME = 160  # characters of a name: a file may hold any text
 _TEXT = 2_000  # characters of a message: a file may hold any text
 
 
-C = TypeVar("C")
-
-
-class StaticExplorer(Protocol):
-    """An explorer: its set, its selection, and its controllers."""
-
-    @property
-    def references(self) -> ReferenceSet:
-        """The displayed set."""
-
-    @property
-    def selection(self) -> str:
-        """The selected path."""
-
-    def part(self, kind: type[C]) -> C:
-        """Return the controller of a part."""
-
-
-def explorer_html(controller: StaticExplorer) -> str:
+def explorer_html(controller: ExplorerController) -> str:
     """Return facts, notes and tree of the set, and one picture of the selected array."""
     refs = controller.references
     last = controller.part(PreviewReader).drawn(_array_of(controller))
     return references_html(refs, known(refs), "" if last is None else reading_html(*last))
 
 
-def explorer_text(controller: StaticExplorer, name: str) -> str:
+def explorer_text(controller: ExplorerController, name: str) -> str:
     """Return the display as one line of text, starting with `name`."""
     refs = controller.references
     chosen = f", {controller.selection} chosen" if controller.selection else ""
@@ -94,7 +76,7 @@ def _document(text: str) -> str:
     return f"<pre>{body}{more}</pre>"
 
 
-def _array_of(controller: StaticExplorer) -> str | None:
+def _array_of(controller: ExplorerController) -> str | None:
     """Return the array at or above the selection; None without a selection."""
     refs, path = controller.references, controller.selection
     for each in (path, path.rpartition("/")[0]):  # that of its metadata, too

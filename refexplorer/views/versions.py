@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -51,32 +51,19 @@ class VersionChanges(Struct, frozen=True):
     logged: tuple[str, ...]
 
 
-class OwnVersions:
-    """The versions of a repository, for the user of this process."""
-
-    def __init__(self, references: ReferenceSet) -> None:
-        self._refs = references
-
-    def listing(self, most: int, is_wanted: Callable[[], bool]) -> RepositoryListing:
-        """List the versions."""
-        return history(self._refs).listing(most)
-
-    def changes(self, before: str, after: str, is_wanted: Callable[[], bool]) -> tuple[str, ...]:
-        """Return the changes."""
-        return history(self._refs).changes(before, after)
-
-    def open(self, version: str, is_wanted: Callable[[], bool]) -> ReferenceSet:
-        """Open a version."""
-        refs = self._refs
-        name, options = version_name(refs, version), refs.storage_options
-        return open_references(name, storage_options=options, limits=refs.limits)
-
-
 def own_versions(references: ReferenceSet) -> RepositoryVersions | None:
     """Return the reader of a repository's versions, for the user of this process only."""
-    source = references.source
-    is_known = source.repository is not None and source.place is not None
-    return OwnVersions(references) if is_known else None
+    if references.source.repository is None or references.source.place is None:
+        return None
+
+    def ask(is_wanted: Callable[[], bool], question: str, *arguments: object) -> Any:
+        return getattr(history(references), question)(*arguments)
+
+    def opened(version: str, is_wanted: Callable[[], bool]) -> ReferenceSet:
+        name, options = version_name(references, version), references.storage_options
+        return open_references(name, storage_options=options, limits=references.limits)
+
+    return RepositoryVersions(ask, opened)
 
 
 def version_name(references: ReferenceSet, version: str) -> str:
@@ -94,16 +81,12 @@ class VersionPicker:
         self._versions = context.versions
         self._show = context.show
 
-    @property
-    def is_possible(self) -> bool:
-        """Whether there are versions that the viewer may list."""
-        return self._versions is not None
-
     @job("versions.list")
     def list(self, report: JobReport) -> VersionList:
         """List branches, tags and snapshots of an Icechunk repository."""
         go_on(report, None, None, "Reading the history of the repository")
-        found = self._known().listing(LISTED, _wanted(report, "Reading the history"))
+        is_wanted = _wanted(report, "Reading the history")
+        found: RepositoryListing = self._known().ask(is_wanted, "listing", LISTED)
         facts = self._refs.source.repository
         assert facts is not None
         rows = tuple(
@@ -132,7 +115,7 @@ class VersionPicker:
         found = diff(*sets)
         try:
             is_wanted = _wanted(report, "Reading the transaction log")
-            logged = known.changes(before, after, is_wanted)
+            logged = known.ask(is_wanted, "changes", before, after)
         except RefexplorerError:  # neither may be an ancestor of the other
             logged = ()
         first, *lines = str(found).splitlines()

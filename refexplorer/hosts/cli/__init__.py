@@ -103,7 +103,13 @@ def _run(arguments: list[str]) -> int:
 def _failure(error: Exception) -> str:
     if isinstance(error, RefexplorerError):
         return str(error)
-    return memory_message() if is_out_of_memory(error) else _unforeseen(error)
+    if is_out_of_memory(error):
+        return memory_message()
+    if isinstance(error, OSError):
+        place = error.filename or "The output"
+        return f"{place} cannot be read or written: {error.strerror or error}."
+    # a bug of ours: still no traceback for users
+    return f"This should not happen: {type(error).__name__}: {error}."
 
 
 @contextmanager
@@ -130,14 +136,6 @@ def _start_early(arguments: list[str]) -> None:
                 if kind is not None:
                     confined_references.start(kind)
                     return
-
-
-def _unforeseen(error: Exception) -> str:
-    if isinstance(error, OSError):
-        place = error.filename or "The output"
-        return f"{place} cannot be read or written: {error.strerror or error}."
-    # a bug of ours: still no traceback for users
-    return f"This should not happen: {type(error).__name__}: {error}."
 
 
 def load_app(name: str = "") -> Typer:

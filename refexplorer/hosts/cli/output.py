@@ -149,22 +149,6 @@ def write_answer(answer: object, fields: Mapping[str, object], as_json: bool) ->
         write_text(answer)
 
 
-def write_document(text: str) -> None:
-    """Write a document in its own format, already escaped by its maker."""
-    sys.stdout.write(text)
-
-
-def write_lines(items: Iterable[object], is_data: bool = False) -> None:
-    """Write JSON Lines, one document per line; bytes are written unchanged."""
-    for item in items:
-        sys.stdout.write(f"{_json(item, is_data)}\n")
-
-
-def waiting(sentence: str) -> AbstractContextManager[object]:
-    """Show a spinner on a terminal."""
-    return terminal.waiting(sentence) if (terminal := _watched_terminal()) else nullcontext()
-
-
 def counting(sentence: str, of_bytes: bool = False) -> AbstractContextManager[Counter]:
     """Show progress on a terminal, in bytes or items, as it is reported."""
     counter: AbstractContextManager[Counter] = nullcontext(lambda done, total, sentence=None: None)

@@ -25,7 +25,6 @@ from refexplorer.core.text import counted, size_text
 from refexplorer.formats.datafiles.streams import ReadAmount
 from refexplorer.formats.source import NamedBytes
 from refexplorer.hosts.cli import output
-from refexplorer.hosts.cli.settings import VERBS, settings
 from refexplorer.spec.codes import Severity
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
@@ -234,3 +233,34 @@ def status_of(refs: ReferenceSet) -> int:
 def size_cell(size: int | None) -> int | str:
     """Return a size in bytes as a table cell."""
     return "not known" if size is None else size
+
+
+VERBS = ("check", "audit", "verify")
+_OWN, _SHARED = Path("refexplorer.toml"), Path("pyproject.toml")
+_PARAMETERS = {"format": "form"}
+
+
+def settings() -> dict[str, Any]:
+    """Return the default options of the checking commands, from files in this folder only."""
+    if not (_OWN.is_file() or _SHARED.is_file()):
+        return {}
+    # numpy and more come with it, which the command needs a moment later
+    from refexplorer.checks.expectations import FLAG, TEXT, TEXTS, check_keys, read_toml
+
+    name = str(_OWN)
+    found = read_toml(_OWN, name) if _OWN.is_file() else None
+    if found is None:
+        tool = read_toml(_SHARED, str(_SHARED)).get("tool")
+        name = f"[tool.refexplorer] of {_SHARED}"
+        found = tool.get("refexplorer") if isinstance(tool, dict) else None
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise SourceError(f"{name} must be a table of settings.")
+    kinds = {
+        "accept": TEXTS, "allow": TEXTS, "decode": TEXT, "expect": TEXT, "fail-on": TEXT,
+        "format": TEXT, "targets": FLAG, "values": TEXT,
+    }  # fmt: skip
+    check_keys(name, found, kinds)
+    options = {_PARAMETERS.get(key, key.replace("-", "_")): value for key, value in found.items()}
+    return dict.fromkeys(VERBS, options)

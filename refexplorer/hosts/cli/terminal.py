@@ -17,7 +17,6 @@ from rich.progress import (
     Task,
     TextColumn,
 )
-from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
@@ -61,11 +60,6 @@ class _BytesOrFiles(DownloadColumn):
         if isinstance(task.completed, FileCount):
             return Text(f"{task.completed:,} of {task.total or 0:,.0f} files", "progress.download")
         return super().render(task)
-
-
-def waiting(sentence: str) -> Status:
-    """Show a spinner."""
-    return Console(stderr=True).status(Text(escape(sentence)))
 
 
 @contextmanager

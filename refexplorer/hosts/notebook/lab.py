@@ -51,12 +51,9 @@ def open_tab(comm: BaseComm, message: dict[str, Any]) -> None:
         for reply, buffers in controller.handle(received["content"]["data"], []):
             comm.send(reply, buffers=buffers)
 
-    def close(_: object) -> None:
-        controller.close()
-
     controller.post = lambda message, buffers: comm.send(message, buffers=buffers)
     comm.on_msg(receive)
-    comm.on_close(close)
+    comm.on_close(lambda _: controller.close())
     comm.send({"lab": "opened", "bundle": bundle_text(tab.view), "traits": traits})
 
 

@@ -13,10 +13,9 @@ from refexplorer.core.errors import AccessError, LimitError, RefexplorerError
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import escape, size_text
 from refexplorer.demo.lessons import LESSONS, paragraphs, shared
-from refexplorer.formats.icechunk.history import RepositoryListing
 from refexplorer.formats.source import NamedBytes
 from refexplorer.hosts.page.openings import Openings, OpeningWatch
-from refexplorer.io.access import AccessPolicy, InternetPolicy, protocol_of
+from refexplorer.io.access import InternetPolicy, protocol_of
 from refexplorer.verbs.opening import (
     ask_history,
     guarded_history,
@@ -25,7 +24,7 @@ from refexplorer.verbs.opening import (
     owned_history,
 )
 from refexplorer.verbs.referenceset import ReferenceSet
-from refexplorer.views.wire.context import OtherSets
+from refexplorer.views.wire.context import OtherSets, RepositoryVersions
 
 LARGEST = 50_000_000  # Bytes of a dropped file, unless the page is started with another limit
 _NAME_SHOWN = 80  # characters of a name: a visitor may send any text
@@ -43,76 +42,18 @@ class Upload:
                 "`--upload`."
             )
         self._size = size
-        self._content = bytearray()
-
-    @property
-    def received(self) -> int:
-        """The number of bytes received."""
-        return len(self._content)
+        self.content = bytearray()  # The bytes received
 
     @property
     def is_complete(self) -> bool:
         """Whether all announced bytes were received."""
-        return self.received == self._size
+        return len(self.content) == self._size
 
     def add(self, piece: bytes) -> None:
         """Add the next piece."""
-        if self.received + len(piece) > self._size:
+        if len(self.content) + len(piece) > self._size:
             raise RefexplorerError(f"{self.name} changed during the upload: drop it again.")
-        self._content += piece
-
-    @property
-    def content(self) -> bytes:
-        """The bytes received."""
-        return bytes(self._content)
-
-
-class VisitedVersions:
-    """Reads the versions of one repository as permitted by a policy, within the visitor limits."""
-
-    def __init__(
-        self,
-        openings: Openings,
-        place: str,
-        policy: AccessPolicy,
-        limits: Limits,
-        options: Mapping[str, Any] | None = None,
-    ) -> None:
-        self._openings = openings
-        self._place = place
-        if options is None:
-            self._history = partial(guarded_history, place, policy, limits)
-            self._opening = partial(open_guarded, policy=policy, limits=limits)
-        else:
-            self._history = partial(owned_history, place, options)
-            self._opening = partial(open_references, storage_options=options, limits=limits)
-
-    def listing(self, limit: int, is_wanted: Callable[[], bool]) -> RepositoryListing:
-        """Return the first branches, tags and snapshots, up to a limit."""
-        question = partial(ask_history, self._history, "listing", limit)
-        watch = OpeningWatch(is_wanted=is_wanted)
-        listing: RepositoryListing = self._openings.open(self._name, question, watch)
-        return listing
-
-    def changes(self, before: str, after: str, is_wanted: Callable[[], bool]) -> tuple[str, ...]:
-        """Return the changes recorded in the transaction logs."""
-        question = partial(ask_history, self._history, "changes", before, after)
-        return self._openings.open(self._name, question, OpeningWatch(is_wanted=is_wanted))
-
-    def open(self, version: str, is_wanted: Callable[[], bool]) -> ReferenceSet:
-        """Open a branch, tag or snapshot."""
-        return self.open_watched(version, OpeningWatch(is_wanted=is_wanted))
-
-    def open_watched(self, version: str, watch: OpeningWatch | None) -> ReferenceSet:
-        """Do the same as `open`, and report progress."""
-        if not version or {*version} & set("/\\#?@"):  # not a version, but another path
-            raise RefexplorerError(f"{self._name} has no version {escape(version, _NAME_SHOWN)}.")
-        opening = partial(self._opening, f"{self._place}@{version}")
-        return self._openings.open(f"{self._name}@{version}", opening, watch)
-
-    @property
-    def _name(self) -> str:
-        return self._place.rstrip("/").rpartition("/")[2]
+        self.content += piece
 
 
 VISITOR = Limits(document_bytes=2**29)
@@ -124,9 +65,8 @@ def _shared() -> Openings:
     return Openings()
 
 
-def is_local(source: str) -> bool:
-    """Return whether a source is a local path."""
-    return protocol_of(source) in (None, "file")
+def _name_of(place: str) -> str:
+    return place.rstrip("/").rpartition("/")[2]
 
 
 _LESSON = "lessons/"
@@ -183,7 +123,7 @@ class Library:
 
     def needs_consent(self, source: str) -> bool:
         """Return whether a source is a local path that was not allowed yet."""
-        if source in self.offers or not is_local(source):
+        if source in self.offers or protocol_of(source) not in (None, "file"):
             return False
         try:
             InternetPolicy(self._allow).allowed(source)
@@ -217,11 +157,11 @@ class Library:
         name, _, version = source.rpartition("@")
         for place, offered in self._repositories.items():
             if name == offered:
-                return self._versions_of(place).open_watched(version, watch)
+                return self._open_version(place, version, watch)
         policy = InternetPolicy(self._allow)
         return self._openings.open(source, partial(open_guarded, source, policy, VISITOR), watch)
 
-    def versions(self, references: ReferenceSet) -> VisitedVersions | None:
+    def versions(self, references: ReferenceSet) -> RepositoryVersions | None:
         """Return the reader of other versions of a set, or None if they may not be opened here."""
         # None if there is no repository, or it may not be opened on this page. Of repositories by
         # URL only those opened by the owner of the page are read, since the package icechunk
@@ -238,11 +178,35 @@ class Library:
                 return None
         return self._versions_of(facts.place)
 
-    def _versions_of(self, place: str) -> VisitedVersions:
+    def _versions_of(self, place: str) -> RepositoryVersions:
+        past, _ = self._readers_of(place)
+
+        def ask(is_wanted: Callable[[], bool], *question: Any) -> Any:
+            watch, asking = OpeningWatch(is_wanted=is_wanted), partial(ask_history, past, *question)
+            return self._openings.open(_name_of(place), asking, watch)
+
+        def opened(version: str, is_wanted: Callable[[], bool]) -> ReferenceSet:
+            return self._open_version(place, version, OpeningWatch(is_wanted=is_wanted))
+
+        return RepositoryVersions(ask, opened)
+
+    def _open_version(self, place: str, version: str, watch: OpeningWatch | None) -> ReferenceSet:
+        name = _name_of(place)
+        if not version or {*version} & set("/\\#?@"):  # not a version, but another path
+            raise RefexplorerError(f"{name} has no version {escape(version, _NAME_SHOWN)}.")
+        opening = partial(self._readers_of(place)[1], f"{place}@{version}")
+        return self._openings.open(f"{name}@{version}", opening, watch)
+
+    def _readers_of(self, place: str) -> tuple[Callable[..., Any], Callable[..., ReferenceSet]]:
+        """Return what opens the history of a repository, and a version of it, as permitted."""
+        if "://" in place:
+            options = self._options[place]
+            opening = partial(open_references, storage_options=options, limits=VISITOR)
+            return partial(owned_history, place, options), opening
         shared = (place,) if place in self._repositories else ()
         policy = InternetPolicy((*self._allow, *shared))
-        options = self._options[place] if "://" in place else None
-        return VisitedVersions(self._openings, place, policy, VISITOR, options)
+        opening = partial(open_guarded, policy=policy, limits=VISITOR)
+        return partial(guarded_history, place, policy, VISITOR), opening
 
     def others(self) -> OtherSets:
         """Return the sets that the open one may be compared with."""

@@ -152,12 +152,8 @@ class ExplorerView(View):
     here = param.Dict({"address": "", "step": -1}, doc="The current state and its step.")
 
     def __init__(self, references: ReferenceSet, **options: Any) -> None:
-        self._explorer = ExplorerController(references, served=True, **options)
-        super().__init__(self._explorer, parts=registry.described())
-
-    def compare(self, other: ReferenceSet) -> None:
-        """Compare the set with another one, and show how they differ."""
-        self._explorer.comparison.compare(other, is_shown=True)
+        self.controller = ExplorerController(references, served=True, **options)
+        super().__init__(self.controller, parts=registry.described())
 
     def go(self, address: str, step: int) -> None:
         """Go to the state in a URL."""
@@ -184,16 +180,7 @@ class EditorView(View):
         # changes of the page are made in its own turn
         editor.show = lambda references, key: self._turns.soon(explore, references, key)
         super().__init__(editor, text=editor.document)
-        self._editor = editor
-
-    @property
-    def is_edited(self) -> bool:
-        """Whether the text differs from the initial one."""
-        return self._editor.is_edited
-
-    def choose(self, key: str) -> None:
-        """Show where a key comes from."""
-        self._editor.choose(key)
+        self.controller = editor
 
 
 class PieceWanted(Event, frozen=True, tag="piece"):
@@ -370,7 +357,7 @@ class ServedPage:
             allow=library.grants(references),
             others=replace(
                 library.others(),
-                open=self._open_other,
+                open=lambda source, *watch: self._library.open(source, OpeningWatch(*watch)),
                 consent=self._consent,
                 grants=lambda other: self._library.grants(other),
             ),
@@ -389,11 +376,6 @@ class ServedPage:
         """Let the owner of the page read the folder of a path that they typed."""
         if self._is_owner and self._library.needs_consent(source):
             self._library = self._library.consented(source)
-
-    def _open_other(
-        self, source: str, tell: Callable[[int, int], None], is_wanted: Callable[[], bool]
-    ) -> ReferenceSet:
-        return self._library.open(source, OpeningWatch(tell, is_wanted))
 
     def _show_version(self, asker: View, references: ReferenceSet) -> None:
         """Show another version of the repository, unless the person has opened another set."""
@@ -417,7 +399,7 @@ class ServedPage:
         self._chosen = key
         self._turn(EDITOR.name)
         if isinstance(view := self._made.get(EDITOR.name), EditorView):
-            view.choose(key)
+            view.controller.choose(key)
 
     def _select(self, key: str) -> None:
         if key and self._explorer is not None:
@@ -429,7 +411,7 @@ class ServedPage:
         if not isinstance(asker, EditorView) or asker is not self._made.get(name):
             return
         is_shown = self._explorer is not None and name == EDITOR.name and not self._editor_notice
-        if is_shown and not asker.is_edited:
+        if is_shown and not asker.controller.is_edited:
             self._select(key)
             if self._frame.view == name:
                 self._turn(EXPLORER)
@@ -516,7 +498,7 @@ class ServedPage:
             return
         upload.add(piece)
         if not upload.is_complete:
-            self._frame.ask_for_piece(upload.received)
+            self._frame.ask_for_piece(len(upload.content))
             return
         self._upload = None
         opening = partial(self._library.open_dropped, upload)
@@ -553,7 +535,7 @@ class ServedPage:
             view = self._frame.view if turned else place.view
             try:
                 if beside is not None:
-                    beside.compare(opened.result())
+                    beside.controller.comparison.compare(opened.result(), is_shown=True)
                     self._frame.opening = ""
                     self._tell()
                     return

@@ -118,7 +118,7 @@ def _with_zarr(refs: ReferenceSet, array: ArrayMeta, look: PictureLook) -> str:
     return _plotted(lines, look, array)
 
 
-def _decoding(array: ArrayMeta, look: PictureLook, name: str = "values") -> list[str]:
+def _decoding(array: ArrayMeta, look: PictureLook) -> list[str]:
     """Return the decoding of missing values, scale and offset from the attributes, in numpy."""
     dtype = np.dtype(array.dtype) if _is_number(array) else None
     if dtype is None or not look.scale:
@@ -126,18 +126,18 @@ def _decoding(array: ArrayMeta, look: PictureLook, name: str = "values") -> list
     attributes = decoding_attributes(array, dtype, array.fill_value)
     lines = []
     if str(attributes.get("_Unsigned", "")).lower() == "true" and dtype.kind == "i":
-        lines.append(f"{name} = {name}.view({f'u{dtype.itemsize}'!r})")
+        lines.append(f"values = values.view({f'u{dtype.itemsize}'!r})")
         dtype = np.dtype(f"u{dtype.itemsize}")
     missing = _numbers(attributes.get("_FillValue")) + _numbers(attributes.get("missing_value"))
     for value in dict.fromkeys(missing):
         if np.isnan(value):
             continue
         shown = value % 2 ** (8 * dtype.itemsize) if dtype.kind == "u" else value
-        lines.append(f"{name} = numpy.where({name} == {shown!r}, numpy.nan, {name})")
+        lines.append(f"values = numpy.where(values == {shown!r}, numpy.nan, values)")
     if factors := _numbers(attributes.get("scale_factor")):
-        lines.append(f"{name} = {name} * {factors[0]!r}")
+        lines.append(f"values = values * {factors[0]!r}")
     if offsets := _numbers(attributes.get("add_offset")):
-        lines.append(f"{name} = {name} + {offsets[0]!r}")
+        lines.append(f"values = values + {offsets[0]!r}")
     return lines
 
 

@@ -11,7 +11,6 @@ from msgspec import Struct
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.views.compare.chunk_values import OtherChunks
 from refexplorer.views.preview.axes import first_look
-from refexplorer.views.preview.picture import Numbers
 from refexplorer.views.preview.preview import Plan, plan, preview
 from refexplorer.views.preview.reading_model import ReadingModel
 from refexplorer.views.preview.regions import Region, names_of, parse
@@ -21,7 +20,7 @@ from refexplorer.views.preview.values import (
     load_array_libraries,
     subtract_integers,
 )
-from refexplorer.views.wire.context import ExplorerPart, ViewContext, array_at
+from refexplorer.views.wire.context import NOT_CHOSEN, ExplorerPart, ViewContext, array_at
 from refexplorer.views.wire.jobs import JobReport
 from refexplorer.views.wire.requests import Buffers, job
 
@@ -43,13 +42,7 @@ def obstacle(left: ReadingModel, right: ReadingModel) -> str | None:
     if left.units != right.units:
         units = " and ".join(each.units or "none" for each in (left, right))
         return f"No difference: the units differ ({units})."
-    return _grids(_long_sides(left), _long_sides(right))
-
-
-def subtract(left: Numbers, right: Numbers) -> Numbers:
-    """Return the right selection minus the left one; NaN where one of them has no number."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        return right - left
+    return _grids(left, right)
 
 
 def _long_sides(reading: ReadingModel) -> list[tuple[str, int, Sequence[float | None] | None]]:
@@ -63,16 +56,14 @@ def _long_sides(reading: ReadingModel) -> list[tuple[str, int, Sequence[float | 
     ]
 
 
-def _grids(
-    left: list[tuple[str, int, Sequence[float | None] | None]],
-    right: list[tuple[str, int, Sequence[float | None] | None]],
-) -> str | None:
-    if len(left) != len(right):
+def _grids(left: ReadingModel, right: ReadingModel) -> str | None:
+    sides = _long_sides(left), _long_sides(right)
+    if len(sides[0]) != len(sides[1]):
         return (
             "No difference: the left part has "
-            f"{len(left)} dimensions longer than 1, the right part {len(right)}."
+            f"{len(sides[0])} dimensions longer than 1, the right part {len(sides[1])}."
         )
-    for (name, size, one), (other_name, other_size, other) in zip(left, right, strict=True):
+    for (name, size, one), (other_name, other_size, other) in zip(*sides, strict=True):
         if size != other_size:
             return (
                 f"No difference: {name} has {size:,} cells on the left, {other_name} "
@@ -141,7 +132,8 @@ def _compared(
         said = said or "No difference: a part has no numbers."
         answer = BesideRead(left, right, said, None, None)
         return answer, [*buffers, b"", *integers] if any(integers) else buffers
-    gap = subtract(np.frombuffer(one, "<f8"), np.frombuffer(other, "<f8"))
+    with np.errstate(invalid="ignore", over="ignore"):
+        gap = np.frombuffer(other, "<f8") - np.frombuffer(one, "<f8")
     is_integer = all("int" in each.value_type and not each.reduced for each in (left, right))
     if is_integer and max(map(len, parts)) > 1:
         exact = subtract_integers(*map(_integers, (left, right), parts))
@@ -212,7 +204,7 @@ class BesideController:
             return self._refs, self._own
         other = self._comparison.other
         if other is None:
-            raise RefexplorerError("There is no set to compare with: choose one in Compare.")
+            raise RefexplorerError(NOT_CHOSEN)
         return other, self._others.of(other)
 
     def _places(self, refs: ReferenceSet, array: ArrayMeta, part: BesidePart) -> Region:

@@ -16,6 +16,7 @@ from refexplorer.io.access import AccessPolicy
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.reading.chunks import ArrayValues
 from refexplorer.io.reading.readings import ChunkState
+from refexplorer.refset.opened_set import internals
 from refexplorer.spec.zarr_metadata import ArrayMeta, type_name
 from refexplorer.verbs.differing import reference_text
 from refexplorer.views.preview.regions import Region, chunks_touched, names_of, of_chunk, slices
@@ -23,7 +24,7 @@ from refexplorer.views.preview.values import (
     DecodedChunks,
     Decoding,
     Physical,
-    hide_unread,
+    hidden,
     integer_bytes,
     integers_of,
     physical,
@@ -109,7 +110,7 @@ def compare_chunk(
     # It is the region of the chunk in the later set; for a chunk that was removed, in the earlier
     # one. If the arrays differ in shape, it is the region that both have.
     path, index, holder = _chunk(key, before.refs, after.refs)
-    arrays = [_array(side.refs, path) for side in (before, after)]
+    arrays = [internals(side.refs).opened.arrays.get(path) for side in (before, after)]
     places = _shared(of_chunk(holder, index), arrays)
     read = [
         _read(side, array, key, places, report)
@@ -158,13 +159,6 @@ def _chunk(
         if owner is not None and refs.array(owner[0]).contains(owner[1]):
             return owner[0], owner[1], refs.array(owner[0])
     raise RefexplorerError(f"{key!r} is not a chunk of either set: choose a chunk to compare.")
-
-
-def _array(refs: ReferenceSet, path: str) -> ArrayMeta | None:
-    try:
-        return refs.array(path)
-    except KeyError:
-        return None
 
 
 def _shared(places: Region, arrays: list[ArrayMeta | None]) -> Region:
@@ -221,15 +215,12 @@ def _read(
         return _ReadSide(told("failed", str(error)))
     if found.values is None:
         return _ReadSide(told("failed", found.message))
-    fetched = np.zeros(tuple(map(len, places)))
-    hide_unread(array, places, found.states, fetched)
     message = found.message
     if found.state is ChunkState.FILL:
         message = f"There is no reference: it reads as the fill value, {found.fill}."
     meant = physical(array, found, Decoding())
-    side_told = told(found.state.value, message)
-    side_told = replace(side_told, value_type=type_name(meant.decoded.dtype))
-    return _ReadSide(side_told, meant, ~np.isnan(fetched))
+    side_told = replace(told(found.state.value, message), value_type=type_name(meant.decoded.dtype))
+    return _ReadSide(side_told, meant, ~hidden(array, places, found.states))
 
 
 def _numbers_of(read: _ReadSide) -> ArrayValues | None:

@@ -1,15 +1,16 @@
-"""The controller of the comparison: the other set, the differences, one chunk in both."""
+"""The controllers of the comparison and of repairs: differences, one chunk in both, a new file."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 from msgspec import Struct
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.core.text import escape
+from refexplorer.core.text import counted, escape
 from refexplorer.refset.moves import CHANGES
+from refexplorer.refset.opened_set import internals
 from refexplorer.verbs.differing import MARKS, Difference, sentences, side_texts, title
 from refexplorer.views.compare.chunk_values import (
     ChunkSide,
@@ -17,17 +18,18 @@ from refexplorer.views.compare.chunk_values import (
     OtherChunks,
     compare_chunk,
 )
+from refexplorer.views.health.health_controller import GRANTS, reading_of, watched
 from refexplorer.views.maps.chunk_map import ChangeKind, kinds_of
 from refexplorer.views.preview.values import DecodedChunks, load_array_libraries
 from refexplorer.views.wire.context import ExplorerPart, ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on
-from refexplorer.views.wire.requests import Buffers, Count, job
+from refexplorer.views.wire.requests import Buffers, Count, job, within
 
 if TYPE_CHECKING:
     from refexplorer.refset.differences import KeyChange
     from refexplorer.verbs.referenceset import ReferenceSet
+    from refexplorer.verbs.repair.repairing import Repair
 
-ROWS = 1000  # Most rows that one answer carries
 ARRAYS = 1000  # arrays in one answer
 _TEXT = 200  # characters of a name or reference: a file may hold any text
 
@@ -130,17 +132,9 @@ class CompareController:
         sets = self._comparison.sets
         known = {} if sets is None else sets.offered()
         offered = tuple(Offered(title, source) for source, title in known.items())
-        found = self._difference(report)
+        found = self._comparison.difference(report)
         summed = None if found is None else self._summed(found)
         return ComparisonSummary(sets is not None, offered, summed)
-
-    def _difference(self, report: JobReport) -> Difference | None:
-        if self._comparison.other is not None:
-            go_on(report, None, None, "Comparing the keys of both sets")
-        found = self._comparison.difference()
-        if found is not None:
-            _ = found.tree.tree  # what rows are marked with must not make it under a lock
-        return found
 
     def _summed(self, found: Difference) -> ComparedSets:
         kinds = kinds_of(found)
@@ -163,12 +157,6 @@ class CompareController:
             len(arrays),
         )
 
-    def _needed(self, report: JobReport) -> Difference:
-        found = self._difference(report)
-        if found is None:
-            raise RefexplorerError("There is no set to compare with: choose one in Compare.")
-        return found
-
     @job("compare.rows", in_turn=True)
     def rows(
         self,
@@ -179,13 +167,12 @@ class CompareController:
         folder: str = "",  # Only those below it; empty: all
     ) -> ChangePage:
         """List the differing keys."""
-        found = self._needed(report)
+        found = self._comparison.needed(report)
         if change is not None and change not in CHANGES[1:]:
             raise RefexplorerError(f"{change!r} is not a kind of change.")
         numbers = found.tree.numbers(folder, change)
-        start = max(start, 0)
-        shown: np.ndarray = numbers[start : start + min(max(n, 0), ROWS)]
-        rows = tuple(map(change_row, found.rows_at(shown)))
+        start, n = within(start, n)
+        rows = tuple(map(change_row, found.rows_at(numbers[start : start + n])))
         return ChangePage(start, len(numbers), rows)
 
     @job(
@@ -202,7 +189,7 @@ class CompareController:
     ) -> tuple[ComparedChunk, Buffers]:
         """Read a chunk in both sets."""
         load_array_libraries()
-        found = self._needed(report)
+        found = self._comparison.needed(report)
         before, after = found.before, found.after
         sides = (ChunkSide(before, self._others.of(before)), ChunkSide(after, self._chunks))
         return compare_chunk(key, *sides, report)
@@ -210,10 +197,8 @@ class CompareController:
 
 def _form(refs: ReferenceSet, path: str) -> str | None:
     """Return shape and data type of an array; None if there is none."""
-    try:
-        return refs.array(path).form_text
-    except KeyError:
-        return None
+    array = internals(refs).opened.arrays.get(path)
+    return None if array is None else array.form_text
 
 
 def change_row(change: KeyChange) -> ChangeRow:
@@ -226,3 +211,95 @@ PART = ExplorerPart(
     "compare", "Compare", "Comparison", (CompareController,), place=7, under="",
     recorded=("compare.summary",),
 )  # fmt: skip
+
+
+SHOWN = 200  # Changed keys, and sentences of each list, that one answer carries
+NOT_HERE = (
+    "Only the owner of this page may write files on its machine. On your machine, run "
+    "`refexplorer repair SET -o NEW`."
+)
+_WRITTEN = frozenset({".json", ".parq", ".parquet"})  # extensions that a repaired set may keep
+
+
+class RepairShown(Struct, frozen=True):
+    """The changes that a repair would make."""
+
+    verdict: str
+    repaired: tuple[str, ...]  # What differs from the files now, and no longer would
+    left: tuple[str, ...]  # What would differ still, with what to do about it
+    notes: tuple[str, ...]
+    # changes, change_count: The first keys that would change, and how many there are
+    changes: tuple[ChangeRow, ...]
+    change_count: Count
+    grants: tuple[str, ...]  # What `allow` needs for the files that were not read
+    # Where the repaired set would be written; null where nothing may be written, or is to be
+    output: str | None
+    obstacle: str | None  # Why it may not be written, where there would be something
+
+
+class RepairWritten(Struct, frozen=True):
+    """A repaired set that was written."""
+
+    path: str
+    keys: Count
+
+
+class Repairing:
+    """Responds with possible repairs, and writes them where the person may."""
+
+    def __init__(self, context: ViewContext) -> None:
+        self._refs = context.references
+        self._targets = context.targets
+        self._can_write = context.can_write
+        self._did = context.did
+        self._found: Repair | None = None
+
+    @job("repair.plan")
+    def plan(self, report: JobReport) -> RepairShown:
+        """Find what can be repaired from the files; nothing is written."""
+        from refexplorer.verbs.repair.repairing import repair_on
+
+        terms = reading_of(self._refs, self._targets)
+        found = self._found = repair_on(terms, self._refs, watch=watched(report))
+        go_on(report, None, None, "Comparing the repaired set with this one")
+        rows = tuple(map(change_row, found.difference.rows(0, SHOWN)))
+        is_worth = found.can_be_written and len(rows) > 0
+        obstacle = NOT_HERE if is_worth and not self._can_write else None
+        return RepairShown(
+            f"{counted(total, 'key')} would change; the repaired set: {found.after.headline.text}"
+            if (total := found.difference.total)
+            else found.verdict,
+            found.repaired[:SHOWN],
+            tuple(f"{each.message}. {each.remedy}".strip() for each in found.left[:SHOWN]),
+            found.notes[:SHOWN],
+            rows,
+            found.difference.total,
+            found.after.counts.grants[:GRANTS],
+            self._proposed() if is_worth and self._can_write else None,
+            obstacle,
+        )
+
+    def _proposed(self) -> str:
+        """Return an unused path, next to the set if that is local."""
+        location, name = self._refs.source.location, Path(self._refs.source.name)
+        folder = Path(location) if location and Path(location).is_dir() else Path.cwd()
+        suffix = name.suffix if name.suffix in _WRITTEN else ".json"
+        return str(folder / f"{name.stem}.repaired{suffix}")
+
+    @job("repair.write", in_turn=True)
+    def write(self, report: JobReport, output: str) -> RepairWritten:
+        """Write the result of `repair.plan`; an existing file is never replaced."""
+        if not self._can_write:
+            raise RefexplorerError(NOT_HERE)
+        if self._found is None:
+            raise RefexplorerError("Press Repair … first to see what would change.")
+        path = Path(output).expanduser().absolute()
+        if path.exists():
+            raise RefexplorerError(f"{escape(str(path), 300)} exists already: choose another file.")
+        go_on(report, None, None, f"Writing and verifying {escape(path.name, 100)}")
+        keys = self._found.write(path)
+        self._did(f"rx.repair(refs, {str(path)!r})")
+        return RepairWritten(str(path), keys)
+
+
+REPAIR = ExplorerPart("repair", "Repair", "Repair", (Repairing,), look=False, alone=False)

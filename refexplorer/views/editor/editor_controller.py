@@ -12,7 +12,6 @@ from msgspec import Struct, structs
 
 from refexplorer import demo
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted
 from refexplorer.readers.features import BASES
 from refexplorer.readers.running import KeysRead, sample_of
@@ -44,7 +43,6 @@ from refexplorer.views.editor.shortening import Shortening, seek, write_v0
 from refexplorer.views.editor.specification import Specification, TaughtRule, taught
 from refexplorer.views.text.fixes import (
     EditorDiagnostic,
-    Fix,
     diagnostic_of_error,
     diagnostics_of_set,
     sentence_of,
@@ -70,6 +68,7 @@ from refexplorer.views.wire.requests import (
     discard,
     event,
     request,
+    within,
 )
 
 if TYPE_CHECKING:
@@ -77,7 +76,6 @@ if TYPE_CHECKING:
 
 
 Shown = TypeVar("Shown", bound=Replaced)
-ROWS = 1000  # Most rows that one answer carries
 
 
 class Traced(Struct, frozen=True):
@@ -134,14 +132,12 @@ class EditorController:
         document: str | Mapping[str, object] = "{}",
         *,
         templates: Mapping[str, str] | None = None,
-        limits: Limits | None = None,
     ) -> None:
         self.post: Post = discard
         # Opens an explorer, at a key unless that is empty
         self.show: Callable[[ReferenceSet, str], None] = _show_nothing
         self._chosen = ""
         self.version = 0
-        self._limits = limits
         self._lock = threading.RLock()
         self._templates = dict(templates or {})
         self._good: ReferenceSet | None = None
@@ -237,11 +233,9 @@ class EditorController:
 
     def _shown_as(self, kind: type[Shown], **more: Any) -> Shown:
         """Return the state with the displayed text."""
-        return kind(**structs.asdict(self._state()), document=self._visible(), **more)
-
-    def _visible(self) -> str:
-        window = self._window
-        return self.document if window is None else self.document[window.start : window.stop]
+        window = self._window or slice(None)
+        document = self.document[window.start : window.stop]
+        return kind(**structs.asdict(self._state()), document=document, **more)
 
     @request("edit", unsaved="This saved page cannot evaluate edits")
     def edit(
@@ -273,7 +267,7 @@ class EditorController:
         reader: str = "",  # Its name: the table as it has it; empty: the specification's
     ) -> EntryPage:
         """Show rows of the table."""
-        start, n = max(start, 0), min(max(n, 0), ROWS)
+        start, n = within(start, n)
         rows = self.window(start, start + n, reader)
         return EntryPage(self.version, start, self._shown_count, tuple(rows))
 
@@ -407,9 +401,7 @@ class EditorController:
         self._see(text)
         try:
             # as bytes, since a short text could also be a path
-            opened = open_references(
-                text.encode("utf-8", "replace"), templates=self._templates, limits=self._limits
-            )
+            opened = open_references(text.encode("utf-8", "replace"), templates=self._templates)
         except RefexplorerError as error:
             self._error = error
             return
@@ -436,6 +428,7 @@ class EditorController:
     def _state(self) -> EditReply:
         """Return the state without expensive checks: rows come first."""
         good, table = self._good, self._table
+        is_v0 = good is not None and good.source.form == "V0"
         return EditReply(
             version=self.version,
             good=self._error is None,
@@ -445,25 +438,20 @@ class EditorController:
             removed=0 if table is None else table.removed,
             removed_exactly=table is None or table.is_exact,
             window=self._window,
-            wrap=self._wrap(),
+            wrap=wrapping(self._positions) if is_v0 and self._window is None else None,
             templates=template_fields(self._positions, self._templates),
             generators=() if good is None else generators(good),
         )
-
-    def _wrap(self) -> Fix | None:
-        is_v0 = self._good is not None and self._good.source.form == "V0"
-        return wrapping(self._positions) if is_v0 and self._window is None else None
 
     def _diagnostics(self) -> list[EditorDiagnostic]:
         """Return the diagnostics of the text; computed once per text."""
         if self._found_diagnostics is None:
             if self._error is not None:
-                self._found_diagnostics = [diagnostic_of_error(self._positions, self._error)]
+                found = [diagnostic_of_error(self._positions, self._error)]
             else:
                 good = self._good
-                self._found_diagnostics = (
-                    [] if good is None else diagnostics_of_set(self._positions, good)
-                )
+                found = [] if good is None else diagnostics_of_set(self._positions, good)
+            self._found_diagnostics = found
         return self._found_diagnostics
 
 

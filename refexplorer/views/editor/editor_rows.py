@@ -19,7 +19,7 @@ from refexplorer.spec.derivation import TraceStep
 from refexplorer.spec.findings import parts_of
 from refexplorer.spec.gen.dimensions import Dimension
 from refexplorer.spec.gen.item import FIELDS, BadField
-from refexplorer.spec.references import BASE64_PREFIX, Base64, Inline, Kind, Range, Reference, Url
+from refexplorer.spec.references import BASE64_PREFIX, Kind, Reference
 from refexplorer.spec.templates.syntax import TemplateProblem
 from refexplorer.spec.templates.template import compile_template, is_template
 from refexplorer.views.text.positions import TextPositions
@@ -198,31 +198,11 @@ class EditorRows:
         return _of_value(blank, reader.values[row.key])
 
 
-def values_of(refs: ReferenceSet, key: str) -> dict[str, int]:
-    """Return the dimension values of a key; none if no gen item generated it."""
-    return _values_of(refs, key, refs.origin(key))
-
-
-def _values_of(refs: ReferenceSet, key: str, origin: str) -> dict[str, int]:
-    for item in internals(refs).generated:
-        if origin == f"gen[{item.number}]" and (number := item.find(key)) is not None:
-            return item.values(number)
-    return {}
-
-
 def _entry(key: str, reference: Reference, origin: str, state: str) -> EditorRow:
-    text = reference.text if isinstance(reference, Inline | Base64) else None
-    return EditorRow(
-        key,
-        reference.kind,
-        reference.url if isinstance(reference, Url | Range) else None,
-        reference.offset if isinstance(reference, Range) else None,
-        reference.length if isinstance(reference, Range) else None,
-        None if text is None else text[:_TEXT_SHOWN],
-        origin,
-        state,
-        None,
-    )
+    names = ("url", "offset", "length", "text")
+    url, offset, length, text = (getattr(reference, name, None) for name in names)
+    shown = None if text is None else text[:_TEXT_SHOWN]
+    return EditorRow(key, reference.kind, url, offset, length, shown, origin, state, None)
 
 
 def _blank(row: EditorRow, state: str, why: str | None) -> EditorRow:
@@ -283,13 +263,13 @@ def key_of(refs: ReferenceSet, number: int, places: Mapping[str, int]) -> str:
 
 
 def places_of(refs: ReferenceSet, key: str) -> tuple[tuple[str, int], ...]:
-    """Return the index of the value of each dimension for a key, from 0."""
-    values = values_of(refs, key)
-    if not values:
-        return ()
+    """Return the index of the value of each dimension for a key, from 0; none if not generated."""
     origin = refs.origin(key)
-    item = next(one for one in internals(refs).generated if origin == f"gen[{one.number}]")
-    return tuple((d.name, d.index(values[d.name]) or 0) for d in item.dimensions)
+    for item in internals(refs).generated:
+        if origin == f"gen[{item.number}]" and (number := item.find(key)) is not None:
+            values = item.values(number)
+            return tuple((d.name, d.index(values[d.name]) or 0) for d in item.dimensions)
+    return ()
 
 
 def _axis(dimension: Dimension) -> Axis:

@@ -90,12 +90,6 @@ class Readers(Struct, frozen=True):
     readers: tuple[ReaderVerdict, ...]
 
 
-class SpecificationRules(Struct, frozen=True):
-    """The rules of the specification, in order."""
-
-    rules: tuple[TaughtRule, ...]
-
-
 class RulesFollowed(Struct, frozen=True):
     """The names of the rules that a part of the last valid text follows, the nearest first."""
 
@@ -148,7 +142,7 @@ class RulePlaces:
             yield [name]
             if self._is_v1 and name in ("templates", "refs", "gen"):
                 yield from (
-                    [name, *inner] for member in _members(section) for inner in _inside(*member)
+                    [name, *inner] for member in members(section) for inner in _inside(*member)
                 )
 
     def _rules(self, parts: Parts) -> tuple[str, ...]:
@@ -186,7 +180,8 @@ def _at(value: Any, parts: Parts) -> Any:
     return value
 
 
-def _members(value: Any) -> Iterator[tuple[str, Any]]:
+def members(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the members of an object or a list, each with its name in a JSON pointer."""
     if isinstance(value, dict):
         yield from value.items()
     elif isinstance(value, list):
@@ -202,7 +197,7 @@ def _inside(name: str, value: Any) -> Iterator[Parts]:
         for field, member in value.items():
             yield [name, field]
             if field == "dimensions":
-                yield from ([name, field, dimension] for dimension, _ in _members(member))
+                yield from ([name, field, dimension] for dimension, _ in members(member))
 
 
 def _of_reference(value: Any) -> tuple[str, ...]:
@@ -295,10 +290,10 @@ class Specification:
         editor = self._editor
         return Readers(editor.version, readers(editor.opened(), editor.templates))
 
-    @request("rules")
-    def rules(self) -> SpecificationRules:
-        """Return the rules of the specification."""
-        return SpecificationRules(self._editor.rules)
+    @request("rules", sends="rules")
+    def rules(self) -> tuple[TaughtRule, ...]:
+        """Return the rules of the specification, in order."""
+        return self._editor.rules
 
     @request("rules.at")
     def at(

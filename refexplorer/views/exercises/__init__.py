@@ -1,5 +1,5 @@
 """The exercises: the template editor with tasks that are checked as you type.
 
 `exercise_models` reads a task, `answers` opens an answer and compares two sets, `exercise_checks`
-judges it, `exercise_controller` handles requests.
+judges it and grades answer files, `exercise_controller` handles requests.
 """

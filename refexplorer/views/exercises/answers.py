@@ -7,7 +7,7 @@ import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, islice, product
 from math import prod
 from typing import Any, NamedTuple, TypeVar
@@ -88,21 +88,15 @@ class GivenAnswer:
 
     def tried(self, templates: dict[str, str]) -> ReferenceSet:
         """Open the answer with other templates in place of its own."""
-        return self._once(
-            lambda: open_references(self.text.encode(), templates=templates), "templates", templates
-        )
+        opening = partial(open_references, self.text.encode(), templates=templates)
+        return self._once(opening, "templates", templates)
 
     def ranged(self, values: GivenRange) -> ReferenceSet:
         """Open the answer with other values of its dimensions."""
 
-        def ranged() -> ReferenceSet:
-            items = [
-                {**item, "dimensions": dict.fromkeys(item["dimensions"], values)}
-                for item in self.items
-            ]
-            return open_references(json.dumps({**self.document, "gen": items}).encode())
-
-        return self._once(ranged, "ranges", values)
+        items = [{**i, "dimensions": dict.fromkeys(i["dimensions"], values)} for i in self.items]
+        text = json.dumps({**self.document, "gen": items})
+        return self._once(partial(open_references, text.encode()), "ranges", values)
 
     def called(
         self, url: str, dimensions: Mapping[str, GivenRange]
@@ -169,33 +163,29 @@ def difference(
     found: ReferenceSet, wanted: ReferenceSet, bends: Sequence[int] = ()
 ) -> OddReference | None:
     """Find the first reference of a set that differs from the wanted one."""
+    miscounted = OddReference(
+        f"There are {found.count:,} keys, but there should be {wanted.count:,}."
+    )
     if wanted.count > _ALL and found.count != wanted.count:
-        return OddReference(
-            f"There are {found.count:,} keys, but there should be {wanted.count:,}."
-        )
+        return miscounted
     for key in _looked_at(wanted):
         reference = found.get(key)  # a key that a gen item makes may fail when it is looked at
         if reference is None:
             near = _near(key, found, wanted)
             but = f", but there is `{near}`" if near else ""
             return OddReference(f"There is no key `{key}` yet{but}.", key, is_missing=not near)
-        said = _difference_text(reference, wanted[key])
-        if said is not None:
-            return OddReference(f"`{key}`: {said}", key)
+        if (differs := _difference_text(reference, wanted[key])) is not None:
+            return OddReference(f"`{key}`: {differs}", key)
     more = bends if wanted.count > _ALL else ()
     for key in chain(_looked_at(found), (key for n in more for key in found.keys_at(n, n + 1))):
         if key not in wanted:
             return OddReference(f"The key `{key}` is not part of the solution.", key)
         # keys of the solution were compared above, except those of a bend
         reference = found.get(key) if more else None
-        said = None if reference is None else _difference_text(reference, wanted[key])
-        if said is not None:
-            return OddReference(f"`{key}`: {said}", key)
-    if found.count > wanted.count:
-        return OddReference(
-            f"There are {found.count:,} keys, but there should be {wanted.count:,}."
-        )
-    return None
+        differs = None if reference is None else _difference_text(reference, wanted[key])
+        if differs is not None:
+            return OddReference(f"`{key}`: {differs}", key)
+    return miscounted if found.count > wanted.count else None
 
 
 def _looked_at(refs: ReferenceSet) -> Iterable[str]:

@@ -1,18 +1,23 @@
-"""Checks of answers to exercises, by meaning; the first fault is reported.
+"""Checks of answers to exercises, by meaning, and grading of answer files.
 
-Two texts that generate the same references are the same answer, unless the task requires a certain
-notation, which is a separate check. A sentence says what is wrong and where, but does not reveal
-the solution.
+The first fault is reported. Two texts that generate the same references are the same answer, unless
+the task requires a certain notation, which is a separate check. A sentence says what is wrong and
+where, but does not reveal the solution.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import counted
@@ -27,8 +32,10 @@ from refexplorer.views.exercises.exercise_models import (
     ExerciseCheck,
     GivenRange,
     RecordFiles,
+    WrittenAnswer,
     exercises,
     exercises_of,
+    read_answers,
     read_exercise,
 )
 from refexplorer.views.text.fixes import sentence_of
@@ -59,8 +66,7 @@ def _faults(
         # why a store cannot be written explains more than the first key that differs
         yield _records(answer, exercise.check.records)
     yield _same(answer.refs, solution.refs, answer.bends)
-    for check in _CHECKS:
-        yield check(answer, exercise.check, solution)
+    yield from _conditions(answer, exercise.check, solution)
     yield _check_kept(answer, exercise)
     yield _clean(answer.refs, solution.refs)
 
@@ -147,11 +153,44 @@ def _place_text(found: Finding) -> str:
     return f"{line}`{found.pointer or '/'}`"
 
 
-def _form(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
-    if check.form in (None, answer.refs.source.form):
-        return None
-    number = str(check.form).removeprefix("V")
-    return Fault(f"The references are right, but the document should be version {number}.")
+def _conditions(
+    answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer
+) -> Iterator[Fault | None]:
+    """Yield the conditions that are not met, after the references were compared."""
+    if check.form not in (None, answer.refs.source.form):
+        version = str(check.form).removeprefix("V")
+        yield Fault(f"The references are right, but the document should be version {version}.")
+    yield _templates(answer, check, solution)
+    yield _urls(answer, check, solution)
+    if check.items not in (None, len(answer.items)):
+        found = counted(len(answer.items), "item")
+        yield Fault(f"`gen` has {found}, but should have {check.items:,}.", where="`/gen`")
+    for number, item in enumerate(answer.items if check.dimensions else ()):
+        if sorted(item["dimensions"]) != sorted(check.dimensions):
+            names = ", ".join(f"`{name}`" for name in check.dimensions)
+            said = f"The dimensions of `gen[{number}]` should be {names}, and no others."
+            yield Fault(said, where=f"`/gen/{number}/dimensions`")
+    explicit = len(answer.refs.numbers("refs"))
+    if check.written is not None and explicit > check.written:
+        keys = "1 key is" if explicit == 1 else f"{explicit:,} keys are"
+        said = f"{keys} written out; generate them with `gen` instead."
+        yield Fault(said, where="`/refs`")
+    for key, wanted in check.kinds.items():
+        if (kind := answer.refs[key].kind.value) != wanted:
+            said = f"The data of `{key}` are right, but written as {kind}, not as {wanted}."
+            yield Fault(said, where=f"`{key}`")
+    said = "is written as {found}, not as {wanted}"
+    yield _compared(answer, check.types, lambda value: _TYPES.get(type(value), "number"), said)
+    said = "is {found}, but the task requires another value"
+    yield _compared(answer, check.values, lambda value: value, said)
+    yield _ranges(answer, check, solution)
+    size = len(json.dumps(answer.document, separators=(",", ":"), ensure_ascii=False))
+    if check.size is not None and size > check.size:
+        yield Fault(
+            f"The set is right, but the document has {size:,} characters without spaces between "
+            f"its parts, and should have at most {check.size:,}."
+        )
+    yield _readers(answer, check)
 
 
 def _templates(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
@@ -199,49 +238,6 @@ def _ranges(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) ->
     return None
 
 
-def _kinds(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
-    for key, wanted in check.kinds.items():
-        if (found := answer.refs[key].kind.value) != wanted:
-            said = f"The data of `{key}` are right, but written as {found}, not as {wanted}."
-            return Fault(said, where=f"`{key}`")
-    return None
-
-
-def _items(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
-    found = len(answer.items)
-    if check.items in (None, found):
-        return None
-    said = f"`gen` has {counted(found, 'item')}, but should have {check.items:,}."
-    return Fault(said, where="`/gen`")
-
-
-def _dimensions(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
-    for number, item in enumerate(answer.items):
-        if check.dimensions and sorted(item["dimensions"]) != sorted(check.dimensions):
-            names = ", ".join(f"`{name}`" for name in check.dimensions)
-            said = f"The dimensions of `gen[{number}]` should be {names}, and no others."
-            return Fault(said, where=f"`/gen/{number}/dimensions`")
-    return None
-
-
-def _check_keys(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
-    found = len(answer.refs.numbers("refs"))
-    if check.written is None or found <= check.written:
-        return None
-    keys = "1 key is" if found == 1 else f"{found:,} keys are"
-    return Fault(f"{keys} written out; generate them with `gen` instead.", where="`/refs`")
-
-
-def _types(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
-    said = "is written as {found}, not as {wanted}"
-    return _compared(answer, check.types, lambda value: _TYPES.get(type(value), "number"), said)
-
-
-def _values(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
-    said = "is {found}, but the task requires another value"
-    return _compared(answer, check.values, lambda value: value, said)
-
-
 def _compared(
     answer: GivenAnswer, asked: Mapping[str, object], aspect: Callable[[Any], object], said: str
 ) -> Fault | None:
@@ -259,17 +255,7 @@ def _compared(
     return None
 
 
-def _size(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
-    found = len(json.dumps(answer.document, separators=(",", ":"), ensure_ascii=False))
-    if check.size is None or found <= check.size:
-        return None
-    return Fault(
-        f"The set is right, but the document has {found:,} characters without spaces between its "
-        f"parts, and should have at most {check.size:,}."
-    )
-
-
-def _readers(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -> Fault | None:
+def _readers(answer: GivenAnswer, check: ExerciseCheck) -> Fault | None:
     if not check.readers:
         return None
     verdicts = dialects(answer.text.encode(), readers=check.readers)
@@ -277,13 +263,6 @@ def _readers(answer: GivenAnswer, check: ExerciseCheck, solution: GivenAnswer) -
         if verdicts[name].outcome not in ("same", "not run"):
             return Fault(f"{name}: {verdicts[name].summary}. {verdicts[name].reasons[0]}")
     return None
-
-
-_CHECKS: tuple[Callable[[GivenAnswer, ExerciseCheck, GivenAnswer], Fault | None], ...] = (
-    _form, _templates, _urls, _items, _dimensions, _check_keys, _kinds, _types, _values, _ranges,
-    _size, _readers,
-)  # fmt: skip
-"""In this order, after the references were compared with those of the solution."""
 
 
 def _check_kept(answer: GivenAnswer, exercise: Exercise) -> Fault | None:
@@ -328,3 +307,107 @@ def _records(answer: GivenAnswer, asked: RecordFiles) -> Fault | None:
         f"As parquet this has {counted(len(files), 'record file')}, but should have "
         f"{len(asked.files)}."
     )
+
+
+class AnswerState(StrEnum):
+    """The state of an exercise."""
+
+    SOLVED = "solved"
+    SHOWN = "solution shown"
+    WRONG = "wrong"
+    NONE = "not answered"
+
+
+class GradedAnswer(Struct, frozen=True):
+    """The answer to one exercise.
+
+    Attributes
+    ----------
+    exercise
+        The name of the exercise.
+    state
+        ``solved``, ``solution shown`` (the text is right, but the solution was shown before),
+        ``wrong`` or ``not answered``.
+    sentence
+        What is wrong with the answer; empty unless it is wrong.
+    """
+
+    exercise: str
+    state: AnswerState
+    sentence: str = ""
+
+
+class Grade(Struct, frozen=True):
+    """The answers of one file.
+
+    Attributes
+    ----------
+    name
+        The name of the file without its suffix.
+    answers
+        One for each exercise, in the order of the exercises.
+    unknown
+        Names of exercises that the file has answers to, but that are not among the exercises.
+    error
+        Why the file cannot be read; empty if it can be.
+    """
+
+    name: str
+    answers: tuple[GradedAnswer, ...] = ()
+    unknown: tuple[str, ...] = ()
+    error: str = ""
+
+    def count(self, state: AnswerState | str) -> int:
+        """Count the exercises in a state, such as ``"solved"``."""
+        return Counter(answer.state for answer in self.answers)[AnswerState(state)]
+
+
+def grade(
+    files: Iterable[str | os.PathLike[str]], folder: str | os.PathLike[str] | None = None
+) -> list[Grade]:
+    """Grade answer files, such as those written by `Exercises`.
+
+    Each text is checked again; the file is not trusted. Only whether a solution was shown is read
+    from the file, which anyone can edit.
+
+    Parameters
+    ----------
+    files
+        The files, one per person.
+    folder
+        A folder with your own exercises; the exercises of this package by default.
+
+    Returns
+    -------
+    list of Grade
+        One per file, in the same order. A file that cannot be read has an `error`.
+
+    Raises
+    ------
+    RefexplorerError
+        If the folder has no exercises, or one of them fails its own answers.
+    """
+    asked = exercises() if folder is None else proven(Path(folder))
+    solutions = {exercise.name: GivenAnswer(exercise.solution) for exercise in asked}
+    return [_graded(Path(file), asked, solutions) for file in files]
+
+
+def _graded(path: Path, asked: Sequence[Exercise], solutions: dict[str, GivenAnswer]) -> Grade:
+    try:
+        found = read_answers(path)
+    except RefexplorerError as error:
+        return Grade(path.stem, error=str(error))
+    answers = [_judged(one, found.get(one.name), solutions[one.name]) for one in asked]
+    return Grade(path.stem, tuple(answers), tuple(sorted(found.keys() - solutions.keys())))
+
+
+def _judged(
+    exercise: Exercise, answer: WrittenAnswer | None, solution: GivenAnswer
+) -> GradedAnswer:
+    if answer is None or answer.text.strip() == exercise.start.strip():
+        return GradedAnswer(exercise.name, AnswerState.NONE)
+    said = verdict(answer.text, exercise, solution)
+    if said is not None:
+        return GradedAnswer(exercise.name, AnswerState.WRONG, said)
+    state = AnswerState.SHOWN if answer.solution_shown else AnswerState.SOLVED
+    return GradedAnswer(exercise.name, state)

@@ -82,6 +82,7 @@ class Hinted(Struct, frozen=True):
 
 
 _FAILED = "The text cannot be read yet: "
+UNCOUNTED = "Right. It does not count: the solution was shown."
 _UNJUDGED = Result(None, "", None)
 
 
@@ -148,8 +149,10 @@ class ExercisesController(EditorController):
         fault = self._fault
         if fault is None:
             counts = self._exercise.name not in self._shown_solutions
-            said = "Solved." if counts else "Right. It does not count: the solution was shown."
-            return Result(True, said, self._lesson())
+            one = self._exercise
+            others = (OtherAnswer(each.text.strip(), each.note) for each in one.right if each.note)
+            lesson = Lesson(one.why, tuple(others))
+            return Result(True, "Solved." if counts else UNCOUNTED, lesson)
         is_edited = self.document != self._exercise.start
         if self._is_hidden:
             is_asked = is_edited or self._stage > TellingStage.NOTHING
@@ -225,11 +228,6 @@ class ExercisesController(EditorController):
             return judge(GivenAnswer(self.document, self.opened()), self._exercise, self._right)
         except RefexplorerError as failure:
             return Fault(sentence_of(failure))
-
-    def _lesson(self) -> Lesson:
-        one = self._exercise
-        others = (OtherAnswer(answer.text.strip(), answer.note) for answer in one.right)
-        return Lesson(one.why, tuple(other for other in others if other.note))
 
     @cached_property
     def rules(self) -> tuple[TaughtRule, ...]:

@@ -23,11 +23,10 @@ from refexplorer.spec.references import Kind
 from refexplorer.views.code.cells import code
 from refexplorer.views.editor.specification import CodePage, code_page
 from refexplorer.views.key.inspector import PathItem, absent_item, item, surroundings
-from refexplorer.views.key.key_details import KeyDetails
 from refexplorer.views.maps.chunk_map import ARRAYS_LISTED
 from refexplorer.views.registry import PARTS
 from refexplorer.views.tree.tree_controller import data_variables, known_path
-from refexplorer.views.versions import VersionPicker, own_versions
+from refexplorer.views.versions import own_versions
 from refexplorer.views.wire.context import (
     Comparison,
     FailureLog,
@@ -52,6 +51,7 @@ from refexplorer.views.wire.requests import (
     bound,
     discard,
     event,
+    filled,
     job,
     request,
 )
@@ -195,7 +195,7 @@ class ExplorerController:
         self.comparison.changed.append(
             lambda: self._post(*event(ComparisonChanged(self.comparison.is_shown)))
         )
-        context = ViewContext(
+        self._context = context = ViewContext(
             refs,
             Targets(self.policy, options, refs.limits),
             self.comparison,
@@ -271,23 +271,21 @@ class ExplorerController:
             self.code,
             tuple(refs.arrays()[:ARRAYS_LISTED]),
             tuple(data_variables(refs, VARIABLES_SHOWN)),
-            self.part(VersionPicker).is_possible,
-            self.part(KeyDetails).is_editable,
+            self._context.versions is not None,
+            self._context.edit is not None,
         )
 
     def _facts(self, within: float, progress: Progress | None = None) -> SetFacts:
         refs = self.references
         summary = internals(refs).counts(within=within, progress=progress)
         kinds = {kind: summary.kinds.get(kind, 0) for kind in Kind}
-        return SetFacts(
-            summary.keys,
-            summary.targets is None and summary.missing is None,
-            summary.arrays,
-            summary.targets,
-            summary.bytes,
-            None if summary.targets is None else KindCounts(**kinds),
-            len(refs.templates),
-            _generated(refs),
+        return filled(
+            SetFacts,
+            summary,
+            is_bound=summary.targets is None and summary.missing is None,
+            kinds=None if summary.targets is None else KindCounts(**kinds),
+            templates=len(refs.templates),
+            generated=_generated(refs),
         )
 
     @job("facts", background=True)

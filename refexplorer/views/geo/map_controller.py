@@ -156,16 +156,6 @@ Detail = Literal["110m", "50m"]
 _FOLDER = Path(__file__).parents[2] / "hosts" / "static"
 
 
-def land(detail: Detail) -> bytes:
-    """Return the outlines for a map scale of 1 to 110 or 50 million."""
-    path = _FOLDER / f"land-{detail}.json"
-    if not path.is_file():
-        raise RefexplorerError(
-            f"{path.name} is missing: the front end was not built; run `python hatch_build.py`."
-        )
-    return path.read_bytes()
-
-
 ARRAYS = 500  # Arrays that are examined to list those with a geographic position
 
 
@@ -206,7 +196,7 @@ class MapController:
         self._refs = context.references
         self._chunks = DecodedChunks(self._refs, context.targets, context.failure_log)
         self._listed: tuple[str, ...] | None = None
-        self._kept: tuple[str, EarthPlaces] | None = None
+        self._kept: dict[str, EarthPlaces] = {}
 
     @property
     def listed(self) -> tuple[str, ...]:
@@ -252,7 +242,7 @@ class MapController:
         try:
             found = georeference(self._refs, meta)
             blank = replace(blank, axes=(found.rows, found.columns), source=found.sentence)
-            cost = None if self._is_kept(path) else missing_cost(self._refs, found, self._chunks)
+            cost = None if path in self._kept else missing_cost(self._refs, found, self._chunks)
             if cost is not None and not read:
                 said = "The coordinates are not read yet."
                 return replace(blank, state="offer", message=said, estimate=cost), []
@@ -330,16 +320,18 @@ class MapController:
     )
     def land(self, detail: Detail) -> tuple[Detail, Buffers]:
         """Return Natural Earth's land at a scale of 1:110 million or 1:50 million."""
-        return detail, [land(detail)]
-
-    def _is_kept(self, path: str) -> bool:
-        return self._kept is not None and self._kept[0] == path
+        path = _FOLDER / f"land-{detail}.json"
+        if not path.is_file():
+            raise RefexplorerError(
+                f"{path.name} is missing: the front end was not built; run `python hatch_build.py`."
+            )
+        return detail, [path.read_bytes()]
 
     def _places(self, array: ArrayMeta, found: Georeference, report: JobReport) -> EarthPlaces:
-        if self._kept is None or self._kept[0] != array.path:
+        if array.path not in self._kept:
             load_array_libraries()
-            self._kept = array.path, places_of_array(array, found, self._chunks, report)
-        return self._kept[1]
+            self._kept = {array.path: places_of_array(array, found, self._chunks, report)}
+        return self._kept[array.path]
 
 
 def _point_text(point: tuple[float, float]) -> str:

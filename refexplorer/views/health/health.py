@@ -173,15 +173,8 @@ class ChunkHealth:
 
     def columns(self) -> HealthColumns:
         """Return the state of all arrays; their chunks are counted on first use."""
-        is_linted = known(self.references) is not None
-        is_sorted = self._index is not None
-        now = (
-            self._log.version,
-            self.references.audited,
-            self.references.verified,
-            is_linted,
-            is_sorted,
-        )
+        refs, is_linted = self.references, known(self.references) is not None
+        now = (self._log.version, refs.audited, refs.verified, is_linted, self._index is not None)
         if self._made is None or self._made[0] != now:
             self._outcomes, self._marked = {}, {}
             self._made = now, self._make()
@@ -203,6 +196,7 @@ class ChunkHealth:
             outcomes = self.outcomes(states.arrays[place])
             failed[place], read[place] = len(outcomes.failed), len(outcomes.read)
         errors, warnings = self._noted(states)
+        shared = None if (index := self._index) is None else index.shared_counts
         return HealthColumns(
             states,
             tuple(failed),
@@ -210,7 +204,7 @@ class ChunkHealth:
             errors,
             warnings,
             *self._differing(states),
-            self._overlapping(states),
+            None if shared is None else tuple(shared.get(each.path, 0) for each in states.arrays),
             self._noted_keys(),
         )
 
@@ -219,11 +213,6 @@ class ChunkHealth:
         """The references by file, if already computed."""
         inside = internals(self.references)
         return inside.target_index if "target_index" in vars(inside) else None
-
-    def _overlapping(self, states: ArrayStates) -> tuple[int, ...] | None:
-        if (index := self._index) is None:
-            return None
-        return tuple(index.shared_counts.get(array.path, 0) for array in states.arrays)
 
     def overlapping(self, array: ArrayMeta) -> np.ndarray:
         """Return the numbers of the chunks that overlap another reference, as of `columns`."""
@@ -285,30 +274,21 @@ class ChunkHealth:
 
     def may_have(self, place: int, state: StateName) -> bool:
         """Return whether an array may have chunks in a state, from the counts only."""
-        columns = self.columns()
-        if state == "failed":
-            return columns.failed[place] > 0
-        if state == "unread":
-            return columns.unread(place) != 0
-        if state == "differing":
-            return bool(columns.differing[place])
-        if state == "overlapping":
-            return columns.overlapping is not None and columns.overlapping[place] > 0
-        return bool(columns.states.counts[place]._asdict()[state] != 0)
+        count: int | None = getattr(self.columns().counts(place), state)
+        if count is None:  # nobody looked for it, or it is not counted yet
+            return state not in ("failed", "differing", "overlapping")
+        return count != 0
 
     def outcomes(self, array: ArrayMeta) -> Outcomes:
         """Return which chunks failed, in this session or the last audit, as of `columns`."""
         if array.path not in self._outcomes:
-            self._outcomes[array.path] = self._find_outcomes(array)
+            failed = self._numbers(array, self._log.failed(array.path))
+            read = self._numbers(array, self._log.read(array.path))
+            for states in (each.ravel() for each in _grids(self.references, array)):
+                failed = np.union1d(failed, np.flatnonzero(np.isin(states, [*UNREADABLE])))
+                read = np.union1d(read, np.flatnonzero(np.isin(states, [*_READ])))
+            self._outcomes[array.path] = Outcomes(failed, np.setdiff1d(read, failed))
         return self._outcomes[array.path]
-
-    def _find_outcomes(self, array: ArrayMeta) -> Outcomes:
-        failed = self._numbers(array, self._log.failed(array.path))
-        read = self._numbers(array, self._log.read(array.path))
-        for states in (each.ravel() for each in _grids(self.references, array)):
-            failed = np.union1d(failed, np.flatnonzero(np.isin(states, [*UNREADABLE])))
-            read = np.union1d(read, np.flatnonzero(np.isin(states, [*_READ])))
-        return Outcomes(failed, np.setdiff1d(read, failed))
 
     def badges(self, path: str) -> Badges | None:
         """Return the known problems at or below a path; None if there are none."""
@@ -325,29 +305,21 @@ class ChunkHealth:
 
     def _marks(self, array: ArrayMeta, index: Index) -> dict[str, int]:
         """Return which states, not implied by its reference, a chunk is in."""
-        columns = self.columns()
-        place = columns.states.places.get(array.path)
+        place = self.columns().states.places.get(array.path)
         if place is None or not array.contains(index):
             return {}
         number = array.chunk_number(index)
-        counts = {
-            "failed": columns.failed[place],
-            "overlapping": 0 if columns.overlapping is None else columns.overlapping[place],
-            "differing": columns.differing[place] or 0,
-        }
+        states: tuple[StateName, ...] = ("failed", "overlapping", "differing")
         return {
             state: int(_holds(self._numbers_of(state, array), number))
-            for state, count in counts.items()
-            if count
+            for state in states
+            if self.may_have(place, state)
         }
 
-    def _numbers_of(self, state: str, array: ArrayMeta) -> np.ndarray:
-        if state == "failed":
-            return self.outcomes(array).failed
+    def _numbers_of(self, state: StateName, array: ArrayMeta) -> np.ndarray:
         at = (state, array.path)
         if at not in self._marked:
-            find = self.overlapping if state == "overlapping" else self.differing
-            self._marked[at] = find(array)
+            self._marked[at] = numbers_in_state(self, state, array)
         return self._marked[at]
 
     def _numbers(self, array: ArrayMeta, indices: dict[Index, str] | set[Index]) -> np.ndarray:
@@ -440,19 +412,15 @@ class StateKeys(Sequence[str]):
                 yield array.key_at(number)
 
 
-def keys_in_state(
-    refs: ReferenceSet, health: ChunkHealth, state: StateName, path: str | None
-) -> StateKeys:
+def keys_in_state(health: ChunkHealth, state: StateName, path: str | None) -> StateKeys:
     """Return the keys of the chunks in a state; without a path, of all arrays, in order."""
     states = health.columns().states
     places = range(len(states.arrays)) if path is None else [states.places[path]]
     arrays = [states.arrays[place] for place in places if health.may_have(place, state)]
-    return StateKeys([(array, numbers_in_state(refs, health, state, array)) for array in arrays])
+    return StateKeys([(array, numbers_in_state(health, state, array)) for array in arrays])
 
 
-def numbers_in_state(
-    refs: ReferenceSet, health: ChunkHealth, state: StateName, array: ArrayMeta
-) -> np.ndarray:
+def numbers_in_state(health: ChunkHealth, state: StateName, array: ArrayMeta) -> np.ndarray:
     """Return the numbers of the chunks of an array in a state, ascending, shape ``(n,)``."""
     if state == "failed":
         return health.outcomes(array).failed
@@ -460,7 +428,7 @@ def numbers_in_state(
         return health.differing(array)
     if state == "overlapping":
         return health.overlapping(array)
-    grid = refs.chunk_grid(array.path)
+    grid = health.references.chunk_grid(array.path)
     if not grid.complete:
         raise LimitError(
             f"Too many chunks of {array.path_text()} are generated to list them by state; the map "
@@ -532,7 +500,7 @@ def _strip_numbers(health: ChunkHealth, state: StateName, array: ArrayMeta) -> n
     place = columns.states.places.get(array.path)
     if place is None or not health.may_have(place, state):
         return np.empty(0, np.int64)
-    return numbers_in_state(health.references, health, state, array)
+    return numbers_in_state(health, state, array)
 
 
 def _indices(array: ArrayMeta, axis: int, numbers: np.ndarray) -> np.ndarray:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from refexplorer.checks.engine import AuditProgress, AuditWatch, Manner, run
+from refexplorer.checks.engine import AuditProgress, AuditWatch, Manner, PartsLook, run
 from refexplorer.checks.look.files import FilesLook
 from refexplorer.checks.terms import CheckTerms, ReadTerms
 from refexplorer.core.errors import RefexplorerError
@@ -23,7 +22,7 @@ from refexplorer.views.health.health import ChunkHealth, HealthColumns, HealthCo
 from refexplorer.views.health.time_axes import TimeRange, TimeRanges
 from refexplorer.views.wire.context import ExplorerPart, ViewContext
 from refexplorer.views.wire.jobs import STOPPED, JobReport, go_on
-from refexplorer.views.wire.requests import Count, Real, filled, job, request
+from refexplorer.views.wire.requests import Count, Real, filled, job, request, within
 
 if TYPE_CHECKING:
     from refexplorer.checks.report import Report
@@ -56,6 +55,14 @@ def watched(report: JobReport) -> AuditWatch:
         return report(done, of, f"{done:,} of {of:,} references")
 
     return watch
+
+
+def checked_by(
+    look: PartsLook, refs: ReferenceSet, reading: ReadTerms, terms: CheckTerms, report: JobReport
+) -> Report:
+    """Run a check of a set for a job."""
+    inside, manner = internals(refs), Manner(workers=WORKERS, watch=watched(report))
+    return run(refs.source.name, inside.opened, inside.findings, reading, terms, look, manner)
 
 
 class VerifiedFinding(Struct, frozen=True):
@@ -106,13 +113,11 @@ class FilesCompared:
     ) -> SetVerified:
         """Compare the set with its files; `health.rows` then includes the differences."""
         self._did(code_of_verify(values, self._targets.policy.granted))
-        refs, inside = self._refs, internals(self._refs)
+        refs, opened = self._refs, internals(self._refs).opened
         reading = replace(reading_of(refs, self._targets), left_out=())
         terms = CheckTerms.of_verb("verify --values" if values else "verify")
-        look = FilesLook(inside.opened, reading, terms, "sample" if values else "none")
-        manner = Manner(workers=WORKERS, watch=watched(report))
-        name = refs.source.name
-        found = run(name, inside.opened, inside.findings, reading, terms, look, manner)
+        look = FilesLook(opened, reading, terms, "sample" if values else "none")
+        found = checked_by(look, refs, reading, terms, report)
         if found.counts.stopped:
             raise RefexplorerError(STOPPED)
         refs.verified = found
@@ -136,7 +141,6 @@ class FilesCompared:
         return filled(VerifiedFinding, found, **own)
 
 
-ROWS = 1000  # Most rows that one answer carries
 _REPORTED = 100  # rows between two reports of progress
 
 
@@ -190,7 +194,7 @@ class HealthTable:
         arrays, unknown = internals(self._refs).opened.arrays, (None,) * 7
         rows = tuple(
             _row(array, None, HealthCounts(array.chunk_count, *unknown), (None, None), _UNTIMED)
-            for array in itertools.islice(arrays, min(max(n, 0), ROWS))
+            for array in itertools.islice(arrays, within(0, n)[1])
         )
         return HealthPage(0, len(arrays.paths), rows, HealthCounts(0, *unknown))
 
@@ -204,7 +208,7 @@ class HealthTable:
             go_on(report, None, None, f"Counting the chunks of {arrays}")
         columns = self._health.columns()
         order = self._sorted(columns, sort, descending, report)
-        start, n = max(start, 0), min(max(n, 0), ROWS)
+        start, n = within(start, n)
         rows = tuple(self._row(columns, place) for place in order[start : start + n])
         return HealthPage(start, len(order), rows, columns.sums)
 
@@ -213,14 +217,23 @@ class HealthTable:
     ) -> list[int]:
         """Return the indices of the arrays in sorted order; unknown values come last."""
         arrays = columns.states.arrays
-        if sort != "times":
-            return sorted_places(columns, sort, descending)
-        firsts = []
-        for done, array in enumerate(arrays):
+        places = list(range(len(arrays)))
+        if sort == "path":
+            return places[::-1] if descending else places
+        if sort == "trouble":
+            return sorted(places, key=lambda place: _trouble(columns, place), reverse=descending)
+        values: list[int | None] = []
+        if sort == "bytes":
+            values += columns.states.sizes
+        elif sort != "times":
+            values += (getattr(columns.counts(place), sort) for place in places)
+        for done, array in enumerate(arrays if sort == "times" else ()):
             if done % _REPORTED == 0:
                 go_on(report, done, len(arrays), "Reading inline time coordinates")
-            firsts.append(self._times.of(array)[0])
-        return _by_value(firsts, descending)
+            values.append(self._times.of(array)[0])
+        known = [place for place in places if values[place] is not None]
+        known.sort(key=lambda place: values[place] or 0, reverse=descending)
+        return [*known, *(place for place in places if values[place] is None)]
 
     def _row(self, columns: HealthColumns, place: int) -> HealthRow:
         array, size = columns.states.arrays[place], columns.states.sizes[place]
@@ -254,33 +267,12 @@ def _row(
     )
 
 
-def sorted_places(columns: HealthColumns, sort: HealthSort, descending: bool) -> list[int]:
-    """Return the indices of the arrays in sorted order; unknown values come last."""
-    places = list(range(len(columns.states.arrays)))
-    if sort == "path":
-        return places[::-1] if descending else places
-    if sort == "trouble":
-        return sorted(places, key=lambda place: _trouble(columns, place), reverse=descending)
-    return _by_value([_value(columns, sort, place) for place in places], descending)
-
-
-def _by_value(values: Sequence[int | None], descending: bool) -> list[int]:
-    known = [place for place, value in enumerate(values) if value is not None]
-    unknown = [place for place, value in enumerate(values) if value is None]
-    return [*sorted(known, key=lambda place: values[place] or 0, reverse=descending), *unknown]
-
-
 def _trouble(columns: HealthColumns, place: int) -> tuple[int, ...]:
     """Return how much is wrong with an array: certain faults before possible ones."""
     counts, notes = columns.counts(place), columns.notes(place)
     lost = columns.failed[place] + (counts.rejected or 0) + (counts.differing or 0)
     shared, absent = counts.overlapping or 0, counts.absent or 0
     return lost, *(each or 0 for each in notes), shared, absent
-
-
-def _value(columns: HealthColumns, sort: HealthSort, place: int) -> int | None:
-    is_size = sort == "bytes"
-    return columns.states.sizes[place] if is_size else getattr(columns.counts(place), sort)
 
 
 PART = ExplorerPart(

@@ -62,8 +62,7 @@ class TimeAxes:
     def __init__(self, refs: ReferenceSet) -> None:
         self._refs = refs
         self._cache = cache_of(refs)
-        self._known: dict[str, np.ndarray] = {}
-        self._refused: dict[str, str] = {}
+        self._known: dict[str, np.ndarray | str] = {}
 
     def of(self, array: ArrayMeta) -> TimeAxis | None:
         """Return the time coordinate of an array; None if it has none."""
@@ -104,16 +103,15 @@ class TimeAxes:
 
     def _times(self, coordinate: ArrayMeta) -> np.ndarray:
         path = coordinate.path
-        if path in self._refused:
-            raise UnknownTimesError(self._refused[path])
         if path not in self._known:
             stored, is_there = self._stored(coordinate)
             try:
                 self._known[path] = _decoded(coordinate, stored, is_there)
             except UnknownTimesError as error:
-                self._refused[path] = str(error)
-                raise
-        return self._known[path]
+                self._known[path] = str(error)
+        if isinstance(found := self._known[path], str):
+            raise UnknownTimesError(found)
+        return found
 
     def _stored(self, coordinate: ArrayMeta) -> tuple[np.ndarray, np.ndarray]:
         """Return the stored values, and which of them exist."""

@@ -18,7 +18,7 @@ from refexplorer.io.decode.sizes import is_small, region
 from refexplorer.io.decode.steps import shard_layout
 from refexplorer.refset.chunk_grid import chunk_counts
 from refexplorer.refset.opened_set import internals
-from refexplorer.spec.references import Base64, Inline, Kind, NodeType, Range, Reference, Url
+from refexplorer.spec.references import Kind, NodeType, Reference
 from refexplorer.spec.zarr_metadata import ArrayMeta, type_name
 from refexplorer.views.code.cells import code
 from refexplorer.views.health.health import Checked, checked
@@ -96,8 +96,7 @@ def item(refs: ReferenceSet, path: str, policy: AccessPolicy) -> PathItem:
     """Describe a path."""
     node = refs.node(path)
     reference = refs[path] if node.kind is not None else None
-    url = reference.url if isinstance(reference, Url | Range) else None
-    text = reference.text if isinstance(reference, Inline | Base64) else None
+    url, text = getattr(reference, "url", None), getattr(reference, "text", None)
     meta, chunk = _array_and_chunk(refs, path)
     index = None if chunk is None else chunk.index
     return filled(
@@ -107,8 +106,8 @@ def item(refs: ReferenceSet, path: str, policy: AccessPolicy) -> PathItem:
         code=code(refs, path, policy.granted),
         raw=None if reference is None else _raw(reference),
         url=url,
-        offset=reference.offset if isinstance(reference, Range) else None,
-        length=reference.length if isinstance(reference, Range) else None,
+        offset=getattr(reference, "offset", None),
+        length=getattr(reference, "length", None),
         resolved=_resolved(policy, url),
         text=None if text is None else text[:TEXT_SHOWN],
         text_total=0 if text is None else len(text),
@@ -202,11 +201,9 @@ def absent_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> PathItem 
 
 def _chunk_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> PathItem | None:
     """Describe a chunk by its array; None if the key is not a chunk."""
-    owner = refs.array_of(key)
-    if owner is None or not refs.array(owner[0]).contains(owner[1]):
+    array, chunk = _array_and_chunk(refs, key)
+    if array is None or chunk is None:
         return None
-    array, index = refs.array(owner[0]), owner[1]
-    shape = tuple(part.stop - part.start for part in region(array, index))
     return replace(
         item(refs, array.path, policy),
         path=key,
@@ -214,8 +211,8 @@ def _chunk_item(refs: ReferenceSet, key: str, policy: AccessPolicy) -> PathItem 
         type=NodeType.KEY,
         size=None,
         origin=ORIGIN,
-        chunk=ChunkItem(array.path, index, shape),
-        checked=checked(refs, array, index),
+        chunk=chunk,
+        checked=checked(refs, array, chunk.index),
         code=code(refs, key, policy.granted),
     )
 

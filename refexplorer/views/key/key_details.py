@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
@@ -107,11 +107,6 @@ class KeyDetails:
         self._refs = context.references
         self._targets = context.targets
         self._edit = context.edit
-
-    @property
-    def is_editable(self) -> bool:
-        """Whether the text of the set can be shown in an editor."""
-        return self._edit is not None
 
     @request("key.edit")
     def edit(self, path: str) -> None:
@@ -231,9 +226,7 @@ class KeyDetails:
         """Read and decode a key step by step; without a reference, the first step is the last."""
         load_array_libraries()
         try:
-            found = trace_key(self._refs, path, self._targets, inner, _advance(report))
-        except KeyError:
-            raise RefexplorerError(f"The set has nothing at {path!r}.") from None
+            found = self._trace(path, inner, report)
         except AccessError as error:
             state = "ask" if error.grant else ChunkState.FAILED
             return TraceReply(state, (), error.fact, error.grant or None)
@@ -247,9 +240,7 @@ class KeyDetails:
     def read_shard(self, report: JobReport, path: str) -> tuple[ShardModel, Buffers]:
         """Read the index of a shard, with one request for a byte range."""
         try:
-            found = trace_key(self._refs, path, self._targets, ..., _advance(report)).shard
-        except KeyError:
-            raise RefexplorerError(f"The set has nothing at {path!r}.") from None
+            found = self._trace(path, ..., report).shard
         except AccessError as error:
             state = "ask" if error.grant else "failed"
             return ShardModel(state, error.fact, error.grant or None), []
@@ -261,6 +252,12 @@ class KeyDetails:
         model = filled(ShardModel, found, **own, listed=listed)
         columns = (found.offsets, found.lengths) if listed else ()
         return model, [floats(each.reshape(-1)) for each in columns if each is not None]
+
+    def _trace(self, path: str, inner: Any, report: JobReport) -> Trace:
+        try:
+            return trace_key(self._refs, path, self._targets, inner, _advance(report))
+        except KeyError:
+            raise RefexplorerError(f"The set has nothing at {path!r}.") from None
 
     def _key(self, key: str) -> str:
         try:

@@ -20,7 +20,7 @@ from refexplorer.refset.moves import CHANGES
 from refexplorer.refset.opened_set import internals, watched
 from refexplorer.verbs.differing import MARKS, Difference
 from refexplorer.views.health.health import unreadable
-from refexplorer.views.wire.context import ExplorerPart, FailureLog, ViewContext
+from refexplorer.views.wire.context import NOT_CHOSEN, ExplorerPart, FailureLog, ViewContext
 from refexplorer.views.wire.jobs import JobReport, go_on, steps_of
 from refexplorer.views.wire.requests import Buffers, Count, floats, job
 
@@ -68,12 +68,6 @@ class Grid(Struct, frozen=True):
     target_count: int
     outside: Count  # Keys of chunks that the grid does not have
     sampled: bool  # Whether of generated chunks only one in each cell was looked at
-
-
-class GridMap(Struct, frozen=True):
-    """The chunk map; null if the set has no arrays."""
-
-    map: Grid | None
 
 
 StripColour = Literal["state", "kind", "target", "size", "offset", "access"]
@@ -200,6 +194,7 @@ class ChunkMap:
         "cell (rows x columns) the target of most chunks (place in `targets`, or -1), the least "
         "offset (or -1), bytes (or -1: not known, a whole file is among them), and how many "
         "targets there are.",
+        sends="map",
     )
     def show(
         self,
@@ -210,14 +205,14 @@ class ChunkMap:
         window: tuple[tuple[int, int], ...] | None = None,
         # Of the set that this one is compared with, as for an array that is no longer there
         before: bool = False,
-    ) -> tuple[GridMap, Buffers]:
-        """Draw the chunks of an array."""
+    ) -> tuple[Grid | None, Buffers]:
+        """Draw the chunks of an array; null if the set has no arrays."""
         if before:
             return self._before().show(report, array, axes, window)
         go_on(report, 0, _STEPS, "Looking for the array with the most chunks")
         path = self._largest() if array is None else array
         if path is None:
-            return GridMap(None), []
+            return None, []
         grid = self._grid(path)
         present = counted(grid.array.chunk_count, "chunk")
         go_on(report, 1, _STEPS, f"Looking up {present}")
@@ -233,14 +228,13 @@ class ChunkMap:
         columns = (counts, places, view.offsets, view.sizes, view.distinct)
         buffers = [floats(each) for each in columns]
         go_on(report, _STEPS, _STEPS, "Drawing")
-        model = self._model(grid, view, counts, codes[codes >= 0].tolist(), outside)
-        return GridMap(model), buffers
+        return self._model(grid, view, counts, codes[codes >= 0].tolist(), outside), buffers
 
     def _before(self) -> ChunkMap:
         """Return the map of the comparison set, of which nothing was read here."""
         other = self._context.comparison.other
         if other is None:
-            raise RefexplorerError("There is no set to compare with: choose one in Compare.")
+            raise RefexplorerError(NOT_CHOSEN)
         if self._other is None or self._other._refs is not other:
             log = FailureLog()
             self._other = ChunkMap(replace(self._context, references=other, failure_log=log))
@@ -381,12 +375,6 @@ class Changes(Struct, frozen=True):
     kinds: tuple[ChangeKind, ...]
 
 
-class ChangesMap(Struct, frozen=True):
-    """The changes; null if there is nothing to compare with."""
-
-    changes: Changes | None
-
-
 class ChangesOfChunks:
     """Draws how chunks changed since the set used for comparison."""
 
@@ -395,24 +383,27 @@ class ChangesOfChunks:
         self._lock = threading.Lock()
         self._kept: tuple[Difference, str, np.ndarray] | None = None
 
-    @job("changes.show", buffers="Chunks of each kind (kinds x rows x columns), float64, C order.")
+    @job(
+        "changes.show",
+        buffers="Chunks of each kind (kinds x rows x columns), float64, C order.",
+        sends="changes",
+    )
     def show(
         self,
         report: JobReport,
+        # array, axes, window, steps: As in `Grid`
         array: str,
         axes: tuple[int, ...],
         window: tuple[tuple[int, int], ...],
         steps: tuple[int, ...],
-    ) -> tuple[ChangesMap, Buffers]:
-        """Draw how the chunks of a picture changed; its fields are those of `Grid`."""
-        report(None, None, "Comparing the keys of both sets")
-        found = self._comparison.difference()
-        if found is None:
-            return ChangesMap(None), []
+    ) -> tuple[Changes | None, Buffers]:
+        """Draw how the chunks of a picture changed; null without a set to compare with."""
+        if (found := self._comparison.difference(report)) is None:
+            return None, []
         kinds = kinds_of(found)
         codes = [CHANGES.index(kind.name) for kind in kinds]
         cells = changes_in_cells(self._grid(found, array), window, axes, steps, codes)
-        return ChangesMap(Changes(array, window, kinds)), [floats(cells)]
+        return Changes(array, window, kinds), [floats(cells)]
 
     def _grid(self, found: Difference, path: str) -> np.ndarray:
         with self._lock:

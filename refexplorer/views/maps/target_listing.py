@@ -186,12 +186,12 @@ class TargetListing:
         )
 
     def _fold(self, found: _Ordered, fold: int) -> TargetRow:
-        codes, columns, name = found.members(fold), self._index.columns, found.name(fold)
+        codes, columns, name = found.members(fold), self._index.columns, str(found.names[fold])
         states = self._states[codes]
         lost = int(np.isin(states, FINE, invert=True).sum())
         numbers = (columns.ranges, columns.whole, columns.bytes, columns.end)
         ranges, whole, size, end = (int(each[codes].sum()) for each in numbers)
-        told = TargetFold(name, len(codes), lost, found.is_open(fold))
+        told = TargetFold(name, len(codes), lost, bool(found.open[fold]))
         return TargetRow(
             name, ranges, whole, max(size, 0), max(end, 0), (), 0, *UNKNOWN, date=None, fold=told
         )
@@ -293,8 +293,8 @@ class _Ordered:
         self.is_folded = query.fold != "none"
         listed = [names[code] for code in codes.tolist()] if self.is_folded else []
         self._group(text_column(folders_of(listed, query.fold == "host")).dictionary_encode())
-        self._open = flags_of(pc.is_in(self._names, value_set=text_column(query.open)))
-        self._ends = np.cumsum(1 + np.where(self._open, np.diff(self._starts), 0))
+        self.open = flags_of(pc.is_in(self.names, value_set=text_column(query.open)))
+        self._ends = np.cumsum(1 + np.where(self.open, np.diff(self._starts), 0))
         self.total = int(self._ends[-1]) if len(self._ends) else len(self._members)
 
     def _group(self, folders: pa.DictionaryArray) -> None:
@@ -302,21 +302,13 @@ class _Ordered:
         ranks, _ = _places(folders.dictionary)
         places = ranks[numbers_of(folders.indices)]
         order = np.argsort(places, kind="stable")
-        self._names = folders.dictionary.take(pc.sort_indices(folders.dictionary))
+        self.names = folders.dictionary.take(pc.sort_indices(folders.dictionary))
         self._members = self.codes[order] if self.is_folded else self.codes
         self._starts = np.searchsorted(places[order], np.arange(len(ranks) + 1), side="right")
-
-    def name(self, fold: int) -> str:
-        """Return the folder or the host of a group."""
-        return str(self._names[fold])
 
     def members(self, fold: int) -> np.ndarray:
         """Return the targets of a group."""
         return self._members[self._starts[fold] : self._starts[fold + 1]]
-
-    def is_open(self, fold: int) -> bool:
-        """Whether its targets have rows."""
-        return bool(self._open[fold])
 
     def window(self, start: int, n: int) -> Iterator[tuple[int | None, int]]:
         """Yield rows: the number of a group, or None and a target."""
@@ -330,7 +322,7 @@ class _Ordered:
             if at == first:
                 yield fold, -1
                 at += 1
-            inside = self.members(fold) if self._open[fold] else self._members[:0]
+            inside = self.members(fold) if self.open[fold] else self._members[:0]
             part = inside[at - first - 1 : stop - first - 1]
             yield from ((None, code) for code in part.tolist())
             at += len(part)

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow.compute as pc
 from msgspec import UNSET, Struct, UnsetType
 
-from refexplorer.checks.engine import Manner, run
 from refexplorer.checks.states import FileState
 from refexplorer.checks.targets_look import TargetsLook
 from refexplorer.checks.terms import CheckTerms
@@ -19,18 +18,18 @@ from refexplorer.formats.columns.references import numbers_of, text_column
 from refexplorer.refset.opened_set import internals, watched
 from refexplorer.refset.target_layout import TargetLayout, TargetRange
 from refexplorer.views.code.cells import code_of_check
-from refexplorer.views.health.health_controller import WORKERS, reading_of
-from refexplorer.views.health.health_controller import watched as watched_run
+from refexplorer.views.health.health_controller import checked_by, reading_of
 from refexplorer.views.maps.target_dates import TargetDates
 from refexplorer.views.maps.target_listing import Known, TargetListing, TargetQuery, TargetRow
 from refexplorer.views.wire.context import ExplorerPart, ViewContext
 from refexplorer.views.wire.jobs import JobReport, steps_of
-from refexplorer.views.wire.requests import Buffers, Count, floats, job
+from refexplorer.views.wire.requests import Buffers, Count, floats, job, within
 
 if TYPE_CHECKING:
     from refexplorer.checks.report import Report
+    from refexplorer.refset.targets import TargetIndex
+    from refexplorer.verbs.referenceset import ReferenceSet
 
-ROWS = 1000  # Most rows that one answer carries
 BINS = 400  # bars along a file
 RANGES_SHOWN = 400  # byte ranges in one answer; of more the bars alone
 WHOLE_KEYS_SHOWN = 20  # keys of whole-file references in one answer
@@ -138,6 +137,13 @@ _FILE_WORDS = {
 """Of files of other states nothing is known."""
 
 
+def sorted_targets(refs: ReferenceSet, report: JobReport) -> TargetIndex:
+    """Return the references by target, sorted now unless they were before."""
+    references = counted(refs.count, "reference")
+    with watched(steps_of(report, f"Sorting {references} by their files")):
+        return internals(refs).target_index
+
+
 class TargetMapView:
     """Handles the requests of the table and the map of targets."""
 
@@ -153,8 +159,8 @@ class TargetMapView:
     @job("targets.rows", in_turn=True)
     def rows(self, report: JobReport, start: int, n: int, query: TargetQuery = _ALL) -> TargetPage:
         """List targets."""
-        self._sort(report)
-        start, n = max(start, 0), min(max(n, 0), ROWS)
+        sorted_targets(self._refs, report)
+        start, n = within(start, n)
         rows, total, targets = self._listing.rows(query, start, n)
         return TargetPage(start, total, tuple(rows), targets)
 
@@ -167,7 +173,7 @@ class TargetMapView:
         form: Literal["text", "csv"],
     ) -> tuple[TargetList, Buffers]:
         """Return the targets of a query as a list of names, or as a table."""
-        self._sort(report)
+        sorted_targets(self._refs, report)
         text, written, total = self._listing.text(query, form)
         ending = "csv" if form == "csv" else "txt"
         name = f"{self._refs.source.name}.targets.{ending}"
@@ -176,14 +182,13 @@ class TargetMapView:
     @job("targets.dates", in_turn=True)
     def dates(self, report: JobReport, query: TargetQuery = _ALL) -> TargetDates:
         """Count the targets of a query by date."""
-        self._sort(report)
+        sorted_targets(self._refs, report)
         return self._listing.periods(query)
 
     @job("targets.summary", in_turn=True)
     def summary(self, report: JobReport) -> TargetsSummary:
         """Count the targets by location, and find those with problems."""
-        self._sort(report)
-        index = internals(self._refs).target_index
+        index = sorted_targets(self._refs, report)
         places = _places(index.names)
         known = self._known()
         lost = [url for url in index.urls if url in known and known[url].state != "good"]
@@ -226,13 +231,10 @@ class TargetMapView:
     def check(self, report: JobReport) -> TargetsChecked:
         """Request the size of each target; `targets.rows` then has sizes and states."""
         self._did(code_of_check(self._targets.policy.granted))
-
-        inside, terms = internals(self._refs), CheckTerms.of_verb("check --targets")
+        terms = CheckTerms.of_verb("check --targets")
         reading = reading_of(self._refs, self._targets)
         look = TargetsLook(reading, "none", is_check=True)
-        manner = Manner(WORKERS, watch=watched_run(report))
-        name = self._refs.source.name
-        checked = run(name, inside.opened, inside.findings, reading, terms, look, manner)
+        checked = checked_by(look, self._refs, reading, terms, report)
         found = self._known_by(checked)
         self._checked |= found
         self._all_known = {**self._all_known, **found}
@@ -252,12 +254,6 @@ class TargetMapView:
         names = {url: None if url is None else masked_url(url) for url in urls}
         return {url: seen[name] for url, name in names.items() if name in seen}
 
-    def _sort(self, report: JobReport) -> None:
-        """Sort all references by target, unless already done."""
-        references = counted(self._refs.count, "reference")
-        with watched(steps_of(report, f"Sorting {references} by their files")):
-            internals(self._refs).target_index  # noqa: B018  sorted when first asked for
-
     @job(
         "target.show",
         unsaved="This part of the file was not drawn when the page was saved",
@@ -275,7 +271,7 @@ class TargetMapView:
         window: tuple[int, int] | None = None,  # In bytes; null: everything
     ) -> tuple[Layout | None, Buffers]:
         """Draw which bytes of a target are referenced; null if the set has no targets."""
-        self._sort(report)
+        sorted_targets(self._refs, report)
         first = self._refs.targets(0, 1)
         if not first:
             return None, []

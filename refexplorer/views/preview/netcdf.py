@@ -20,6 +20,8 @@ from refexplorer.core.text import counted, size_text
 from refexplorer.io.decode.sizes import place_count
 from refexplorer.io.reading.chunks import ArrayValues
 from refexplorer.io.reading.readings import ChunkState, Reading
+from refexplorer.refset.conventions import group_attributes
+from refexplorer.refset.opened_set import internals
 from refexplorer.views.preview.axes import coordinate_texts, sides_of
 from refexplorer.views.preview.regions import Region, names_of
 from refexplorer.views.preview.values import (
@@ -67,7 +69,8 @@ def netcdf(
             own = side.path.rpartition("/")[2]
             found = read_all(side, (part,), chunks, report)
             variables[own] = _variable(side, (part,), found)
-    dataset = xarray.Dataset(variables, attrs=_plain(_group_attributes(refs, array)))
+    group = group_attributes(internals(refs).opened.table, array.path.rpartition("/")[0])
+    dataset = xarray.Dataset(variables, attrs=_plain(group))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "part.nc"
         try:
@@ -106,7 +109,7 @@ def _variable(array: ArrayMeta, places: Region, found: Reading) -> xarray.Variab
     import xarray
 
     values = _writable(array, np.asarray(found.values))
-    attributes = _plain({k: v for k, v in array.attributes.items() if k not in _RESERVED})
+    attributes = _plain(array.attributes)
     fill = array.attributes.get("_FillValue") if array.zarr_format == 3 else found.fill
     encoding: dict[str, Any] = {"_FillValue": None}
     if values.dtype.kind in "iuf" and isinstance(fill, int | float | np.integer | np.floating):
@@ -128,25 +131,9 @@ def _writable(array: ArrayMeta, values: ArrayValues) -> ArrayValues:
     )
 
 
-def _group_attributes(refs: ReferenceSet, array: ArrayMeta) -> Mapping[str, Any]:
-    folder = array.path.rpartition("/")[0]
-    for name in (".zattrs", "zarr.json"):
-        reference = refs.get(f"{folder}/{name}".lstrip("/"))
-        data = getattr(reference, "data", None)
-        try:
-            found = {} if data is None else json.loads(data)
-        except ValueError:
-            continue
-        if isinstance(found, dict):
-            found = found.get("attributes", {}) if name == "zarr.json" else found
-            if found and isinstance(found, dict):
-                return {key: each for key, each in found.items() if key not in _RESERVED}
-    return {}
-
-
 def _plain(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Return attributes in NetCDF types; unsupported ones are written as JSON."""
-    return {name: _attribute(value) for name, value in attributes.items()}
+    return {name: _attribute(each) for name, each in attributes.items() if name not in _RESERVED}
 
 
 def _attribute(value: object) -> object:

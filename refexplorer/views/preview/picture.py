@@ -78,7 +78,7 @@ class PictureBlocks:
         self.shape = tuple(-(-n // size) for n, size in zip(counts, self.sizes, strict=True))
         self._lengths = counts
         self.is_whole = all(size == 1 for size in self.sizes)
-        self._cells: Numbers = np.full(self.shape, np.nan)
+        self.cells: Numbers = np.full(self.shape, np.nan)  # NaN without a number
         if not self.is_whole and is_mean:
             self._sums: Numbers = np.zeros(self.shape)
             self._counts = np.zeros(self.shape, np.int64)
@@ -93,19 +93,14 @@ class PictureBlocks:
         """The first position of each cell."""
         return tuple(part[::size] for part, size in zip(self._places, self.sizes, strict=True))
 
-    @property
-    def cells(self) -> Numbers:
-        """The cells; NaN without a number."""
-        return self._cells
-
     def fill(self, value: float, decoded: Any) -> None:
         """Set all cells to one value; `decoded` is the same in its own type."""
-        self._cells[...] = value
+        self.cells[...] = value
         self.minimum = self.maximum = decoded if math.isfinite(value) else None
         self.infinite = (
-            self._cells.size * (value == -math.inf), self._cells.size * (value == math.inf)
+            self.cells.size * (value == -math.inf), self.cells.size * (value == math.inf)
         )  # fmt: skip
-        if integers_of(np.asarray(decoded), self._cells) is not None:
+        if integers_of(np.asarray(decoded), self.cells) is not None:
             self.integers = np.full(self.shape, decoded)
 
     def add(self, index: Index, numbers: Numbers, decoded: np.ndarray) -> Box:
@@ -120,7 +115,7 @@ class PictureBlocks:
             for side, size in zip(into, self.sizes, strict=True)
         )
         if self.is_whole:
-            self._cells[into] = part
+            self.cells[into] = part
         elif self.is_mean:
             self._add_to_means(box, into, part, is_known)
         else:
@@ -146,11 +141,11 @@ class PictureBlocks:
 
     def _keep_integers(self, into: Box, decoded: np.ndarray) -> None:
         if self.integers is None:
-            if integers_of(decoded, self._cells) is None:
+            if integers_of(decoded, self.cells) is None:
                 return
             # all that came before is exact as float64
             own = decoded.dtype.newbyteorder("=")
-            self.integers = np.where(np.isfinite(self._cells), self._cells, 0).astype(own)
+            self.integers = np.where(np.isfinite(self.cells), self.cells, 0).astype(own)
         self.integers[into] = decoded
 
     @np.errstate(invalid="ignore", over="ignore")
@@ -175,7 +170,7 @@ class PictureBlocks:
             means = np.clip(means, float(self.minimum), float(self.maximum))
         means[np.isnan(means)] = np.inf  # of infinities of both signs: a cell with any is drawn so
         means[self._counts[box] == 0] = np.nan
-        self._cells[box] = means
+        self.cells[box] = means
 
     def _block_sums(self, part: Any, firsts: list[Any]) -> Any:
         for axis in reversed(range(part.ndim)):  # the last lies together in memory
@@ -191,7 +186,7 @@ class PictureBlocks:
             cells.append(np.flatnonzero(inside))
             places.append(middles[inside] - side.start)
         if cells:
-            self._cells[np.ix_(*cells)] = part[np.ix_(*places)]
+            self.cells[np.ix_(*cells)] = part[np.ix_(*places)]
 
 
 TellCells = Callable[[ReadingModel, list[Box], bytes], None]

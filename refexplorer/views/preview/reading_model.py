@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 from typing import Annotated, Literal
 
 from msgspec import Struct
@@ -114,17 +115,14 @@ def lost_of(states: Mapping[Index, ChunkState]) -> Iterator[LostChunks]:
     lost = sorted(
         (index, state) for index, state in states.items() if state is not ChunkState.FETCHED
     )
-    first: Index = ()
-    state, count = ChunkState.FETCHED, 0
-    for index, found in lost:
-        if count and state is found and index == (*first[:-1], first[-1] + count):
-            count += 1
-            continue
-        if count:
-            yield LostChunks(first, count, state)
-        first, state, count = index, found, 1
-    if count:
-        yield LostChunks(first, count, state)
+
+    def run_of(numbered: tuple[int, tuple[Index, ChunkState]]) -> tuple[Index, int, ChunkState]:
+        place, (index, state) = numbered
+        return index[:-1], sum(index[-1:]) - place, state
+
+    for _, run in groupby(enumerate(lost), run_of):
+        (_, (first, state)), *others = run
+        yield LostChunks(first, 1 + len(others), state)
 
 
 def blank_reading(array: ArrayMeta, places: Region) -> ReadingModel:

@@ -180,10 +180,9 @@ class DecodedChunks:
     def _is_news(self, array: ArrayMeta, found: Reading) -> bool:
         """Record whether a chunk failed; return whether that is new."""
         assert found.index is not None
-        if found.state is ChunkState.FETCHED:
-            self._failure_log.note_read(array.path, found.index)
         reason = (found.message or "It failed.") if found.state is ChunkState.FAILED else None
-        return self._failure_log.note(array.path, found.index, reason)
+        is_read = found.state is ChunkState.FETCHED
+        return self._failure_log.note(array.path, found.index, reason, is_read)
 
 
 def hide_unread(

@@ -6,17 +6,21 @@ import base64
 import gzip
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.spec.codes import CODES
-from refexplorer.views.editor.editor_controller import ROWS, EditorController
-from refexplorer.views.exercises.exercise_controller import ExercisesController
+from refexplorer.spec.findings import pointer
+from refexplorer.views.editor.editor_controller import EditorController
+from refexplorer.views.editor.specification import members
+from refexplorer.views.exercises.exercise_controller import UNCOUNTED, ExercisesController
 from refexplorer.views.exercises.exercise_models import Exercise
-from refexplorer.views.wire.requests import Bound, Buffers, Message, question, to_wire
+from refexplorer.views.wire.requests import ROWS, Bound, Buffers, Message, question, to_wire
 
 if TYPE_CHECKING:
     from refexplorer.views.explorer.explorer_controller import ExplorerController
@@ -29,19 +33,14 @@ class Packer:
 
     def __init__(self) -> None:
         self._buffers: dict[bytes, tuple[int, int]] = {}
-        self._size = 0
-
-    @property
-    def size(self) -> int:
-        """Bytes of the buffers so far."""
-        return self._size
+        self.size = 0  # Bytes of the buffers so far
 
     def place(self, buffer: bytes) -> tuple[int, int]:
         """Store a buffer once, and return its start and length."""
         kept = bytes(buffer)
         if kept not in self._buffers:
-            self._buffers[kept] = self._size, len(kept)
-            self._size += len(kept)
+            self._buffers[kept] = self.size, len(kept)
+            self.size += len(kept)
         return self._buffers[kept]
 
     def packed(self, content: dict[str, Any]) -> str:
@@ -172,23 +171,16 @@ def keep_text(
     """Keep all responses about an open text, and return its rows by reader."""
     readers, _ = recorder.keep("readers")
     names = ["", *(each["name"] for each in readers.get("readers", ()) if "name" in each)]
-    rows = {name: _rows(recorder, name, shown) for name in names}
+    rows = {name: recorder.ask("rows", start=0, n=shown, reader=name)[0] for name in names}
     for row in rows[""]["rows"][:explained]:
         recorder.keep("explain", key=row["key"])
     rules, _ = recorder.keep("rules")
     for rule in rules["rules"]:
         recorder.keep("rules.places", name=rule["name"])
-    for number, pointer in enumerate(_pointers(text)):
-        if number == _PLACES:
-            break
-        recorder.keep("uses", pointer=pointer)
-        recorder.keep("rules.at", pointer=pointer)
+    for place in islice(_pointers(text), _PLACES):
+        recorder.keep("uses", pointer=place)
+        recorder.keep("rules.at", pointer=place)
     return rows
-
-
-def _rows(recorder: Recorder, reader: str, number: int) -> Message:
-    found, _ = recorder.ask("rows", start=0, n=number, reader=reader)
-    return found
 
 
 def _part(total: int, here: int) -> str:
@@ -199,23 +191,14 @@ def _part(total: int, here: int) -> str:
 
 def _pointers(text: str) -> Iterator[str]:
     """Yield the JSON pointers of a text."""
-    try:
-        document = json.loads(text)
-    except ValueError:
-        return
-    yield from _below("", document)
+    with suppress(ValueError):
+        yield from _below("", json.loads(text))
 
 
-def _below(pointer: str, value: Any) -> Iterator[str]:
-    yield pointer
-    members: Iterator[tuple[object, Any]] = iter(())
-    if isinstance(value, dict):
-        members = iter(value.items())
-    elif isinstance(value, list):
-        members = iter(enumerate(value))
-    for name, member in members:
-        escaped = str(name).replace("~", "~0").replace("/", "~1")
-        yield from _below(f"{pointer}/{escaped}", member)
+def _below(place: str, value: Any) -> Iterator[str]:
+    yield place
+    for name, member in members(value):
+        yield from _below(place + pointer(name), member)
 
 
 _SHOWN = 200
@@ -239,7 +222,7 @@ def record_exercise(exercise: Exercise, facts: Message) -> str:
         "unsaved": recorder.unsaved,
         "states": states,
         "solution": exercise.solution,
-        "uncounted": _uncounted(exercise),
+        "uncounted": UNCOUNTED,
     }
     return packer.packed(content)
 
@@ -262,16 +245,6 @@ def _judged(exercise: Exercise, text: str, packer: Packer) -> Message:
         told, _ = recorder.ask("hint")
     answers = recorder.answers
     return {"document": text, "reply": reply, "stages": stages, "rows": rows, "answers": answers}
-
-
-def _uncounted(exercise: Exercise) -> str:
-    """Return the verdict on a correct answer after the solution was shown."""
-    controller = _controller(exercise)
-    recorder = Recorder(controller, Packer())
-    recorder.ask("solution")
-    reply, _ = recorder.ask("edit", document=exercise.solution)
-    said: dict[str, Any] = reply["result"]
-    return str(said["sentence"])
 
 
 def _controller(exercise: Exercise) -> ExercisesController:

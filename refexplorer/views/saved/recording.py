@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
 from refexplorer.views.health.health import StateName
@@ -13,8 +13,7 @@ from refexplorer.views.health.health_controller import HealthSort
 from refexplorer.views.maps.target_listing import TargetQuery
 from refexplorer.views.registry import PARTS, described
 from refexplorer.views.saved.recorded_editor import Packer, Recorder
-from refexplorer.views.tree.tree_controller import ROWS
-from refexplorer.views.wire.requests import Message
+from refexplorer.views.wire.requests import ROWS, Message
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
@@ -49,7 +48,7 @@ def record_tree(recorder: Recorder, most: int, most_of_level: int) -> RecordedTr
         tree.whole &= count == total
         if count <= 0 < total:
             continue
-        rows = [_without(row, "open") for row in _rows(recorder, first, count)]
+        rows = [_without(row, {"open"}) for row in _rows(recorder, first, count)]
         tree.levels[path] = {"total": total, "rows": rows}
         tree.rows += count
         folders += [row["path"] for row in rows if row["type"] != "key" and int(row["children"])]
@@ -68,8 +67,8 @@ def _open(recorder: Recorder, path: str) -> tuple[int, int]:
     return int(opened["index"]) + 1, int(opened["total"]) - int(closed["total"])
 
 
-def _without(row: Message, name: str) -> Message:
-    return {each: value for each, value in row.items() if each != name}
+def _without(row: Message, names: set[str]) -> Message:
+    return {name: value for name, value in row.items() if name not in names}
 
 
 def _rows(recorder: Recorder, first: int, count: int) -> Iterator[Message]:
@@ -102,33 +101,13 @@ SavedProgress = Callable[[int, int], None]
 class Recording:
     """The recorded responses of an explorer."""
 
-    packer: Packer = field(default_factory=Packer)
-    # tree, trouble: All keys, and what is wrong
-    tree: RecordedTree = field(default_factory=RecordedTree)
-    trouble: RecordedTree = field(default_factory=RecordedTree)
-    # For each path what `ShowKey` answers, with its derivation and its code
-    items: list[list[Any]] = field(default_factory=list)
-    arrays: list[Message] = field(default_factory=list)
-    codes: list[str] = field(default_factory=list)
-    states: dict[str, dict[str, Any]] = field(default_factory=dict)
-    health: dict[str, Any] = field(default_factory=dict)
-    targets: dict[str, Any] = field(default_factory=dict)
-    earth: dict[str, Any] = field(default_factory=dict)
-    answers: dict[str, Message] = field(default_factory=dict)
-    defaults: dict[str, dict[str, Any]] = field(default_factory=dict)
-    unsaved: dict[str, str] = field(default_factory=dict)
+    packer: Packer
+    tree: RecordedTree  # All keys
+    content: dict[str, Any]  # By the names in `saved/replay.ts`
 
     def packed(self, facts: dict[str, Any]) -> str:
         """Return the recording as text; see `Packer.packed`."""
-        own = {each.name: getattr(self, each.name) for each in fields(self)}
-        content = {**facts, **own, "parts": described()}
-        content |= {"tree": self.tree.levels, "trouble": self.trouble.levels}
-        del content["packer"]
-        return self.packer.packed(content)
-
-
-def _unwatched(done: int, of: int) -> None:
-    """Report to nobody."""
+        return self.packer.packed({**facts, **self.content, "parts": described()})
 
 
 def record(
@@ -137,11 +116,11 @@ def record(
     read: Iterable[tuple[str, Sequence[str] | None]] = (),
     keys: int,
     check_targets: bool = False,
-    report: SavedProgress = _unwatched,
+    report: SavedProgress = lambda done, of: None,
 ) -> Recording:
     """Send requests to a controller that nobody else uses."""
-    recording = Recording()
-    recorder = Recorder(controller, recording.packer)
+    packer = Packer()
+    recorder = Recorder(controller, packer)
     refs = controller.references
     if check_targets:
         recorder.keep("targets.check")
@@ -153,34 +132,41 @@ def record(
     _record_values(recorder, refs, wanted)
     for name in (name for part in PARTS for name in part.recorded):
         recorder.keep_all(name, refs.arrays()[:_GRIDS])
-    recording.health = _record_health(recorder)  # counts chunks: rows have strips then
-    # A set of that many keys has more rows, of groups and arrays.
-    most, of_level = (sys.maxsize,) * 2 if refs.count <= keys else (keys, _share(refs, keys))
-    recording.tree = record_tree(recorder, most, of_level)
+    health = _record_health(recorder)  # counts chunks: rows have strips then
+    # A set of that many keys has more rows, of groups and arrays. Of a larger one all arrays have
+    # some rows if possible.
+    most, of_level = sys.maxsize, sys.maxsize
+    if refs.count > keys:
+        most, of_level = keys, max(keys // (len(refs.arrays()) + 1), _LEAST_OF_LEVEL)
+    tree = record_tree(recorder, most, of_level)
     recorder.ask("tree.only", what="trouble")
-    recording.trouble = record_tree(recorder, keys, max(keys // 10, of_level))
+    trouble = record_tree(recorder, keys, max(keys // 10, of_level))
     recorder.ask("tree.only", what=None)
-    recording.states, listed = _record_states(recorder, recording.health["rows"], keys)
-    recording.targets = _record_targets(recorder, refs)
-    _record_maps(recorder, refs, recording.packer)
-    recording.earth = _record_earth(recorder, refs, wanted, recording.packer)
+    states, listed = _record_states(recorder, health["rows"], keys)
+    targets = _record_targets(recorder, refs)
+    _record_maps(recorder, refs, packer)
+    earth = _record_earth(recorder, refs, wanted, packer)
     for make in filter(None, (part.record for part in PARTS)):
         make(recorder.keep, refs.arrays())
     for each in hello.get("notes") or ():
         recorder.keep("source.show", pointer=each["pointer"])
     noted = [each["key"] for each in hello.get("notes") or () if each["key"] is not None]
-    paths = dict.fromkeys(["", *recording.tree.paths, *recording.trouble.paths, *listed, *noted])
+    paths = dict.fromkeys(["", *tree.paths, *trouble.paths, *listed, *noted])
     # In the order of the set, in which a search finds them.
     ordered = sorted(paths, key=lambda path: refs.number(path) if path in refs else -1)
-    _record_items(recorder, recording, ordered, report)
-    recording.answers = recorder.answers
-    recording.defaults, recording.unsaved = recorder.defaults, recorder.unsaved
-    return recording
-
-
-def _share(refs: ReferenceSet, keys: int) -> int:
-    """Return how many rows of a folder are kept, so that all arrays have some if possible."""
-    return max(keys // (len(refs.arrays()) + 1), _LEAST_OF_LEVEL)
+    content = {
+        **_record_items(recorder, packer, ordered, report),
+        "tree": tree.levels,
+        "trouble": trouble.levels,  # What is wrong
+        "states": states,
+        "health": health,
+        "targets": targets,
+        "earth": earth,
+        "answers": recorder.answers,
+        "defaults": recorder.defaults,
+        "unsaved": recorder.unsaved,
+    }
+    return Recording(packer, tree, content)
 
 
 def _record_values(
@@ -239,7 +225,10 @@ def _record_states(
             if "error" in found or len(listed) >= most:
                 continue
             page, _ = recorder.ask("tree.rows", start=0, n=_LISTED)
-            kept = [_as_found(row) for row in page["rows"]]
+            # the others follow from its position
+            kept = [
+                _without(each, {"open", "position", "siblings", "depth"}) for each in page["rows"]
+            ]
             states[f"{state} {'' if array is None else 'of ' + array}"] = {
                 "total": found["total"],
                 "rows": kept,
@@ -247,12 +236,6 @@ def _record_states(
             listed |= dict.fromkeys(row["path"] for row in kept)
     recorder.ask("tree.reveal", path="")  # which ends the listing
     return states, list(listed)
-
-
-def _as_found(row: Message) -> Message:
-    """Return a row of a listing without the fields that follow from its position."""
-    left_out = {"open", "position", "siblings", "depth"}
-    return {name: value for name, value in row.items() if name not in left_out}
 
 
 def _record_targets(recorder: Recorder, refs: ReferenceSet) -> dict[str, Any]:
@@ -306,52 +289,49 @@ def _record_earth(
         earth = {**answer["earth"], "arrays": ()}  # the same of all
         shown[path] = recorder.placed({"earth": earth}, buffers)
         if buffers:
-            _record_grid_of_map(recorder, path, tuple(earth["axes"]))
+            # the chunks along the dimensions of the map, if the first ones differ
+            axes = tuple(earth["axes"])
+            drawn = recorder.answers.get(recorder.name_of("grid.show", array=path), {}).get("map")
+            if tuple((drawn or {}).get("axes", ())) != axes:
+                recorder.keep("grid.show", array=path, axes=axes)
     if listed:
         recorder.keep("earth.land", detail="110m")
         recorder.ask("earth.show")  # the part that is shown without scripts
     return {"arrays": listed, "shown": shown}
 
 
-def _record_grid_of_map(recorder: Recorder, path: str, axes: tuple[int, ...]) -> None:
-    """Draw the chunks along the dimensions of the map, if the first ones differ."""
-    drawn = recorder.answers.get(recorder.name_of("grid.show", array=path), {}).get("map") or {}
-    if tuple(drawn.get("axes", ())) != axes:
-        recorder.keep("grid.show", array=path, axes=axes)
-
-
 def _record_items(
-    recorder: Recorder, recording: Recording, paths: Sequence[str], report: SavedProgress
-) -> None:
+    recorder: Recorder, packer: Packer, paths: Sequence[str], report: SavedProgress
+) -> dict[str, list[Any]]:
     """Request the details of each path; what many have in common is stored once."""
-    arrays: dict[str, int] = {}
-    codes: dict[str, int] = {}
-    traces, before = 0, recording.packer.size
+    # For each path what `ShowKey` answers, with its derivation and its code
+    items: list[list[Any]] = []
+    arrays: dict[str, tuple[int, Any]] = {}
+    codes: dict[str, tuple[int, Any]] = {}
+    traces, before = 0, packer.size
     for number, path in enumerate(paths):
         report(number, len(paths))
         shown, _ = recorder.ask("key.show", path=path)
         if "error" in shown:
-            recording.items.append([path, shown["error"]])
+            items.append([path, shown["error"]])
             continue
         item = {name: value for name, value in shown["item"].items() if value is not None}
         if item.get("array") is not None:
-            item["array"] = _code_of(arrays, recording.arrays, item["array"]["path"], item["array"])
+            item["array"] = _code_of(arrays, item["array"]["path"], item["array"])
         explained = None if item.get("kind") is None else recorder.ask("key.explain", path=path)[0]
         code = recorder.ask("key.code", path=path)[0]
         text = str(code.get("code", "")).replace(repr(path), "\0")
-        told = _code_of(codes, recording.codes, text, text) if "code" in code else code
-        recording.items.append([path, item, explained, told])
-        if item.get("kind") in HELD and recording.packer.size - before < _HELD_BYTES:
+        told = _code_of(codes, text, text) if "code" in code else code
+        items.append([path, item, explained, told])
+        if item.get("kind") in HELD and packer.size - before < _HELD_BYTES:
             recorder.keep("key.bytes", path=path, start=0, n=_BLOCK)
             if "chunk" in item and traces < _TRACES:
                 recorder.keep("key.trace", path=path)
                 traces += 1
     report(len(paths), len(paths))
+    return {"items": items, "arrays": [each for _, each in arrays.values()], "codes": [*codes]}
 
 
-def _code_of(places: dict[str, int], kept: list[Any], name: str, value: Any) -> int:
+def _code_of(kept: dict[str, tuple[int, Any]], name: str, value: Any) -> int:
     """Return the index of a stored value; each is stored once per name."""
-    if name not in places:
-        places[name] = len(kept)
-        kept.append(value)
-    return places[name]
+    return kept.setdefault(name, (len(kept), value))[0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
@@ -204,46 +204,64 @@ _FIRST_VALUES = {
 }  # fmt: skip
 
 
-def fixes(positions: TextPositions, note: Note, start: int, end: int) -> list[Mend]:
-    """Return the fixes for a note; none if only a person can know."""
-    find = _FIXES.get(note.code) if len(positions.text) <= _LONGEST else None
-    return [] if find is None else list(find(positions, note, start, end))
+def fixes(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
+    """Yield the fixes for a note; none if only a person can know."""
+    text = positions.text
+    if len(text) > _LONGEST:
+        return
+    match note.code:
+        case "not-json" if note.line is not None:
+            yield from mend_json(text, start)
+        case "bad-version":
+            yield "Write version 1", [(start, end, "1")]
+        case "version-missing" if (opening := text.find("{")) >= 0:
+            yield "Read it as version 1", [_first_property(text, opening, "version", "1")]
+        case "template-in-v0":
+            yield wrap(text)
+        case "odd-encoding" if text.startswith("\ufeff"):
+            yield "Remove the mark", [(0, 1, "")]
+        case "bad-section" if note.pointer == "/gen" and text[start : start + 1] == "{":
+            yield "Make it a list", [(start, start, "["), (end, end, "]")]
+        case "gen-offset-length-pair":
+            yield from _add_partner(positions, note)
+        case _:
+            yield from _fixes_of_value(text, note, start, end)
 
 
-def _rename(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
+def _fixes_of_value(text: str, note: Note, start: int, end: int) -> Iterator[Mend]:
+    match note.code:
+        case "undefined-name" | "unknown-field":
+            yield from _rename(text, note, start, end)
+        case "gen-missing-field" if (name := _named(note.message)) in _FIRST_VALUES:
+            yield f"Add {name}", [_first_property(text, start, name, _FIRST_VALUES[name])]
+        case "gen-number-not-string" | "nonstandard-json-nan":
+            yield "Write it as a string", [(start, end, f'"{text[start:end]}"')]
+        case "gen-bad-int" if note.hint and "//" in note.hint:
+            found = _inside_expressions(_DIVISION, text, start, end)
+            yield "Use integer division", [(*place, "//") for place in found]
+        case "gen-bad-dimension":
+            yield from _mend_dimension(text[start:end], note, start, end)
+        case "single-braces" if braces := list(_SINGLE.finditer(text, start, end)):
+            doubled = [(*each.span(), f"{{{each[0]}}}") for each in braces]
+            yield f"Write {{{braces[0][0]}}}", doubled
+
+
+def _rename(text: str, note: Note, start: int, end: int) -> Iterator[Mend]:
+    """Replace a name in expressions, or that of a field before its value."""
     old, new = _named(note.message), _named(note.hint)
     if old is None or new is None:
         return
-    word = re.compile(rf"\b{re.escape(old)}\b")
-    edits = [(*found, new) for found in _inside_expressions(word, positions.text, start, end)]
-    if edits:
-        yield f"Replace {old} by {new}", edits
+    if note.code == "undefined-name":
+        word, written = re.compile(rf"\b{re.escape(old)}\b"), new
+        places = list(_inside_expressions(word, text, start, end))
+    else:
+        word, written = re.compile(rf'"{re.escape(old)}"(?=\s*:\s*\Z)'), json.dumps(new)
+        places = [each.span() for each in word.finditer(text, max(0, start - _NEAR), start)]
+    if places:
+        yield f"Replace {old} by {new}", [(*place, written) for place in places]
 
 
-def _divide_whole(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
-    if note.hint and "//" in note.hint:
-        found = _inside_expressions(_DIVISION, positions.text, start, end)
-        yield "Use integer division", [(*place, "//") for place in found]
-
-
-def _rename_field(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
-    old, new = _named(note.message), _named(note.hint)
-    if old is None or new is None:
-        return
-    before = max(0, start - _NEAR)
-    found = re.search(rf'"{re.escape(old)}"(?=\s*:\s*$)', positions.text[before:start])
-    if found is not None:
-        place = (found.start() + before, found.end() + before)
-        yield f"Replace {old} by {new}", [(*place, json.dumps(new))]
-
-
-def _add_field(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
-    name = _named(note.message)
-    if name in _FIRST_VALUES:
-        yield f"Add {name}", [_first_property(positions.text, start, name, _FIRST_VALUES[name])]
-
-
-def _add_partner(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
+def _add_partner(positions: TextPositions, note: Note) -> Iterator[Mend]:
     """Add the missing one of `offset` and `length`, directly after the other."""
     there, missing = _NAMED.findall(note.message)[:2]
     span = positions.span(note.pointer + pointer(there))
@@ -255,25 +273,10 @@ def _add_partner(positions: TextPositions, note: Note, start: int, end: int) -> 
     yield f"Add {missing}", [(span.end, span.end, added)]
 
 
-def _quote(positions: TextPositions, note: Note, start: int, end: int) -> list[Mend]:
-    return [("Write it as a string", [(start, end, f'"{positions.text[start:end]}"')])]
-
-
-def _add_version(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
-    opening = positions.text.find("{")
-    if opening >= 0:
-        yield "Read it as version 1", [_first_property(positions.text, opening, "version", "1")]
-
-
 def wrap(text: str) -> Mend:
     """Return the fix that converts a version 0 document to version 1."""
     head = '{\n "version": 1,\n "templates": {},\n "refs": '
     return "Make it version 1", [(0, 0, head), (len(text), len(text), "\n}")]
-
-
-def _mend(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
-    if note.line is not None:
-        yield from mend_json(positions.text, start)
 
 
 def _named(sentence: str | None) -> str | None:
@@ -300,9 +303,8 @@ def _first_property(text: str, opening: int, name: str, value: str) -> TextEdit:
     return place, place, f"{json.dumps(name)}: {value}{comma}"
 
 
-def _mend_dimension(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
+def _mend_dimension(written: str, note: Note, start: int, end: int) -> Iterator[Mend]:
     """Replace a number by a range, and another name for `stop` by `stop`."""
-    written = positions.text[start:end]
     if re.fullmatch(r"-?\d+", written):
         yield f'Write {{"stop": {written}}}', [(start, end, f'{{"stop": {written}}}')]
     names = _NAMED.findall(note.hint or "")
@@ -311,42 +313,6 @@ def _mend_dimension(positions: TextPositions, note: Note, start: int, end: int) 
         if found is not None:
             place = (start + found.start(), start + found.end())
             yield f"Replace {names[1]} by {names[0]}", [(*place, json.dumps(names[0]))]
-
-
-def _list_gen(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
-    if note.pointer == "/gen" and positions.text[start : start + 1] == "{":
-        yield "Make it a list", [(start, start, "["), (end, end, "]")]
-
-
-def _double_braces(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
-    found = list(_SINGLE.finditer(positions.text, start, end))
-    if found:
-        edits = [(each.start(), each.end(), f"{{{each[0]}}}") for each in found]
-        yield f"Write {{{found[0][0]}}}", edits
-
-
-def _remove_mark(positions: TextPositions, note: Note, start: int, end: int) -> Iterator[Mend]:
-    if positions.text.startswith("\ufeff"):
-        yield "Remove the mark", [(0, 1, "")]
-
-
-_FIXES: dict[str, Callable[[TextPositions, Note, int, int], Iterable[Mend]]] = {
-    "not-json": _mend,
-    "bad-version": lambda text, note, start, end: [("Write version 1", [(start, end, "1")])],
-    "version-missing": _add_version,
-    "template-in-v0": lambda positions, *_: [wrap(positions.text)],
-    "undefined-name": _rename,
-    "unknown-field": _rename_field,
-    "gen-missing-field": _add_field,
-    "gen-offset-length-pair": _add_partner,
-    "gen-number-not-string": _quote,
-    "nonstandard-json-nan": _quote,
-    "odd-encoding": _remove_mark,
-    "gen-bad-int": _divide_whole,
-    "gen-bad-dimension": _mend_dimension,
-    "bad-section": _list_gen,
-    "single-braces": _double_braces,
-}
 
 
 _HINTS = {
@@ -383,8 +349,7 @@ def diagnostic_of_error(positions: TextPositions, error: RefexplorerError) -> Ed
 
 def wrapping(positions: TextPositions) -> Fix:
     """Return the fix that converts a version 0 document to version 1."""
-    label, edits = wrap(positions.text)
-    return Fix(label, tuple(_change(edit, positions) for edit in edits))
+    return _fix(*wrap(positions.text), positions)
 
 
 def sentence_of(error: RefexplorerError) -> str:
@@ -409,10 +374,7 @@ def _placed(
     noted: Note, positions: TextPositions, start: int = 0, end: int = 0
 ) -> EditorDiagnostic:
     """Attach a note to a span of character offsets; for severity info, to the first line only."""
-    mends = tuple(
-        Fix(label, tuple(_change(edit, positions) for edit in edits))
-        for label, edits in fixes(positions, noted, start, end)
-    )
+    mends = tuple(_fix(*mend, positions) for mend in fixes(positions, noted, start, end))
     hint = _HINTS.get(noted.code, _LIMIT.sub("", noted.hint or "") or None)
     said = structs.asdict(noted) | {"hint": hint}
     line_end = positions.text.find("\n", start, end) if noted.severity is Severity.INFO else -1
@@ -422,6 +384,6 @@ def _placed(
     return EditorDiagnostic(**said, from_=first, to=last, fixes=mends, rule=rule)
 
 
-def _change(edit: TextEdit, positions: TextPositions) -> Change:
-    start, end, insert = edit
-    return Change(positions.units(start), positions.units(end), insert)
+def _fix(label: str, edits: list[TextEdit], positions: TextPositions) -> Fix:
+    at = positions.units
+    return Fix(label, tuple(Change(at(start), at(end), new) for start, end, new in edits))

@@ -163,8 +163,11 @@ class TextPositions:
     def value(self, pointer: str) -> TextRange | None:
         """Return the position of the value at a JSON pointer."""
         span = self.span(pointer)
-        place = None if span is None else (self.units(span.start), self.units(span.end))
-        return None if place is None or min(place) < 0 else place
+        return None if span is None else self._shown(span.start, span.end)
+
+    def _shown(self, start: int, end: int) -> TextRange | None:
+        place = (self.units(start), self.units(end))
+        return None if min(place) < 0 else place
 
     def seen_at(self, pointer: str) -> TextRange | None:
         """Return the position of a value; if it has many lines, the first, with its name."""
@@ -176,8 +179,7 @@ class TextPositions:
             end = self.text.index("\n", start)
             if name := _NAME.search(self.text, self.text.rfind("\n", 0, start) + 1, start):
                 start = name.start(1)
-        place = (self.units(start), self.units(end))
-        return None if min(place) < 0 else place
+        return self._shown(start, end)
 
     def inside(self, pointer: str, parts: Sequence[tuple[int, int]]) -> list[TextRange] | None:
         """Return the positions of parts of a text value."""
@@ -190,8 +192,9 @@ class TextPositions:
         starts.append(span.end - 1)
         if any(end >= len(starts) for _, end in parts):
             return None
-        found = [(self.units(starts[start]), self.units(starts[end])) for start, end in parts]
-        return None if any(min(place) < 0 for place in found) else found
+        found = [self._shown(starts[start], starts[end]) for start, end in parts]
+        places = [place for place in found if place is not None]
+        return places if len(places) == len(found) else None
 
 
 LARGEST = 2_000_000  # Characters of a document that is edited as a whole

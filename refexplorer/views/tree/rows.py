@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow.compute as pc
@@ -36,7 +36,7 @@ from refexplorer.views.health.health import (
 )
 from refexplorer.views.key.inspector import origin_of
 from refexplorer.views.maps.chunk_map import WORDS
-from refexplorer.views.wire.requests import Count
+from refexplorer.views.wire.requests import Count, filled
 
 if TYPE_CHECKING:
     from refexplorer.verbs.referenceset import ReferenceSet
@@ -158,30 +158,14 @@ class TargetKeys(Sequence[str]):
         return self[place : place + 1][0]
 
 
-class TreeListing(Protocol):
-    """The rows below each folder of a tree; ``""`` is the root."""
-
-    def count(self, path: str) -> int:
-        """Return the number of children shown; 0 if it is not a folder."""
-        ...
-
-    def nodes(self, path: str, first: int, last: int) -> Iterable[Node]:
-        """Return some of them by their positions."""
-        ...
-
-    def place(self, path: str) -> tuple[str, int]:
-        """Return the folder that shows a path, and its position there."""
-        ...
-
-
 class AllKeys:
-    """All keys of a set."""
+    """All keys of a set: the rows below each folder of the tree; ``""`` is the root."""
 
     def __init__(self, refs: ReferenceSet) -> None:
         self._refs = refs
 
     def count(self, path: str) -> int:
-        """Return the number of children shown."""
+        """Return the number of children shown; 0 if it is not a folder."""
         return self._refs.children(path, 0, 0).total
 
     def nodes(self, path: str, first: int, last: int) -> Iterable[Node]:
@@ -189,7 +173,7 @@ class AllKeys:
         return self._refs.children(path, first, last).rows
 
     def place(self, path: str) -> tuple[str, int]:
-        """Return where a path is shown."""
+        """Return the folder that shows a path, and its position there."""
         return self._refs.parent(path), self._refs.position(path)
 
 
@@ -209,8 +193,6 @@ class _OpenLevel:
 
 class VisibleTree:
     """Which folders are open, and the resulting rows."""
-
-    listing: TreeListing
 
     def __init__(self, listing: TreeListing) -> None:
         self._levels: dict[str, _OpenLevel] = {}
@@ -336,20 +318,9 @@ def node_of(refs: ReferenceSet, path: str, name: str) -> Node:
 
 def row(node: Node, depth: int, is_open: bool, position: int, siblings: int) -> Row:
     """Return the model of a row; `position` counts from 1."""
-    return Row(
-        node.path,
-        node.name,
-        depth,
-        node.type,
-        node.kind,
-        node.size,
-        None if node.target is None else shorten(node.target),
-        node.origin,
-        node.children,
-        is_open,
-        position,
-        siblings,
-    )
+    own = {"open": is_open, "position": position, "siblings": siblings}
+    target = None if node.target is None else shorten(node.target)
+    return filled(Row, node, depth=depth, target=target, **own)
 
 
 def _flat(level: _OpenLevel, position: int) -> int:
@@ -491,7 +462,11 @@ class TroubleKeys:
         found = [np.array([], kind)]
         for state in _BAD:
             with suppress(LimitError):
-                found.append(numbers_in_state(self._refs, self._health, state, array))
+                found.append(numbers_in_state(self._health, state, array))
         noted = (array.chunk_index(key) for key in self._columns.noted)
         numbers = [array.chunk_number(i) for i in noted if i is not None and array.contains(i)]
         return np.unique(np.concatenate([*found, np.array(numbers, kind)]))
+
+
+TreeListing = AllKeys | ChangedKeys | TroubleKeys
+"""What a tree may show."""

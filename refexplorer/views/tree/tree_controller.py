@@ -14,9 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from refexplorer.core.errors import LimitError, RefexplorerError
-from refexplorer.core.text import counted
 from refexplorer.refset.conventions import finer_levels
-from refexplorer.refset.opened_set import internals, watched
+from refexplorer.refset.opened_set import internals
 from refexplorer.refset.search import GLOB_MARKS, SearchStep, find_steps
 from refexplorer.refset.tree import Node
 from refexplorer.spec.codes import Severity
@@ -33,6 +32,7 @@ from refexplorer.views.health.health import (
 )
 from refexplorer.views.key.inspector import REJECTED
 from refexplorer.views.maps.chunk_map import StripColour, coloured_strip
+from refexplorer.views.maps.target_map import sorted_targets
 from refexplorer.views.tree.rows import (
     AllKeys,
     ChangedKeys,
@@ -47,8 +47,8 @@ from refexplorer.views.tree.rows import (
     row,
 )
 from refexplorer.views.wire.context import ExplorerPart, ViewContext, held_axes, known
-from refexplorer.views.wire.jobs import JobReport, go_on, steps_of
-from refexplorer.views.wire.requests import Count, job, request
+from refexplorer.views.wire.jobs import JobReport, go_on
+from refexplorer.views.wire.requests import Count, job, request, within
 
 if TYPE_CHECKING:
     from refexplorer.verbs.differing import Difference
@@ -215,9 +215,6 @@ class KeySearch:
         return work
 
 
-ROWS = 1000  # Most rows that one answer carries
-
-
 class TreePage(Struct, frozen=True):
     """Some of the rows, and their number."""
 
@@ -355,7 +352,7 @@ class TreeController:
         access: str = "",  # Its name, or a selection; empty: the one shaded at first
     ) -> TreePage:
         """Return rows of the flattened tree, or of an active search."""
-        start, n = max(start, 0), min(max(n, 0), ROWS)
+        start, n = within(start, n)
         rows, total = self.window(start, n, strips, access)
         return TreePage(start, total, tuple(rows))
 
@@ -426,7 +423,7 @@ class TreeController:
         if array is not None and array not in self._refs.arrays():
             raise RefexplorerError(f"There is no array at {array!r}.")
         go_on(report, None, None, "Listing chunks")
-        return self._listed(keys_in_state(self._refs, self._health, state, array))
+        return self._listed(keys_in_state(self._health, state, array))
 
     @job("tree.target", in_turn=True)
     def list_target(
@@ -435,9 +432,7 @@ class TreeController:
         url: str | None,  # Null is the target that the reader names
     ) -> KeysFound:
         """Show the keys that refer to a target as rows, like the results of a search."""
-        references = counted(self._refs.count, "reference")
-        with watched(steps_of(report, f"Sorting {references} by their files")):
-            index = internals(self._refs).target_index
+        index = sorted_targets(self._refs, report)
         try:
             found = TargetKeys(index, index.named(url))
         except KeyError:
@@ -470,11 +465,7 @@ class TreeController:
             go_on(report, None, None, "Looking for problems")
             internals(self._refs).target_index  # noqa: B018  which ranges overlap is known by it
             return TroubleKeys(self._refs, self._health)
-        go_on(report, None, None, "Comparing the keys of both sets")
-        found = self._comparison.difference()
-        if found is None:
-            raise RefexplorerError("There is no set to compare with: choose one in Compare.")
-        return ChangedKeys(found)
+        return ChangedKeys(self._comparison.needed(report))
 
 
 _LABEL = 200  # characters of a long name in a row

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakMethod
 
 from msgspec import Struct
@@ -21,11 +21,10 @@ from refexplorer.spec.findings import Finding, in_order
 from refexplorer.spec.references import folders_above
 from refexplorer.verbs.differing import Difference, diff
 from refexplorer.verbs.opening import open_references
-from refexplorer.views.wire.jobs import Jobs
+from refexplorer.views.wire.jobs import JobReport, Jobs, go_on, unheard
 from refexplorer.views.wire.requests import Buffers, Count, Message, discard, filled
 
 if TYPE_CHECKING:
-    from refexplorer.formats.icechunk.history import RepositoryListing
     from refexplorer.spec.zarr_metadata import ArrayMeta
     from refexplorer.verbs.referenceset import ReferenceSet
 
@@ -56,6 +55,9 @@ class OtherSets:
     grants: Callable[[ReferenceSet], tuple[str, ...]] = lambda refs: ()
 
 
+NOT_CHOSEN = "There is no set to compare with: choose one in Compare."
+
+
 class Comparison:
     """The other set, and the difference once computed."""
 
@@ -74,12 +76,22 @@ class Comparison:
         self.is_shown = False  # Whether the comparison should be shown now
         self.changed: list[Callable[[], None]] = []
 
-    def difference(self) -> Difference | None:
+    def difference(self, report: JobReport = unheard) -> Difference | None:
         """Return the difference; None if there is nothing to compare with."""
+        if self.other is not None:
+            go_on(report, None, None, "Comparing the keys of both sets")
         with self._lock:
             if self.found is None and self.other is not None:
-                self.found = diff(self.other, self._references)
+                found = diff(self.other, self._references)
+                _ = found.tree.tree  # what rows are marked with must not make it under a lock
+                self.found = found
             return self.found
+
+    def needed(self, report: JobReport) -> Difference:
+        """Return the difference from the chosen set."""
+        if (found := self.difference(report)) is None:
+            raise RefexplorerError(NOT_CHOSEN)
+        return found
 
     def compare(self, other: ReferenceSet | None, source: str = "", is_shown: bool = False) -> None:
         """Compare with another set, or with none."""
@@ -115,23 +127,19 @@ class FailureLog:
         with self._lock:
             return {*self._failed, *self._read}
 
-    def note_read(self, array: str, index: Index) -> None:
-        """Record that the bytes of a chunk were fetched and decoded."""
-        with self._lock:
-            self._read.setdefault(array, set()).add(index)
-            self.version += 1
-
-    def note(self, array: str, index: Index, reason: str | None) -> bool:
-        """Record the result for a chunk, None if it did not fail; return whether that is new."""
+    def note(self, array: str, index: Index, reason: str | None, is_read: bool) -> bool:
+        """Record what came of a chunk; return whether it failed, or no longer fails, only now."""
         with self._lock:
             self.version += 1
-            known = self._failed.setdefault(array, {})
+            known, read = self._failed.setdefault(array, {}), self._read.setdefault(array, set())
             is_new = (index in known) != (reason is not None)
+            if is_read:
+                read.add(index)
             if reason is None:
                 known.pop(index, None)
             else:
                 known[index] = reason
-                self._read.get(array, set()).discard(index)
+                read.discard(index)
         return is_new
 
     def watch(self, watcher: Callable[[str], None]) -> None:
@@ -163,21 +171,13 @@ def array_at(refs: ReferenceSet, path: str) -> ArrayMeta:
         raise RefexplorerError(f"There is no array at {path!r}.") from None
 
 
-class RepositoryVersions(Protocol):
+@dataclass(frozen=True)
+class RepositoryVersions:
     """Reads the versions of one repository, as permitted to the viewer."""
 
-    def listing(self, most: int, is_wanted: Callable[[], bool], /) -> RepositoryListing:
-        """Return the first branches, tags and snapshots, up to a limit."""
-
-    def changes(self, before: str, after: str, is_wanted: Callable[[], bool], /) -> tuple[str, ...]:
-        """Return the changes in the transaction logs, like `RepositoryHistory.changes`."""
-
-    def open(self, version: str, is_wanted: Callable[[], bool], /) -> ReferenceSet:
-        """Open a branch, tag or snapshot."""
-
-
-def _nothing(code: str) -> None:
-    """Report to nobody."""
+    # Calls a method of `RepositoryHistory`; gets whether that is still wanted, name and arguments
+    ask: Callable[..., Any]
+    open: Callable[[str, Callable[[], bool]], ReferenceSet]  # Opens a branch, tag or snapshot
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,8 @@ class ViewContext:
     jobs: Jobs = field(default_factory=lambda: Jobs(discard))
     # Held while a request is answered at once
     lock: threading.RLock = field(default_factory=threading.RLock)
-    did: Callable[[str], None] = _nothing  # Called with the Python that does what a person did
+    # Called with the Python that does what a person did
+    did: Callable[[str], None] = lambda code: None
     # Shows another set in place of this one, from any thread; None where the host cannot
     show: Callable[[ReferenceSet], None] | None = None
     # None if the set has no versions, or the viewer may not read them

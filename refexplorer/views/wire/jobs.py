@@ -141,9 +141,26 @@ class Jobs:
         work: Watched,
         is_in_turn: bool = False,
         is_background: bool = False,
+        is_heard: bool = True,
     ) -> None:
         """Respond to a request later; in turn after earlier ones, in the background one by one."""
-        self._add(_Job(number, work, is_in_turn, is_background))
+        job = _Job(number, work, is_in_turn, is_background, is_heard)
+        if self._at_once:
+            self._run(job)
+            return
+        with self._lock:
+            if self._is_closed:
+                return
+            if len(self._waiting) >= MOST_WAITING:
+                raise RefexplorerError(
+                    f"{MOST_WAITING} requests are waiting: try again when some have finished."
+                )
+            self._waiting.append(job)
+        self.start_next()
+        with self._lock:
+            has_to_wait = job in self._waiting
+        if has_to_wait and job.is_heard:
+            self._post(*event(JobProgress(job.id, None, None, "Waiting for earlier requests")))
 
     def _give_way(self) -> None:
         # A job that is waited for may itself wait for a result of this one, so not for long.
@@ -159,7 +176,7 @@ class Jobs:
             return Done(), []
 
         if not (self._waiting or self._at_once):
-            self._add(_Job(None, done, is_heard=False))
+            self.start(None, done, is_heard=False)
 
     @request("cancel")
     def cancel(
@@ -184,24 +201,6 @@ class Jobs:
         for job in jobs:
             job.stop.set()
         self._waiting = deque(job for job in self._waiting if not job.stop.is_set())
-
-    def _add(self, job: _Job) -> None:
-        if self._at_once:
-            self._run(job)
-            return
-        with self._lock:
-            if self._is_closed:
-                return
-            if len(self._waiting) >= MOST_WAITING:
-                raise RefexplorerError(
-                    f"{MOST_WAITING} requests are waiting: try again when some have finished."
-                )
-            self._waiting.append(job)
-        self.start_next()
-        with self._lock:
-            has_to_wait = job in self._waiting
-        if has_to_wait and job.is_heard:
-            self._post(*event(JobProgress(job.id, None, None, "Waiting for earlier requests")))
 
     def _next(self) -> _Job | None:
         """Take the first job that may run now."""

@@ -9,7 +9,7 @@ A view declares a request with `request`, and a slow one with `job`:
 Its parameters are the fields of the request, its return value is the response. `report` reports the
 progress of a job, and `number` is the id of the request; neither is sent. With `sends="age"`, the
 response is an object whose only field `age` has the returned value. Fields are described in
-comments next to or above them, which `refexplorer.hosts.schema` reads.
+comments next to or above them, which `tests.helpers.schema` reads.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_type_hints
 
 import msgspec
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from refexplorer.views.wire.jobs import JobAnswer, JobReport, Jobs
 
 
+ROWS = 1000  # Most rows that one answer carries
 EXACT = 2**53  # The largest whole number that every reader of JSON has exactly
 
 
@@ -161,6 +162,11 @@ Post = Callable[[Message, Buffers], None]
 _LARGEST = int(sys.float_info.max)
 
 
+def within(start: int, n: int) -> tuple[int, int]:
+    """Return where the requested rows begin, and how many one answer carries."""
+    return max(start, 0), min(max(n, 0), ROWS)
+
+
 def discard(message: Message, buffers: Buffers) -> None:
     """Discard a message: used by a controller until a host sets its `Post`."""
 
@@ -206,12 +212,14 @@ class RequestMethod:
 
     name: str  # As sent by the front end
     method: Callable[..., Any]
-    is_later: bool  # Whether it is answered from a thread, after events `progress`
-    is_in_turn: bool  # Whether it waits for those before it: they use the same memory
-    is_background: bool  # Whether it reads a whole set unasked, and gives way to what is asked for
-    buffers: str  # Description of the buffers sent with the response; empty for none
-    unsaved: str  # Text on a saved page without the response; empty for the usual one
-    sends: str  # The one field of the response, which has the returned value; empty: it is a model
+    is_later: bool = False  # Whether it is answered from a thread, after events `progress`
+    in_turn: bool = False  # Whether it waits for those before it: they use the same memory
+    # Whether it reads a whole set unasked, and gives way to what is asked for
+    background: bool = False
+    buffers: str = ""  # Description of the buffers sent with the response; empty for none
+    unsaved: str = ""  # Text on a saved page without the response; empty for the usual one
+    # The one field of the response, which has the returned value; empty: it is a model
+    sends: str = ""
 
     @cached_property
     def _hints(self) -> dict[str, Any]:
@@ -270,32 +278,18 @@ Bound = Mapping[str, tuple[RequestMethod, Callable[..., Any]]]
 """The handler of each request, by name."""
 
 
-def request(
-    name: str, *, buffers: str = "", unsaved: str = "", sends: str = ""
-) -> Callable[[_Method], _Method]:
-    """Let a method respond to a request immediately."""
-    return _declared(name, False, False, False, buffers, unsaved, sends)
+def request(name: str, **how: Any) -> Callable[[_Method], _Method]:
+    """Let a method respond to a request immediately; `how` are fields of `RequestMethod`."""
 
-
-def job(
-    name: str,
-    *,
-    in_turn: bool = False,
-    background: bool = False,
-    buffers: str = "",
-    unsaved: str = "",
-    sends: str = "",
-) -> Callable[[_Method], _Method]:
-    """Let a method respond to a request from a thread."""
-    return _declared(name, True, in_turn, background, buffers, unsaved, sends)
-
-
-def _declared(name: str, *how: Any) -> Callable[[_Method], _Method]:
     def declare(method: _Method) -> _Method:
-        vars(method)["operation"] = RequestMethod(name, method, *how)
+        vars(method)["operation"] = RequestMethod(name, method, **how)
         return method
 
     return declare
+
+
+job = partial(request, is_later=True)
+"""Lets a method respond to a request from a thread."""
 
 
 def operations(controller: type[Any]) -> Iterator[RequestMethod]:
@@ -353,7 +347,7 @@ def answer(
 
         if operation.is_later:
             assert jobs is not None
-            jobs.start(number, work, operation.is_in_turn, operation.is_background)
+            jobs.start(number, work, operation.in_turn, operation.background)
             return []
         with jobs.attention if jobs is not None else nullcontext():
             reply, buffers = work()

@@ -10,8 +10,8 @@ from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
 
 from refexplorer.core.errors import AccessError
 from refexplorer.hosts.page.library import Library
-from refexplorer.hosts.page.owner import Owner
 from refexplorer.hosts.page.page import ServedPage
+from refexplorer.hosts.page.server import Owner
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from tests.helpers.visiting import choose, go
 

@@ -149,8 +149,8 @@ def test_processes_that_open_for_visitors_load_nothing_of_the_page(folder: Path)
     library = Library([str(folder)], openings=openings)
     versions = library.versions(library.open(str(folder)))
     assert versions is not None
-    assert versions.listing(10, lambda: True).tags
-    assert versions.changes("v1", "main", lambda: True)
+    assert versions.ask(lambda: True, "listing", 10).tags
+    assert versions.ask(lambda: True, "changes", "v1", "main")
     assert versions.open("v1", lambda: True).count
     upload = Upload("dropped.json", 13, 13)
     upload.add(b'{"a": "text"}')

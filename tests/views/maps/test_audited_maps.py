@@ -27,8 +27,7 @@ def targets_of(refs: rx.ReferenceSet) -> Targets:
 
 
 def counts(chunk_map: ChunkMap) -> dict[str, int]:
-    answer, buffers = chunk_map.show(unheard, "sst")
-    grid = answer.map
+    grid, buffers = chunk_map.show(unheard, "sst")
     assert grid is not None
     cells = np.frombuffer(buffers[0]).reshape(len(grid.states), -1)
     assert cells.sum(axis=1).tolist() == list(grid.counts)
@@ -41,7 +40,7 @@ def test_chunks_in_which_an_audit_found_faults_are_failed(refs: rx.ReferenceSet)
     assert counts(chunk_map) == {"absent": 1, "range": 13, "failed": 4}
     refs.audit(decode="all")
     assert counts(chunk_map) == {"absent": 1, "range": 10, "failed": 7}
-    failure_log.note("sst", (1, 0, 0), "it was read, too")
+    failure_log.note("sst", (1, 0, 0), "it was read, too", is_read=False)
     assert counts(chunk_map) == {"absent": 1, "range": 10, "failed": 7}
     refs.audit(decode="none")
     assert counts(chunk_map) == {"absent": 1, "range": 11, "failed": 6}

@@ -47,7 +47,7 @@ def test_what_waits_for_its_turn_can_be_stopped() -> None:
         assert first_may_end.wait(30)
         return "slow"
 
-    operation = replace(host.controller.answers["key.code"][0], is_in_turn=True)
+    operation = replace(host.controller.answers["key.code"][0], in_turn=True)
     host.controller.answers = {
         **host.controller.answers,
         "key.code": (operation, slow),

@@ -241,8 +241,8 @@ def grade(
     """
     from msgspec.structs import asdict as asdict_of
 
-    from refexplorer.views.exercises.grading import AnswerState
-    from refexplorer.views.exercises.grading import grade as graded
+    from refexplorer.views.exercises.exercise_checks import AnswerState
+    from refexplorer.views.exercises.exercise_checks import grade as graded
 
     grades = graded(files, exercises)
     status = 2 if any(each.error for each in grades) else 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -296,7 +298,8 @@ def expand(source: str, as_json: AsJson = False, lines: bool = False) -> int:
         for key, reference in output.progress(refs.items(), refs.count, sentence)
     )
     if lines and not as_json:
-        output.write_lines(({"key": key, "value": value} for key, value in members), is_data=True)
+        for key, value in members:
+            sys.stdout.write(f"{json.dumps({'key': key, 'value': value})}\n")
     else:
         output.write_object(members, is_data=True)
     return status_of(refs)

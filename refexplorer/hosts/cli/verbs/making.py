@@ -78,7 +78,7 @@ def diff(
     if before == after == STANDARD_INPUT:
         raise typer.BadParameter("Only one of the two sets can come from standard input.")
     sides = [open_set(source) for source in (before, after)]
-    with output.waiting(f"Comparing {sides[0].source.name} with {sides[1].source.name}"):
+    with output.counting(f"Comparing {sides[0].source.name} with {sides[1].source.name}"):
         difference = difference_of(*sides, read=read, allow=allow or [])
         rows = difference.rows(start, start + limit, change=change)
     if as_json:

@@ -103,7 +103,7 @@ def describe_messages(root: Path) -> None:
 
     Bundles need no types: only who works on the front end makes them.
     """
-    command = [sys.executable, "-m", "tests.helpers.schema"]
+    command = [sys.executable, "-m", "refexplorer.hosts.schema"]
     described = subprocess.run(command, cwd=root, capture_output=True, text=True)
     _check(described, "the description of the messages")
     schema = root / GENERATED / "protocol.json"

@@ -49,7 +49,7 @@ ROOMS: dict[str, tuple[set[str], ...]] = {
         {"static_html"},
         {"saved"},
     ),
-    "hosts": ({"saved_page"}, {"notebook"}, {"assistant", "page", "xarray"}, {"cli"}),
+    "hosts": ({"saved_page"}, {"notebook"}, {"assistant", "page", "xarray"}, {"schema"}, {"cli"}),
 }
 """By package, what is in it from left to right: a module imports what stands left of its own room.
 

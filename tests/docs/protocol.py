@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from refexplorer.hosts.schema import PROTOCOLS, events, requests, schema, summary
 from refexplorer.views.wire.requests import tag_of
-from tests.helpers.schema import PROTOCOLS, events, requests, schema, summary
 
 _INTRODUCTION = """\
 A controller is plain Python. A host gives it a function to post messages, and passes it the

@@ -9,8 +9,8 @@ from typing import Any
 
 import fastjsonschema
 
+from refexplorer.hosts.schema import PROTOCOLS, requests, schema
 from refexplorer.views.wire.requests import Buffers, Message
-from tests.helpers.schema import PROTOCOLS, requests, schema
 
 SCHEMA = schema()
 REQUESTS = {f"{name}/{each.name}": each for name in PROTOCOLS for each in requests(name)}

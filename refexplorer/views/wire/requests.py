@@ -9,7 +9,7 @@ A view declares a request with `request`, and a slow one with `job`:
 Its parameters are the fields of the request, its return value is the response. `report` reports the
 progress of a job, and `number` is the id of the request; neither is sent. With `sends="age"`, the
 response is an object whose only field `age` has the returned value. Fields are described in
-comments next to or above them, which `tests.helpers.schema` reads.
+comments next to or above them, which `refexplorer.hosts.schema` reads.
 """
 
 from __future__ import annotations

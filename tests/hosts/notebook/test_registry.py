@@ -14,6 +14,7 @@ from refexplorer import demo
 from refexplorer.hosts.notebook.widgets import ReferencesWidget
 from refexplorer.hosts.page.library import Library
 from refexplorer.hosts.page.page import Address, ExplorerView, ServedPage
+from refexplorer.hosts.schema import schema
 from refexplorer.views.explorer.explorer_controller import ExplorerController
 from refexplorer.views.registry import (
     PARTS,
@@ -72,7 +73,7 @@ def test_a_record_and_a_controller_are_all_that_python_needs_of_a_view(
     assert answers == [({"id": "v:1", "count": 2}, [])]
     assert Address.read("source=a.json&view=census").view == "census"
     saved = record(ExplorerController(refs, at_once=True), keys=9)
-    assert saved.content["answers"]['{"op":"census.count"}'] == {"count": 2}
+    assert saved.answers['{"op":"census.count"}'] == {"count": 2}
 
     widget = rx.explore(refs, part="census")
     described = {

@@ -10,6 +10,8 @@ import pytest
 from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
 
 from refexplorer.checks.advice.requests import Connection
+from refexplorer.hosts import schema as hosts_schema
+from refexplorer.hosts.schema import PROTOCOLS, field_notes, fields_of, requests, schema
 from refexplorer.views.editor.editor_controller import EditorController
 from refexplorer.views.exercises.exercise_controller import ExercisesController
 from refexplorer.views.registry import PARTS
@@ -17,9 +19,7 @@ from refexplorer.views.wire.context import ExplorerPart
 from refexplorer.views.wire.jobs import JobReport
 from refexplorer.views.wire.requests import EXACT, Buffers, Message, bound, job
 from refexplorer.views.wire.requests import answer as ask
-from tests.helpers import schema as message_schema
 from tests.helpers.explorer import Host
-from tests.helpers.schema import PROTOCOLS, field_notes, fields_of, requests, schema
 from tests.helpers.sets import DEMO
 from tests.helpers.sources import PACKAGE, modules
 from tests.helpers.wire import Recorder, problems, sent_by
@@ -59,7 +59,7 @@ def test_a_request_is_described_by_the_signature_of_a_method(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     part = ExplorerPart("census", "Census", "All heads", (Census,))
-    monkeypatch.setattr(message_schema, "PARTS", [*PARTS, part])
+    monkeypatch.setattr(hosts_schema, "PARTS", [*PARTS, part])
     described = schema()["definitions"]
     request = described["ExplorerOperations"]["properties"]["census.count"]
     assert request["description"] == "Count the keys."

@@ -1,4 +1,4 @@
-"""All messages as one JSON Schema: ``python -m tests.helpers.schema`` writes it.
+"""All messages as one JSON Schema: ``python -m refexplorer.hosts.schema`` writes it.
 
 The types of the front end and the protocol's documentation page are generated from it.
 """

@@ -225,7 +225,7 @@ class ReferencesAccessor:
             if label is None or (np.ndim(label) and dimension not in labels):
                 raise RefexplorerError(
                     f"A value of {path} needs a label for each dimension; add {dimension}=…"
-                    + ("" if dimension in held.dims else f", which this array no longer has")
+                    + ("" if dimension in held.dims else ", which this array no longer has")
                 )
             if np.ndim(label):
                 raise RefexplorerError(

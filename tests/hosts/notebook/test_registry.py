@@ -24,7 +24,6 @@ from refexplorer.views.saved.recording import record
 from refexplorer.views.wire.context import ExplorerPart, ViewContext
 from refexplorer.views.wire.requests import Count, bound, operations, request
 from tests.helpers import wire
-from tests.helpers.schema import schema
 
 FRONTEND = Path(rx.__file__).parent / "frontend" / "src"
 NAMES = [part.name for part in PARTS]
@@ -73,7 +72,7 @@ def test_a_record_and_a_controller_are_all_that_python_needs_of_a_view(
     assert answers == [({"id": "v:1", "count": 2}, [])]
     assert Address.read("source=a.json&view=census").view == "census"
     saved = record(ExplorerController(refs, at_once=True), keys=9)
-    assert saved.answers['{"op":"census.count"}'] == {"count": 2}
+    assert saved.content["answers"]['{"op":"census.count"}'] == {"count": 2}
 
     widget = rx.explore(refs, part="census")
     described = {

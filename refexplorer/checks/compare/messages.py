@@ -247,10 +247,10 @@ class MessageComparison:
             return False
         every = tuple(slice(0, n) for n in one.shape)
         try:
-            both = [self._file.values(each.name, every) for each in (one, two)]
+            left, right = (self._file.values(each.name, every) for each in (one, two))
         except Unread:
             return True
-        return not np.array_equal(*both, equal_nan=True)
+        return not np.array_equal(left, right, equal_nan=True)
 
     def _messages(self, ours: SetArray) -> tuple[dict[int, list[int]], str | None]:
         """Return the messages of an array by chunk, and the reason if some cannot be assigned."""
@@ -325,8 +325,8 @@ class MessageComparison:
     def _of_message(self, ours: SetArray, native: FileArray, key: str) -> Iterator[FileDifference]:
         """Compare the metadata of the array with the message."""
         codec, theirs = codec_of(ours), native.attributes
-        shape, names = (each[-len(native.shape) :] for each in (
-            ours.meta.chunks, ours.meta.dimensions or ()))  # fmt: skip
+        shape = ours.meta.chunks[-len(native.shape) :]
+        names = (ours.meta.dimensions or ())[-len(native.shape) :]
         is_turned = shape != native.shape and len(native.shape) > 1 and names == native.dimensions
         if is_turned or prod(ours.meta.chunks) != prod(native.shape):
             yield FileDifference("shape", said(ours.meta.chunks), said(native.shape))

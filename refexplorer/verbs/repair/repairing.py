@@ -51,7 +51,8 @@ class RepairContext:
         location = refs.source.location
         if source.location is not None and location != source.location:
             terms = replace(terms, allow=(*terms.allow, source.location))
-        return replace(terms.of(source), location=location, base=refs.source.key_base, recorded={})
+        other: dict[str, Any] = {"recorded": {}, "repository": None}  # what is made is none
+        return replace(terms.of(source), location=location, base=refs.source.key_base, **other)
 
     def verify(self, refs: ReferenceSet, watch: AuditWatch) -> Report:
         """Verify one of them."""

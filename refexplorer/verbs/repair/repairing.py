@@ -32,6 +32,7 @@ from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.verbs.repair.law import RepairLaw, find_fallen
 from refexplorer.verbs.repair.plan import apply_patch, plan
 
+_UNREPAIRED = {Rank.BAD, Rank.UNKNOWN}
 ROUNDS = 4  # Metadata that is right shows which references are wrong, and those which shape
 _SHOWN = 50  # sentences in the text; the HTML has as many
 _CHARS = 500  # characters of a sentence: a file may hold any text
@@ -260,8 +261,13 @@ class Repair:
     def _notes(self) -> Iterator[str]:
         for path, reason in self.refused.items():
             yield f"{array_text(path)} is not changed: {reason}."
+        wrong = {each.array for each in self.after.findings}
+        for array in self.after.arrays:
+            if _UNREPAIRED & {CHUNK_TERMS[state].rank for state in array.states}:
+                wrong.add(array.path)
         for path, reason in self.reasons:
-            yield f"{array_text(path)}: not everything can be repaired, since {reason}."
+            if path in wrong:  # else a later round repaired it
+                yield f"{array_text(path)}: not everything can be repaired, since {reason}."
         named_arrays = {each.array for each in _errors(self.after)}
         for array in self.after.arrays:
             bad = {s: n for s, n in array.states.items() if CHUNK_TERMS[s].rank is Rank.BAD}

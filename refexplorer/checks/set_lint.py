@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from refexplorer.core.limits import Limits
 from refexplorer.core.text import counted, escape
 from refexplorer.formats.columns.references import BASE64, Columns
 from refexplorer.formats.documents import locator_of, note_encoding
-from refexplorer.formats.icechunk.facts import RepositoryFacts
 from refexplorer.formats.source import LeftOut, Source
 from refexplorer.io.decode.codecs import is_installed, missing, refuse_unsafe, require_codecs
 from refexplorer.io.decode.sizes import POINTER, is_bounded, region
@@ -33,6 +32,9 @@ from refexplorer.spec.findings import Finding, Findings, pointer, suggest
 from refexplorer.spec.lint_metadata import lint_metadata_text, may_be_a_value
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.spec.zarr_metadata import ArrayMeta, is_metadata
+
+if TYPE_CHECKING:
+    from refexplorer.formats.icechunk.facts import RepositoryFacts
 
 _KNOWN: dict[str, set[str]] = {
     "zlib": {"level"}, "gzip": {"level"}, "bz2": {"level"}, "zstd": {"level", "checksum"},

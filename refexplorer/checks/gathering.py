@@ -165,8 +165,8 @@ class ReportBuilder:
         self._finish_objects(is_joined)
         for path, number, (ours, theirs) in self._other_units:
             if self._groups.has("units", path):  # else their values were converted, too
-                found = FileDifference("units", ours, theirs, None, 0, [])
-                self._groups.note(path, number, self._urls[number], found)
+                units = FileDifference("units", ours, theirs, None, 0, [])
+                self._groups.note(path, number, self._urls[number], units)
         self._note_undecoded()
         if is_joined is None:
             self._finish_shapes()

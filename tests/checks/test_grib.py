@@ -314,7 +314,7 @@ def test_a_message_of_another_kind(
 
 
 def test_a_message_of_another_grid(tmp_path: Path) -> None:
-    levels = [{"level": 500}, {"level": 700}, {"level": 700} | FURTHER_NORTH]
+    levels: list[dict[str, Any]] = [{"level": 500}, {"level": 700}, {"level": 700} | FURTHER_NORTH]
     path = write_messages(tmp_path / "a.grib2", *levels)
     how: dict[str, Any] = {"identical_dims": ["latitude", "longitude"], "inline_threshold": 100}
     document = concatenated(scanned(path)[:2], concat_dims=["isobaricInhPa"], **how)

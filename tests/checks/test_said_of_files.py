@@ -99,7 +99,7 @@ def test_a_wrong_inline_chunk_is_in_no_other_file(tmp_path: Path) -> None:
         data = file.create_dataset("v", data=np.arange(4.0), chunks=(2,))
         place = data.id.get_chunk_info(0)
     refs = GROUP | array("v", [4], [2], ["n"]) | {"v/0": [str(path), place.byte_offset, 16]}
-    for values, expected in (([2, 3], set()), ([2, 5], {("held-values", "v")})):
+    for values, expected in (([2.0, 3.0], set()), ([2.0, 5.0], {("held-values", "v")})):
         assert codes(verified(refs | {"v/1": inline(values)}, tmp_path)) == expected
 
 

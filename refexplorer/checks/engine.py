@@ -29,7 +29,7 @@ from refexplorer.checks.set_findings import (
     orphan_findings,
     set_findings,
 )
-from refexplorer.checks.set_lint import left_out_findings
+from refexplorer.checks.set_lint import left_out_findings, refused_findings
 from refexplorer.checks.sorting import PlanSizes, Sample, Sorter
 from refexplorer.checks.states import FileState, KeyState
 from refexplorer.checks.terms import CheckTerms, ReadTerms
@@ -259,6 +259,7 @@ def run(
         *(() if against is None else _since(against, mine, opened, reading, counts)),
         *set_findings(opened, errors, reading.base, is_full, counts),
         *left_out_findings(reading.left_out, reading.base),
+        *refused_findings(reading.repository, reading.base),
         *orphan_findings(opened, ledger, reading.base),
     )
     for each in reading.left_out:

@@ -40,6 +40,7 @@ from refexplorer.checks.states import (
     Rank,
 )
 from refexplorer.core.text import array_text, counted, masked_url
+from refexplorer.io.decode.codecs import missing_codec
 from refexplorer.spec.codes import CODES
 from refexplorer.spec.findings import Finding, pointer
 
@@ -134,6 +135,7 @@ class ReportBuilder:
         self._differing: dict[str, set[int]] = {}  # Numbers of inline chunks with other values
         self._lacking: list[tuple[str, int, np.ndarray, int | None]] = []
         self._regions: list[tuple[str, list[int], list[int], bool]] = []
+        self._other_units: list[tuple[str, int, list[str]]] = []
         self._file: _OpenFile | None = None
         self._lacking_objects: dict[tuple[str, str], list[int]] = {}
         self._incomplete: set[str] = set()
@@ -161,6 +163,11 @@ class ReportBuilder:
             state = LedgerState.HOLE if is_known else LedgerState.FILES_UNREAD
             self._ledger.mark_untouched(path, state)
         self._finish_objects(is_joined)
+        for path, number, (ours, theirs) in self._other_units:
+            if self._groups.has("units", path):  # else their values were converted, too
+                units = FileDifference("units", ours, theirs, None, 0, [])
+                self._groups.note(path, number, self._urls[number], units)
+        self._note_undecoded()
         if is_joined is None:
             self._finish_shapes()
         elif is_complete:
@@ -212,6 +219,8 @@ class ReportBuilder:
             self._groups.note(path, row["number"], row["target"], difference, is_apart)
         if row["form"] == ZARR:  # each chunk is a separate file, and the store is not listed
             self._unlisted.add(path)
+        if row["other_units"]:
+            self._other_units.append((path, row["number"], row["other_units"]))
         if row["lacking"]:
             count = None if row["form"] == ZARR else row["references"]
             self._lacking.append((path, row["number"], numbers_of(row["lacking"]), count))
@@ -289,6 +298,7 @@ class ReportBuilder:
         taken: dict[tuple[str, int], np.ndarray] = {}
         for path, number, chunks, references in self._lacking:
             others = chunks[np.isin(self._ledger.at(path, chunks), _OF_FILES)]
+            others = others[~self._is_inline(path, others)]  # in no other file
             if references == 0 and len(others) == len(chunks) and path not in self._held.arrays:
                 self._reasons.unchecked[path, "the values in other files"] += 1
                 self._ledger.of_one_file.add(path)
@@ -305,6 +315,23 @@ class ReportBuilder:
                 self._ledger.overlapping += len(others)
                 found = FileDifference.of_chunks("overlap", self._arrays[path].meta, others)
                 self._groups.note(path, number, self._urls[number], found)
+
+    def _is_inline(self, path: str, chunks: np.ndarray) -> np.ndarray:
+        """Return which chunks are inline in the set, shape ``(n,)`` bool."""
+        held = self._held.arrays.get(path)
+        if held is None or held.is_lent:
+            return np.zeros(len(chunks), np.bool_)
+        found: np.ndarray = held.known.reshape(-1)[chunks]
+        return found
+
+    def _note_undecoded(self) -> None:
+        """Record arrays at the right position whose chunks no installed codec decodes."""
+        for path, ours in self._arrays.items():
+            if LedgerState.PLACED not in self._ledger.counts(path):
+                continue
+            if (reason := missing_codec(ours.meta)) is not None:
+                self._reasons.unchecked[path, f"values ({reason.rstrip('.')})"] += 1
+                self._ledger.undecoded.add(path)
 
     def _fill(self, path: str, start: list[int], shape: list[int], is_alike: bool) -> None:
         """Record chunks never written to a file; they read as the fill value of the set."""

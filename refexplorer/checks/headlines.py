@@ -202,6 +202,9 @@ def _same(ledger: Ledger, counts: Counter[LedgerState], terms: CheckTerms) -> tu
     if single := len(ledger.of_one_file):
         arrays = counted(single, "variable was", "variables were")
         parts.append(f"{arrays} compared with one file only")
+    if undecoded := len(ledger.undecoded):
+        arrays = counted(undecoded, "variable was", "variables were")
+        parts.append(f"{arrays} compared as encoded bytes, which no installed codec decodes")
     if parts:
         return Claim.SAME_BUT_OWN, f"{share}the same as its files; {', '.join(parts)}"
     return Claim.SAME, f"{share}the same as its files"

@@ -62,6 +62,8 @@ class Ledger:
         Chunks of which only the length was compared, as their files have no known format.
     of_one_file
         Arrays from one file whose values in the others were not compared.
+    undecoded
+        Arrays with references at the right position that no installed codec decodes.
     objects
         The objects of all files; see `ObjectBook`.
     listed
@@ -79,6 +81,7 @@ class Ledger:
         self.overlapping = 0
         self.by_length = 0
         self.of_one_file: set[str] = set()
+        self.undecoded: set[str] = set()
         self.objects = ObjectBook()
         self.listed: dict[str, int] = {}
         self._grids = dict(grids)

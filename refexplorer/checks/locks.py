@@ -24,7 +24,7 @@ from refexplorer.checks.states import FileState
 from refexplorer.core.errors import LimitError, SourceError
 from refexplorer.core.files import writing
 from refexplorer.core.limits import DEFAULT_LIMITS
-from refexplorer.core.text import array_text, counted, escape, file_text, masked_url
+from refexplorer.core.text import array_text, counted, escape, file_texts, masked_url
 from refexplorer.formats.icechunk.history import Recorded
 from refexplorer.spec.codes import CODES
 from refexplorer.spec.findings import Finding
@@ -317,7 +317,7 @@ class SinceLock:
         return f"Compared with {self._lock.title}: {', '.join(parts)}."
 
     def _of_files(self, code: str, what: tuple[str, str], group: _FilesAlike, base: str) -> Finding:
-        names = [file_text(url) for url in group.files[:_SHOWN]]
+        names = file_texts(group.files[:_SHOWN])
         names[0] += f" ({group.first})" if group.first else ""
         more = ", …" if group.count > _SHOWN else ""
         files = counted(group.count, f"file {what[0]}", f"files {what[1]}")

@@ -12,7 +12,15 @@ import numpy as np
 import pyarrow as pa
 
 from refexplorer.checks.states import FileState, ObjectState
-from refexplorer.core.text import ADVICE, array_text, counted, escape, file_text, masks_repr
+from refexplorer.core.text import (
+    ADVICE,
+    array_text,
+    counted,
+    escape,
+    file_text,
+    file_texts,
+    masks_repr,
+)
 from refexplorer.io.access import shown
 from refexplorer.spec.codes import CODES, Severity
 from refexplorer.spec.findings import Finding, pointer
@@ -116,6 +124,8 @@ class Record:
     lacking: bytes = b""  # The chunks of the file that no reference of the part is of, int64
     # Whether both fill chunks that were never written with one value
     is_filled_alike: bool | None = None
+    # The units of the set and of the file where they differ, although the values agree, as zeros do
+    other_units: list[str] = field(default_factory=list)
     objects: str | None = None  # `FileObjects`, in the first row of the file
     unchecked: list[str] = field(default_factory=list)  # What of the metadata was not compared
     axis: list[float] | None = None  # The values of a coordinate, and where its references put them
@@ -357,11 +367,13 @@ def _text(key: CauseKey, group: FindingGroup, of: int) -> str:
     if group.keys and not any(name in said for name in group.keys):
         first = group.keys[0] if group.references == 1 else f"such as {group.keys[0]}"
         said = f"{first}: {said}" if said else first
+    elif group.keys and group.references > 1:
+        said += f", and {counted(group.references - 1, 'more chunk')}"
     verb, _, rest = CODES[key.code].predicate.partition(" ")
     which = counted(count, "file") if of <= 1 else f"{count:,} of {counted(of, 'file')}"
     verb = _SINGULAR.get(verb, verb + "s") if count == 1 else verb
     inside = f" ({escape(said, _CHARS)})" if said else ""
-    names = ", ".join(map(file_text, files[:_SHOWN_FILES]))
+    names = ", ".join(file_texts(files[:_SHOWN_FILES]))
     more = ", …" if count > min(len(files), _SHOWN_FILES) else ""
     where = "Keys of no array" if key.path is None else array_text(key.path)
     found = f"{where}: {which} {verb} {rest}{inside}"

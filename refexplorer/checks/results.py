@@ -224,8 +224,10 @@ def difference(
     recorded: Sequence[RecordedVersion], facts: Facts, has_other_tags: bool = False
 ) -> tuple[bool | None, str | None]:
     """Return whether a target is unchanged, and what changed."""
-    etag = None if has_other_tags else facts.etag
+    etag = facts.disk_tag or (None if has_other_tags else facts.etag)
     now = seconds_of(facts.modified)
+    if now is not None and facts.disk_tag is None:  # servers tell and compare whole seconds
+        now = int(now)
     compared = True
     for version in recorded:
         if version.etag is not None and etag is not None:
@@ -235,10 +237,11 @@ def difference(
                     f"{_shown(version.etag)} and is {_shown(etag)} now."
                 )
         elif version.modified is not None and now is not None:
-            if int(now) > version.modified:
+            if now > version.modified:
+                same_second = int(now) == version.modified
                 return False, (
                     "It changed since references to it were written: it was last modified at "
-                    f"{_time(now)}, after {_time(version.modified)}."
+                    f"{_time(now, same_second)}, after {_time(version.modified)}."
                 )
         else:
             compared = False
@@ -288,9 +291,10 @@ def _shown(etag: str) -> str:
     return escape(_plain(etag), _SHOWN)
 
 
-def _time(seconds: float) -> str:
+def _time(seconds: float, is_exact: bool = False) -> str:
     try:
-        return datetime.fromtimestamp(int(seconds), UTC).isoformat(" ", "seconds")
+        part = "milliseconds" if is_exact else "seconds"
+        return datetime.fromtimestamp(seconds, UTC).isoformat(" ", part)
     except (OverflowError, ValueError, OSError):
         return f"second {seconds:.0f}"
 

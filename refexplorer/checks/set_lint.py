@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,11 +27,14 @@ from refexplorer.refset.lint import lint
 from refexplorer.refset.lint_arrays import attributes_of
 from refexplorer.refset.opened_set import Internals, OpenedSet
 from refexplorer.refset.segments import Segment
-from refexplorer.spec.codes import Severity
+from refexplorer.spec.codes import CODES, Severity
 from refexplorer.spec.findings import Finding, Findings, pointer, suggest
 from refexplorer.spec.lint_metadata import lint_metadata_text, may_be_a_value
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.spec.zarr_metadata import ArrayMeta, is_metadata
+
+if TYPE_CHECKING:
+    from refexplorer.formats.icechunk.facts import RepositoryFacts
 
 _KNOWN: dict[str, set[str]] = {
     "zlib": {"level"}, "gzip": {"level"}, "bz2": {"level"}, "zstd": {"level", "checksum"},
@@ -280,8 +283,10 @@ def diagnose(source: Source, inside: Internals, limits: Limits, base: str) -> tu
     found = lint(opened, version, base, (values.look, features.look))
     findings = Findings()
     findings.extend(inside.findings)
-    for left in left_out_findings(source.left_out, base):
-        findings.add(left.code, left.pointer, left.message)
+    for each in (
+        *left_out_findings(source.left_out, base), *refused_findings(source.repository, base),
+    ):  # fmt: skip
+        findings.add(each.code, each.pointer, each.message)
     findings.extend(found)
     findings.extend(codecs)
     lint_values(opened, values.seen, base, findings)
@@ -302,3 +307,13 @@ def left_out_findings(left_out: Iterable[LeftOut], base: str) -> Iterator[Findin
             "left-out", Severity.ERROR, base + pointer(each.name),
             f"{said}: {each.reason.rstrip('.')}.", key=each.name, array=each.name,
         )  # fmt: skip
+
+
+def refused_findings(repository: RepositoryFacts | None, base: str) -> Iterator[Finding]:
+    """Yield the chunks of a repository that Icechunk refuses to read."""
+    if repository is not None and repository.outside:
+        words = "location of virtual chunks is", "locations of virtual chunks are"
+        chunks = counted(repository.outside, *words)
+        where = f"in no virtual chunk container of the repository, such as {repository.example}"
+        code = "no-container"
+        yield Finding(code, CODES[code].severity, base, f"{chunks} {where}.")

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from refexplorer.checks.engine import CheckRun
 from refexplorer.checks.ledger import Counts
-from refexplorer.checks.look.targets import NO_SIZE, Auditor
+from refexplorer.checks.look.targets import NO_SIZE, Auditor, ask
 from refexplorer.checks.parts import OVERLAPS, PARTLY, Doing, coded, places_of
 from refexplorer.checks.records import NAMED_KEYS, FileDifference, FindingGroups, Reasons
 from refexplorer.checks.references import AuditedBlock
@@ -32,6 +32,7 @@ from refexplorer.core.text import masked_url
 from refexplorer.formats.columns.references import LARGEST
 from refexplorer.io.access import protocol_of
 from refexplorer.io.fetch.answers import Facts
+from refexplorer.io.fetch.background import wait_for
 from refexplorer.io.sources.opening import installed_packages
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.findings import Finding
@@ -104,6 +105,7 @@ class TargetGatherer:
         self.n_files: Counter[str] = Counter()
         self.changed: dict[str, str] = {}
         self._read_keys: Callable[[], pa.Table]
+        self._reading = reading
         self._ledger, self._arrays = run.ledger, {meta.path: meta for meta in run.metas}
         self._groups = FindingGroups(self._arrays, reading.base)
         self._recorded = {masked_url(url): each for url, each in reading.recorded.items()}
@@ -185,6 +187,8 @@ class TargetGatherer:
         seen = masked_url(url or "")
         if seen in self._recorded and any(each is not None for each in version):
             facts = Facts(*version)
+            if protocol_of(seen) == "file":  # results have no ETag of a disk
+                facts = wait_for(ask(self._reading.targets(), url)).facts or facts
             same, said = difference(self._recorded[seen], facts, protocol_of(seen) == "gs")
             if same is False:
                 return said

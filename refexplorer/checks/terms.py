@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import array_text, escape
+from refexplorer.formats.icechunk.facts import RepositoryFacts
 from refexplorer.formats.icechunk.history import Recorded
 from refexplorer.formats.source import LeftOut, Source
 from refexplorer.io.access import AccessPolicy
@@ -194,6 +195,7 @@ class ReadTerms:
     recorded: Recorded = field(default_factory=dict)
     # The objects of data files that opening could not make references to
     left_out: tuple[LeftOut, ...] = ()
+    repository: RepositoryFacts | None = None  # Of Icechunk
     endpoints: Mapping[str, str] = field(default_factory=dict)  # As `AccessPolicy` has them
     written: float | None = None  # When a local set was, in seconds since 1970
 
@@ -204,6 +206,7 @@ class ReadTerms:
             base=source.key_base,
             recorded=source.recorded() if source.recorded else {},
             left_out=source.left_out,
+            repository=source.repository,
             endpoints=source.endpoints,
             written=_written(source),
         )

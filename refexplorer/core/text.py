@@ -231,6 +231,7 @@ _WHOLE = 1e15  # larger numbers are shown with six digits, smaller whole ones wi
 # from here on six digits leave no fraction, so all digits before the point are shown
 _MILLION = 1e6
 _SIX_DIGITS = Context(prec=6, rounding=ROUND_HALF_UP)
+_FOLDERS = 10  # that are named to tell files apart
 _NAME_CHARS = 200  # of a name: a file may hold any text
 _LONGEST_USER = 10_000  # Characters beyond the limit of a text in which a password is looked for
 _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
@@ -353,6 +354,20 @@ def array_text(path: str) -> str:
 def file_text(url: str) -> str:
     """Return the last part of a URL, to name a file in a sentence."""
     return escape(url.rstrip("/").rpartition("/")[2] or url, _NAME_CHARS)
+
+
+def file_texts(urls: Sequence[str]) -> list[str]:
+    """Return the last parts of different URLs, with as many folders as tell them apart."""
+    found = [file_text(url) for url in urls]
+    for depth in range(2, _FOLDERS):
+        if len(set(found)) == len(found):
+            break
+        longer = ("/".join(url.rstrip("/").split("/")[-depth:]) for url in urls)
+        found = [
+            escape(text, _NAME_CHARS) if found.count(name) > 1 else name
+            for name, text in zip(found, longer, strict=True)
+        ]
+    return found
 
 
 ADVICE = "; if its files are in another folder, "

@@ -252,6 +252,133 @@ def test_messages_without_a_place_are_not_repaired(path: Path) -> None:
     assert any("does not say where its messages are along `step`" in note for note in found.notes)
 
 
+MESSAGE: dict[str, Any] = GRID | {"shortName": "t", "level": 500}
+
+
+def write_messages(path: Path, *changes: dict[str, Any]) -> Path:
+    """Write a message for each of the changes, each with values of its own."""
+    with path.open("wb") as file:
+        for number, change in enumerate(changes):
+            message = eccodes.codes_grib_new_from_samples("regular_ll_pl_grib2")
+            for key, value in (MESSAGE | change).items():
+                eccodes.codes_set(message, key, value)
+            values = np.random.default_rng(number).normal(280, 5, ROWS * COLUMNS)
+            eccodes.codes_set_values(message, values)
+            eccodes.codes_write(message, file)
+            eccodes.codes_release(message)
+    return path
+
+
+def pointed(path: Path, key: str, message: int, document: dict[str, Any]) -> dict[str, Any]:
+    """Return a set one of whose references leads to another message."""
+    found = copy.deepcopy(document)
+    found["refs"][key] = [str(path), *eccodes_places(path)[message]]
+    return found
+
+
+def test_times_that_are_ten_minutes_apart(tmp_path: Path) -> None:
+    """As a number, ten minutes are less than a millionth of the seconds since 1970."""
+    path = write_messages(tmp_path / "a.grib2", *({"dataTime": each} for each in (600, 610, 620)))
+    how: dict[str, Any] = {"identical_dims": ["latitude", "longitude"], "inline_threshold": 100}
+    document = concatenated(scanned(path), concat_dims=["time"], **how)
+    assert verified(document, path).good
+    found = verified(pointed(path, "t/1.0.0", 2, document), path, "none")
+    (mine,) = (each for each in found.findings if each.code == "misplaced")
+    assert "t/1.0.0 is a message of time 1577859600, the set says 1577859000" in mine.message
+
+
+FURTHER_NORTH = {
+    "latitudeOfFirstGridPointInDegrees": 70.0, "latitudeOfLastGridPointInDegrees": 10.0,
+}  # fmt: skip
+NARROW = {
+    "Ni": ROWS, "Nj": COLUMNS, "longitudeOfLastGridPointInDegrees": 60.0,
+    "latitudeOfLastGridPointInDegrees": -50.0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("other", "code", "said"),
+    [
+        ({"typeOfLevel": "heightAboveGround"}, "other-array", "typeOfLevel heightAboveGround"),
+        (NARROW, "shape", "shape (12, 7), the set says (7, 12)"),
+    ],
+)
+def test_a_message_of_another_kind(
+    tmp_path: Path, other: dict[str, Any], code: str, said: str
+) -> None:
+    path = write_messages(tmp_path / "a.grib2", {}, other)
+    document = scanned(path)[0]
+    assert verified(document, path).good
+    found = verified(pointed(path, "t/0.0", 1, document), path, "none")
+    assert any(each.code == code and said in each.message for each in found.findings), str(found)
+
+
+def test_a_message_of_another_grid(tmp_path: Path) -> None:
+    levels: list[dict[str, Any]] = [{"level": 500}, {"level": 700}, {"level": 700} | FURTHER_NORTH]
+    path = write_messages(tmp_path / "a.grib2", *levels)
+    how: dict[str, Any] = {"identical_dims": ["latitude", "longitude"], "inline_threshold": 100}
+    document = concatenated(scanned(path)[:2], concat_dims=["isobaricInhPa"], **how)
+    assert verified(document, path).good
+    key = next(key for key in ("t/0.0.0", "t/1.0.0") if document["refs"][key][1])
+    found = verified(pointed(path, key, 2, document), path, "none")
+    assert any("is a message of another grid" in each.message for each in found.findings)
+
+
+SUM = {"productDefinitionTemplateNumber": 8, "shortName": "tp", "typeOfLevel": "surface"}
+TWICE: dict[str, list[dict[str, Any]]] = {
+    "sums over other hours": [SUM | {"stepRange": each} for each in ("0-9", "6-9")],
+    "mean and spread": [
+        {"productDefinitionTemplateNumber": 2, "derivedForecast": each} for each in (0, 4)
+    ],
+    "percentiles": [
+        {"productDefinitionTemplateNumber": 6, "percentileValue": each} for each in (10, 90)
+    ],
+}
+
+
+@pytest.mark.parametrize("values", ["none", "all"])
+@pytest.mark.parametrize("name", TWICE)
+def test_messages_that_nothing_in_the_set_tells_apart(
+    tmp_path: Path, name: str, values: str
+) -> None:
+    """kerchunk keeps neither the hours of a sum nor which part of an ensemble it is."""
+    path = write_messages(tmp_path / "a.grib2", *TWICE[name])
+    found = verified(scanned(path)[0], path, values)
+    assert (found.status, found.headline.text) == (2, "not known: 1 chunk was not compared")
+    assert "the choice among messages with the same coordinates" in str(found)
+    own = rx.open_references(path)
+    assert own.verify(values=values).good
+    first, second = (each for each in own.arrays() if each.rpartition("/")[2] in ("t", "tp"))
+    swapped = dict(own.to_v0())
+    keys = [f"{each}/0.0" for each in (first, second)]
+    swapped |= {keys[0]: swapped[keys[1]], keys[1]: swapped[keys[0]]}
+    swapped |= {key: [str(path), *each[1:]] for key, each in swapped.items() if key in keys}
+    again = verified({"version": 1, "refs": swapped}, path, values)
+    assert {("other-array", first), ("other-array", second)} <= codes(again)
+
+
+def test_a_message_that_is_in_the_file_twice(tmp_path: Path) -> None:
+    path = write_messages(tmp_path / "a.grib2", {})
+    path.write_bytes(path.read_bytes() * 2)
+    assert verified(scanned(path)[0], path).good
+
+
+def test_places_that_the_set_does_not_say(path: Path) -> None:
+    document = joined(path)
+    for key in [each for each in document["refs"] if each.startswith(("step/", "valid_time/"))]:
+        del document["refs"][key]
+    found = verified(document, path)
+    assert (found.good, found.has_errors) == (False, False)
+    assert found.headline.text.startswith("not known: ")
+
+
+def test_a_file_that_ends_in_a_header(path: Path, tmp_path: Path) -> None:
+    short = tmp_path / "a.grib2"
+    short.write_bytes(path.read_bytes() + path.read_bytes()[:10])
+    with pytest.raises(rx.RefexplorerError, match="the file ends in its header"):
+        rx.open_references(short)
+
+
 def test_rows_that_run_backwards(tmp_path: Path) -> None:
     """cfgrib turns each second row; kerchunk's codec does not."""
     cfgrib = pytest.importorskip("cfgrib")

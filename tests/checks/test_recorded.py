@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -88,12 +89,53 @@ def test_files_that_changed_since(tmp_path: Path) -> None:
     assert (rows["f1.h5"]["same"], rows["y.bin"]["uncompared"]) == (2, 1)
 
 
-def test_a_version_that_the_store_does_not_tell_is_not_called_the_same(tmp_path: Path) -> None:
-    path = write_repository(tmp_path, ["an ETag", moment(1)])  # a disk has none
-    found = rx.open_references(path).allowing(str(tmp_path)).verify(workers=1)
-    assert found.findings == ()
-    assert {("x", UNTOLD, 1), ("y", UNTOLD, 1)} <= set(found.counts.unchecked)
-    assert "versions that Icechunk recorded of `x`, `y`" in str(found)
+def disk_tag(path: Path) -> str:
+    """Return the ETag that Icechunk makes of a file on disk (in Rust, the crate object_store)."""
+    found = path.stat()
+    return f"{found.st_ino:x}-{found.st_mtime_ns // 1000:x}-{found.st_size:x}"
+
+
+def record(path: Path, checksum: datetime | str) -> None:
+    """Write down a version of the file that `y` refers to."""
+    made = icechunk.Repository.open(icechunk.local_filesystem_storage(str(path)))
+    session = made.writable_session("main")
+    where = "y/c/0", f"file://{path.parent}/targets/y.bin"
+    session.store.set_virtual_ref(*where, offset=0, length=4, checksum=checksum)
+    session.commit("recorded")
+
+
+@pytest.mark.parametrize("verb", ["verify", "check_targets"])
+def test_an_etag_of_a_file_on_disk(tmp_path: Path, verb: str) -> None:
+    path = write_repository(tmp_path, [moment(1), moment(1)])
+    target = tmp_path / "targets" / "y.bin"
+    record(path, disk_tag(target))
+
+    def checked() -> Any:
+        return getattr(rx.open_references(path).allowing(str(tmp_path)), verb)()
+
+    found = checked()
+    assert found.good, str(found)
+    assert found.counts.unchecked == () or verb == "verify"
+    assert UNTOLD not in str(found)
+    copy = target.with_name("copy")
+    shutil.copy2(target, copy)  # with the time and the bytes of the other one, in another inode
+    copy.replace(target)
+    found = checked()
+    assert found.headline.text == "is stale: 1 file changed"
+    (finding,) = found.findings
+    assert "its ETag was" in finding.message
+
+
+def test_a_change_within_the_second_that_was_recorded(tmp_path: Path) -> None:
+    """Icechunk writes down whole seconds, and refuses a file that is half a second younger."""
+    path = write_repository(tmp_path, [moment(1), moment(1)])
+    target, second = tmp_path / "targets" / "y.bin", 1_700_000_000
+    record(path, datetime.fromtimestamp(second, UTC))
+    for more, is_good in ((0, True), (0.5, False)):
+        os.utime(target, (second + more,) * 2)
+        found = rx.open_references(path).allowing(str(tmp_path)).verify(workers=1)
+        assert found.good == is_good, str(found)
+    assert "modified at 2023-11-14 22:13:20.500+00:00, after 2023-11-14 22:13:20" in str(found)
 
 
 def test_results_are_not_kept_for_other_recorded_versions(tmp_path: Path) -> None:

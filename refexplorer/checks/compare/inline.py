@@ -265,24 +265,43 @@ def compare_inline(
         return True
     known = _spread(held.known, ours.meta.axes, place).reshape(filed.shape)
     found = found._replace(differs=found.differs & known)
-    if found.differs.any():
-        places = np.argwhere(found.differs)
-        where = np.repeat(origin[None], len(places), 0)
-        where[:, list(lie.axes)] += places
-        index = [axis.numbers_at(where[:, n]) for n, axis in enumerate(ours.meta.axes)]
-        numbers = np.zeros(1, np.int64)
-        if index:
-            numbers = np.unique(np.ravel_multi_index(tuple(index), ours.meta.grid))
-        record.differing = numbers_bytes(numbers)
-        # of values that were encoded again packing and units may differ, and mean the same
-        record.findings += packing_differences(ours, native)
-        units = ours.attribute("units"), native.attributes.get("units")
-        if is_time(units[0]) and not same_times(ours.attribute, native.attributes.get):
-            record.findings.append(FileDifference("units", said(units[0]), said(units[1])))
-        is_stored_alike = np.array_equal(mine[known], filed[known], mine.dtype.kind == "f")
-        if not (is_stored_alike and record.findings):  # else the metadata are all that is wrong
-            record.findings.append(_values_difference(ours, native, held, numbers, where[0], found))
+    _note_values(matched, path, native, record, (mine[known], filed[known]), found)
     return True
+
+
+def _note_values(
+    matched: MatchedFile,
+    path: str,
+    native: FileArray,
+    record: Record,
+    stored: tuple[np.ndarray, np.ndarray],
+    found: ComparedValues,
+) -> None:
+    """Record which inline chunks differ, and why."""
+    ours, held = matched.arrays[path], matched.held.arrays[path]
+    units = ours.attribute("units"), native.attributes.get("units")
+    has_other_units = is_time(units[0]) and not same_times(ours.attribute, native.attributes.get)
+    is_stored_alike = np.array_equal(*stored, stored[0].dtype.kind == "f")
+    if not found.differs.any():
+        if has_other_units and is_stored_alike:
+            record.other_units = [said(each) for each in units]
+        return
+    lie = aligned(ours, native)
+    assert lie is not None, "the values were compared"
+    places = np.argwhere(found.differs)
+    where = np.repeat(np.array(record.start)[None], len(places), 0)
+    where[:, list(lie.axes)] += places
+    index = [axis.numbers_at(where[:, n]) for n, axis in enumerate(ours.meta.axes)]
+    numbers = np.zeros(1, np.int64)
+    if index:
+        numbers = np.unique(np.ravel_multi_index(tuple(index), ours.meta.grid))
+    record.differing = numbers_bytes(numbers)
+    # of values that were encoded again packing and units may differ, and mean the same
+    record.findings += packing_differences(ours, native)
+    if has_other_units:
+        record.findings.append(FileDifference("units", said(units[0]), said(units[1])))
+    if not (is_stored_alike and record.findings):  # else the metadata are all that is wrong
+        record.findings.append(_values_difference(ours, native, held, numbers, where[0], found))
 
 
 def _has_same_calendar(ours: SetArray, native: FileArray, record: Record) -> bool:

@@ -37,15 +37,17 @@ from refexplorer.checks.records import (
     Remade,
     numbers_bytes,
 )
-from refexplorer.checks.states import ObjectState
-from refexplorer.formats.datafiles.data_file import DataFile, FileArray, Unread
+from refexplorer.checks.states import LedgerState, ObjectState
+from refexplorer.formats.datafiles.data_file import GRIB_DETAILS, DataFile, FileArray, Unread
 from refexplorer.spec.references import prefix
 
 GRID = ("latitude", "longitude")
 _HOURS = {"hours": 1.0, "hour": 1.0, "h": 1.0, "minutes": 1 / 60, "seconds": 1 / 3600, "days": 24.0}
 _SECOND = 1e6  # Microseconds, in which times are compared
-_KINDS = ("typeOfLevel", "stepType", "dataType", "gridType")
+_KINDS = ("typeOfLevel", "stepType", "gridType", *GRIB_DETAILS)
 """Attributes that distinguish messages of one name, in addition to coordinates."""
+_DATA_TYPE = "dataType"  # That of the first step may be another one, as of an analysis
+_UNSURE = "the choice among messages with the same coordinates"
 
 
 def codec_of(ours: SetArray) -> Mapping[str, Any]:
@@ -83,7 +85,17 @@ def told(mine: SetArray, held: InlineArray, name: str) -> np.ndarray | None:
 
 def is_same(ours: Any, theirs: float) -> Any:
     """Return whether coordinate values are the same."""
-    return np.abs(ours - theirs) <= 1e-6 * max(abs(theirs), 1)
+    # times are seconds since 1970, of which a millionth is half an hour
+    return np.abs(ours - theirs) <= min(1e-6 * max(abs(theirs), 1), 0.5)
+
+
+def other_kind(ours: SetArray, native: FileArray) -> str | None:
+    """Return an attribute by which a message is not one of an array; None if there is none."""
+    for kind in _KINDS:
+        mine, theirs = ours.attribute(f"GRIB_{kind}"), native.attributes.get(kind)
+        if mine is not None and theirs is not None and not same_value(mine, theirs):
+            return kind
+    return None
 
 
 def chunk_of(
@@ -93,10 +105,11 @@ def chunk_of(
     meta = ours.meta
     if name_of(ours) not in names_of(native) or prod(meta.chunks) != prod(native.shape):
         return None
-    for kind in _KINDS:
-        mine, theirs = ours.attribute(f"GRIB_{kind}"), native.attributes.get(kind)
-        if mine is not None and theirs is not None and mine != theirs:
-            return None
+    if other_kind(ours, native) is not None:
+        return None
+    mine_type, its_type = ours.attribute(f"GRIB_{_DATA_TYPE}"), native.attributes.get(_DATA_TYPE)
+    if None not in (mine_type, its_type) and mine_type != its_type:
+        return None
     index = dict.fromkeys(meta.dimensions or (), 0)
     for name, (mine, values) in coordinates.items():
         theirs = native.attributes.get(name)
@@ -134,6 +147,9 @@ class MessageComparison:
         }
         self._seen: dict[str, list[Record]] = defaultdict(list)
         self._places: dict[str, set[tuple[int, ...]]] = defaultdict(set)
+        self._grids: dict[tuple[str, Any], FileDifference | None] = {}
+        # Chunks for which the file has several messages that nothing in the set tells apart
+        self._unsure: set[tuple[str, int]] = set()
 
     def compare(self) -> Iterator[tuple[Record, np.ndarray]]:
         """Yield one row per array with the states of its references."""
@@ -174,7 +190,7 @@ class MessageComparison:
         """Return the message and its full region for a chunk of the set."""
         rows = np.flatnonzero(self._references[path].numbers == number)
         owner = self._found[path].owners[rows[0]] if len(rows) else NO_POSITION
-        if owner == NO_POSITION:
+        if owner == NO_POSITION or (path, number) in self._unsure:
             return None
         native, codec = self._filed.arrays[owner], codec_of(self._arrays[path])
         name = f"{native.name}/{codec['var']}" if codec.get("var") in GRID else native.name
@@ -202,8 +218,19 @@ class MessageComparison:
                 kept.keys += [key] * (len(kept.keys) < NAMED_KEYS)
                 states[row] = MOVED
         record.findings += notes.values()
-        record.unchecked += self._unchecked(ours)
-        wanted, reason = self._wanted(ours)
+        messages, reason = self._messages(ours)
+        wanted = {number: places[0] for number, places in messages.items() if len(places) == 1}
+        for row in np.flatnonzero(states == SAME).tolist():
+            number, owner = int(found.numbers[row]), int(at.owners[row])
+            if any(self._is_rival(owner, other) for other in messages.get(number, ())):
+                self._unsure.add((path, number))
+                states[row] = LedgerState.INSIDE
+        if LedgerState.INSIDE in states:
+            record.unchecked.append(_UNSURE)
+        if unknown := [*self._unchecked(ours)]:
+            record.unchecked += unknown
+            self._unsure |= {(path, number) for number in found.numbers[states == SAME].tolist()}
+            states[states == SAME] = LedgerState.INSIDE
         if (states == SAME).any():
             lacking = sorted(set(wanted) - set(found.numbers.tolist()))
             record.lacking = numbers_bytes(np.array(lacking, np.int64))
@@ -212,7 +239,20 @@ class MessageComparison:
             record.remade.reason = reason
         return record, states
 
-    def _wanted(self, ours: SetArray) -> tuple[dict[int, int], str | None]:
+    def _is_rival(self, place: int, other: int) -> bool:
+        """Return whether two messages of one grid have different values."""
+        one, two = self._filed.arrays[place], self._filed.arrays[other]
+        grids = {each.attributes.get("md5GridSection") for each in (one, two)}
+        if place == other or len(grids) > 1 or one.shape != two.shape:
+            return False
+        every = tuple(slice(0, n) for n in one.shape)
+        try:
+            left, right = (self._file.values(each.name, every) for each in (one, two))
+        except Unread:
+            return True
+        return not np.array_equal(left, right, equal_nan=True)
+
+    def _messages(self, ours: SetArray) -> tuple[dict[int, list[int]], str | None]:
         """Return the messages of an array by chunk, and the reason if some cannot be assigned."""
         if codec_of(ours).get("var") in GRID:
             return {}, "every message has the coordinates of its grid"
@@ -235,7 +275,7 @@ class MessageComparison:
                 found[number].append(place)
         twice = any(len(places) > 1 for places in found.values())
         reason = "several messages of the file have the same position" if twice else None
-        return {number: places[0] for number, places in found.items() if len(places) == 1}, reason
+        return found, reason
 
     def _remade(
         self, ours: SetArray, found: FileReferences, wanted: Mapping[int, int], record: Record
@@ -286,7 +326,9 @@ class MessageComparison:
         """Compare the metadata of the array with the message."""
         codec, theirs = codec_of(ours), native.attributes
         shape = ours.meta.chunks[-len(native.shape) :]
-        if shape != native.shape and prod(ours.meta.chunks) != prod(native.shape):
+        names = (ours.meta.dimensions or ())[-len(native.shape) :]
+        is_turned = shape != native.shape and len(native.shape) > 1 and names == native.dimensions
+        if is_turned or prod(ours.meta.chunks) != prod(native.shape):
             yield FileDifference("shape", said(ours.meta.chunks), said(native.shape))
         if codec.get("dtype") and str(ours.dtype) != np.dtype(codec["dtype"]).name:
             yield FileDifference("dtype", said(str(ours.dtype)), f"{codec['dtype']} by its codec")
@@ -297,7 +339,10 @@ class MessageComparison:
             where = f"{key} is a message of `{theirs.get('shortName')}`, not of `{mine}`"
             yield FileDifference("other-array", message=where)
             return
-        names = (ours.meta.dimensions or ())[-len(native.shape) :]
+        if (kind := other_kind(ours, native)) is not None:
+            its, own = said(theirs[kind]), said(ours.attribute(f"GRIB_{kind}"))
+            where = f"{key} is a message of {kind} {its}, not of {own}"
+            yield FileDifference("other-array", message=where)
         filed = native.dimensions or ()
         if names != filed and sorted(names) == sorted(filed):
             yield FileDifference("dimensions", ", ".join(names), ", ".join(filed))
@@ -319,7 +364,8 @@ class MessageComparison:
             mine, held = self._arrays[path], self._held.arrays[path]
             dimensions = mine.meta.dimensions or ()
             if name in GRID:
-                self._compare_grid(path, name, native)
+                if (difference := self._compare_grid(path, name, native, key)) is not None:
+                    yield difference
                 continue
             place = tuple(int(index[each]) for each in dimensions)
             theirs, values = native.attributes.get(name), told(mine, held, name)
@@ -361,24 +407,38 @@ class MessageComparison:
             record.findings.append(FileDifference("held-values", None, None, text, 1, [key]))
         self._seen[path].append(record)
 
-    def _compare_grid(self, path: str, name: str, native: FileArray) -> None:
-        """Compare latitudes or longitudes with the first message only: all share a grid."""
+    def _compare_grid(
+        self, path: str, name: str, native: FileArray, key: str
+    ) -> FileDifference | None:
+        """Compare latitudes or longitudes with those of a message, once for each grid."""
+        grid = path, native.attributes.get("md5GridSection")
+        if grid in self._grids:
+            return self._grids[grid]
+        self._grids[grid] = None
         mine = self._held.arrays[path].values
-        if self._seen.get(path) or prod(native.shape) > INLINE_ELEMENTS or len(native.shape) != 2:
-            return
+        if prod(native.shape) > INLINE_ELEMENTS or len(native.shape) != 2:
+            return None
         try:
             whole = self._file.values(f"{native.name}/{name}", (slice(None), slice(None)))
         except Unread:
-            return
+            return None
         theirs = whole
         if mine.ndim == 1:
             theirs = whole[:, 0] if name == "latitude" else whole[0]
         if theirs.shape != mine.shape:
-            return
+            return None
         away = ~np.isclose(mine.astype(float), theirs, rtol=1e-6, atol=1e-6)
         at = tuple(int(each) for each in np.argwhere(away)[0]) if away.any() else None
         both = None if at is None else (mine[at], theirs[at])
-        self._see(path, [0] * mine.ndim, list(mine.shape), at is not None, both)
+        start = [0] * mine.ndim
+        if both is not None and tuple(start) in self._places[path]:
+            text = (
+                f"{key} is a message of another grid: {name} {said(both[1])}, not {said(both[0])}"
+            )
+            self._grids[grid] = FileDifference("misplaced", message=text)
+            return self._grids[grid]
+        self._see(path, start, list(mine.shape), at is not None, both)
+        return None
 
     def _unchecked(self, ours: SetArray) -> Iterator[str]:
         """Yield the dimensions along which nothing determines the position of messages."""

@@ -72,7 +72,7 @@ LENT_CHUNKS = 16
 LENT_ELEMENTS = 2**17
 """Nor is one of more elements, unless it is a dimension coordinate: it is read from each file."""
 # another number here makes results of older versions start again, since they hold other columns
-_FORM = 8
+_FORM = 9
 
 
 _COUNTED = {Rank.GOOD: SAME, Rank.UNKNOWN: UNCOMPARED, Rank.BAD: DIFFERS}

@@ -72,6 +72,10 @@ class FitsFile(DataFile):
             self._parts[name] = part
             if name != str(number):
                 self._numbers[str(number)] = name
+        end = max((stop for _, stop in self._ends), default=0)
+        self._bytes.seek(end)
+        if self._bytes.read(8) == b"XTENSION":  # astropy stops there, with a warning only
+            raise Unread("damaged", f"The file ends in the header of the extension at {end:,}.")
 
     def names(self) -> tuple[str, ...]:
         return tuple(self._parts)
@@ -99,6 +103,10 @@ class FitsFile(DataFile):
             dtype, shape = _values(name, part)
             header = {key: part.header[key] for key in part.header if key not in _COMMENTS}
         scaled = _is_scaled(part)
+        factors = [header.get("BSCALE", 1), header.get("BZERO", 0)]
+        if scaled and not (factors[0] and all(isinstance(each, int | float) for each in factors)):
+            why = f"{escape(name)} has values scaled by {factors[0]!r} and {factors[1]!r}"
+            raise Unread("expression", f"{why}, which no codec can express.")
         attributes = {
             key: value if isinstance(value, str | bool | int | float) else str(value)
             for key, value in header.items()

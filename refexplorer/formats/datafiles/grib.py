@@ -36,10 +36,11 @@ _ALTERNATING = "alternativeRowScanning"  # Each second row runs backwards, if it
 _KEYS: dict[str, type] = {
     "shortName": str, "cfVarName": str, "units": str, "typeOfLevel": str, "gridType": str,
     "level": float, "number": int, "dataType": str, "stepType": str, "jPointsAreConsecutive": int,
-    _ALTERNATING: int,
+    "md5GridSection": str, "stepRange": str, "bottomLevel": float, "derivedForecast": int,
+    "percentileValue": int, "lowerLimit": float, "upperLimit": float, _ALTERNATING: int,
 }  # fmt: skip
 _FIELD_KEYS: dict[str, type] = _KEYS | {
-    "name": str, "cfName": str, "paramId": int, "md5GridSection": str,
+    "name": str, "cfName": str, "paramId": int,
     "Nx": int, "Ny": int,
     "missingValue": float,
 }  # fmt: skip
@@ -278,7 +279,12 @@ def _messages(file: IO[bytes]) -> Iterator[tuple[int, int]]:
     while (start := _next(file, at, end)) is not None:
         file.seek(start)
         head = file.read(16)
-        if len(head) < 16 or head[7] not in (1, 2):
+        if len(head) < _HEAD:
+            raise Unread(
+                "damaged",
+                f"The message at byte {start:,} is incomplete: the file ends in its header.",
+            )
+        if head[7] not in (1, 2):
             at = start + 4
             continue
         length = int.from_bytes(head[8:16] if head[7] == 2 else head[4:7], "big")

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from refexplorer.formats.datafiles.data_file import FileChunks, Unread
+from refexplorer.formats.datafiles.data_file import GRIB_DETAILS, FileChunks, Unread
 from refexplorer.formats.datafiles.grib import GribField, GribFile
 from refexplorer.formats.datafiles.references import INLINE_BYTES, DataFileReferences
 from refexplorer.formats.datafiles.zarr_terms import array_documents, base64_text, index_text
@@ -67,7 +67,7 @@ class _GribVariable:
 def grib_references(file: GribFile) -> DataFileReferences:
     """Generate references to all fields of a file."""
     left_out = dict[str, Unread]()
-    variables = list(_variables(_fields(file, left_out)))
+    variables = list(_variables(file, _fields(file, left_out)))
     documents, chunks = {".zgroup": '{"zarr_format":2}'}, dict[str, FileChunks]()
     for group, members in _grouped(variables):
         start = f"{group}/" if group else ""
@@ -89,8 +89,8 @@ def _fields(file: GribFile, left_out: dict[str, Unread]) -> Iterator[GribField]:
             left_out[f"message {name}"] = error
 
 
-def _variables(fields: Iterator[GribField]) -> Iterator[_GribVariable]:
-    """Group fields that differ only in coordinates; others stay separate."""
+def _variables(file: GribFile, fields: Iterator[GribField]) -> Iterator[_GribVariable]:
+    """Group fields that differ only in coordinates; others stay separate, with what they are."""
     found = dict[tuple[Any, ...], list[GribField]]()
     for each in fields:
         key = each.name, each.level_name, each.step_type, each.data_type, each.grid, each.shape
@@ -102,7 +102,11 @@ def _variables(fields: Iterator[GribField]) -> Iterator[_GribVariable]:
         if len(places) == len(members) == math.prod(map(len, varying.values())):
             yield _GribVariable(members[0].name, members, varying)
         else:
-            yield from (_GribVariable(each.name, [each]) for each in members)
+            for each in members:
+                known = file.array(each.label).attributes
+                details = {f"GRIB_{name}": known[name] for name in GRIB_DETAILS if name in known}
+                alone = replace(each, attributes={**each.attributes, **details})
+                yield _GribVariable(each.name, [alone])
 
 
 def _values(fields: Sequence[GribField], axis: str) -> list[float]:

@@ -7,10 +7,12 @@ chunk container.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from urllib.parse import quote, unquote
 
 import numpy as np
 import pyarrow as pa
@@ -35,6 +37,8 @@ _BATCH = 100_000  # Chunks that are taken together
 NATIVE, VIRTUAL, INLINE = 1, 2, 3  # What Icechunk calls the kinds of chunks
 KINDS = {NATIVE: "native", VIRTUAL: "virtual", INLINE: "inline"}
 _METADATA = "zarr.json"
+_WEB = ("http://", "https://")
+_QUERY, _ESCAPED = re.compile("[?#]"), re.compile("[%?#]")
 _NODES = 1_000_000  # Most groups and arrays of a repository
 
 
@@ -117,7 +121,7 @@ def _add(
         )
     builder.add_ranges(
         encoding.keys(indices),
-        located(text_column(paths), kinds, start),
+        located(as_read(text_column(paths)), kinds, start),
         offsets,
         lengths,
         {row: base64_text(data) for row, data in inline.items()},
@@ -136,6 +140,28 @@ def located(paths: pa.LargeStringArray, kinds: np.ndarray, start: str) -> pa.Lar
     rows = np.arange(len(paths))
     both = pa.concat_arrays([paths, named])
     return both.take(number_column(np.where(native, rows + len(paths), rows)))
+
+
+def as_read(urls: pa.LargeStringArray) -> pa.LargeStringArray:
+    """Return locations as other readers name them: those in Icechunk are encoded like URLs."""
+    if not pc.any(pc.match_substring_regex(urls, "[%?#]")).as_py():
+        return urls
+    words = urls.dictionary_encode()
+    return text_column([plain_location(url) for url in words.dictionary.to_pylist()]).take(
+        words.indices
+    )
+
+
+def plain_location(url: str) -> str:
+    """Return the file or object that Icechunk reads for a location."""
+    if url.startswith(_WEB):  # which gets the URL as it is
+        return url
+    return unquote(_QUERY.split(url, maxsplit=1)[0])
+
+
+def encoded_location(url: str) -> str:
+    """Return the location for which Icechunk reads a file or object."""
+    return url if url.startswith(_WEB) else _ESCAPED.sub(lambda m: quote(m[0]), url)
 
 
 def outside(urls: pa.LargeStringArray, starts: list[str]) -> pa.LargeStringArray:

@@ -23,6 +23,7 @@ from refexplorer.core.files import read_within
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import escape
 from refexplorer.formats.columns.references import number_column, text_column
+from refexplorer.formats.icechunk.columns import as_read
 
 
 class FlatTables:
@@ -174,7 +175,7 @@ class ManifestChunks:
     @property
     def urls(self) -> pa.LargeStringArray:
         """Column of strings, n rows."""
-        return text_column(self.locations).take(number_column(self.codes))
+        return as_read(text_column(self.locations)).take(number_column(self.codes))
 
 
 @dataclass(frozen=True, slots=True)

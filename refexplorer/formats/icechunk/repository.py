@@ -34,6 +34,7 @@ from refexplorer.formats.icechunk.columns import (
     metadata_of,
     nodes_of,
     outside,
+    plain_location,
 )
 from refexplorer.formats.icechunk.facts import (
     MARKS,
@@ -164,7 +165,8 @@ class OpenedVersion:
             branches = tuple(sorted(self.repository.list_branches()))
             tags = tuple(sorted(self.repository.list_tags()))
             containers = _containers(self.repository)
-            starts = [each.prefix for each in containers]
+            prefixes = [each.prefix for each in containers]
+            starts = [*prefixes, *map(plain_location, prefixes)]
             if manifests is None:
                 outside_urls = outside(entries.urls, [*starts, *NATIVE_STARTS])
         kinds = {name: counts.get(name, 0) for name in ("native", "virtual", "inline")}

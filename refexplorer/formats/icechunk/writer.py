@@ -16,7 +16,7 @@ import numpy as np
 from refexplorer.core.errors import SourceError
 from refexplorer.core.files import check_free, refused, writing_alone
 from refexplorer.core.text import escape
-from refexplorer.formats.icechunk.columns import awaited, is_columnar
+from refexplorer.formats.icechunk.columns import awaited, encoded_location, is_columnar
 from refexplorer.formats.icechunk.facts import storage_of
 from refexplorer.formats.icechunk.repository import MAIN, as_source_error, is_repository
 
@@ -47,7 +47,7 @@ class RepositoryWriter:
     ) -> None:
         import icechunk
 
-        columns = indices.tolist(), urls, offsets.tolist(), lengths.tolist()
+        columns = indices.tolist(), map(encoded_location, urls), offsets.tolist(), lengths.tolist()
         chunks = [icechunk.VirtualChunkSpec(*each) for each in zip(*columns, strict=True)]
         self.session.store.set_virtual_refs(f"/{path}", chunks, validate_containers=False)
 

@@ -197,6 +197,9 @@ class Facts:
     etag: str | None = None
     modified: str | None = None
     ranges: bool = True  # Whether parts of the file can be asked for
+    # The ETag that Icechunk makes for a file on disk. It has the number of the inode, so a copy has
+    # another one: nothing else compares it
+    disk_tag: str | None = None
 
 
 class Versions:

@@ -102,7 +102,9 @@ class LocalReader:
         """Return the facts about a file; OSError if there is none."""
         with open_resolved(place.path) as file:
             found = os.fstat(file.fileno())
-        return Facts(found.st_size, modified=_modified(found))
+        inode = 0 if os.name == "nt" else found.st_ino
+        tag = f"{inode:x}-{found.st_mtime_ns // 1000:x}-{found.st_size:x}"
+        return Facts(found.st_size, modified=_modified(found), disk_tag=tag)
 
 
 class LocalFile:

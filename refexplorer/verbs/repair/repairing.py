@@ -32,6 +32,7 @@ from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.verbs.repair.law import RepairLaw, find_fallen
 from refexplorer.verbs.repair.plan import apply_patch, plan
 
+_UNREPAIRED = {Rank.BAD, Rank.UNKNOWN}
 ROUNDS = 4  # Metadata that is right shows which references are wrong, and those which shape
 _SHOWN = 50  # sentences in the text; the HTML has as many
 _CHARS = 500  # characters of a sentence: a file may hold any text
@@ -51,7 +52,8 @@ class RepairContext:
         location = refs.source.location
         if source.location is not None and location != source.location:
             terms = replace(terms, allow=(*terms.allow, source.location))
-        return replace(terms.of(source), location=location, base=refs.source.key_base, recorded={})
+        other: dict[str, Any] = {"recorded": {}, "repository": None}  # what is made is none
+        return replace(terms.of(source), location=location, base=refs.source.key_base, **other)
 
     def verify(self, refs: ReferenceSet, watch: AuditWatch) -> Report:
         """Verify one of them."""
@@ -259,8 +261,13 @@ class Repair:
     def _notes(self) -> Iterator[str]:
         for path, reason in self.refused.items():
             yield f"{array_text(path)} is not changed: {reason}."
+        wrong = {each.array for each in self.after.findings}
+        for array in self.after.arrays:
+            if _UNREPAIRED & {CHUNK_TERMS[state].rank for state in array.states}:
+                wrong.add(array.path)
         for path, reason in self.reasons:
-            yield f"{array_text(path)}: not everything can be repaired, since {reason}."
+            if path in wrong:  # else a later round repaired it
+                yield f"{array_text(path)}: not everything can be repaired, since {reason}."
         named_arrays = {each.array for each in _errors(self.after)}
         for array in self.after.arrays:
             bad = {s: n for s, n in array.states.items() if CHUNK_TERMS[s].rank is Rank.BAD}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import refexplorer as rx
 from refexplorer.core.limits import Limits
 from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.io.access import AccessPolicy
@@ -63,3 +65,28 @@ def test_data_are_where_the_table_says(server: RangeServer) -> None:
     for name, reason in {"RAGGED": "columns of varying", "PACKED": "a compressed image"}.items():
         with pytest.raises(Unread, match=reason):
             file.array(name)
+
+
+def test_a_file_that_ends_in_a_header(tmp_path: Path) -> None:
+    """astropy warns of the last extension, and leaves it out."""
+    path = tmp_path / "a.fits"
+    images = [fits.PrimaryHDU(np.zeros((2, 2), "i2")), fits.ImageHDU(np.ones((2, 2), "i2"))]
+    fits.HDUList(images).writeto(path)
+    assert len(rx.open_references(path).arrays()) == 2
+    path.write_bytes(path.read_bytes()[:-3000])
+    with pytest.raises(rx.RefexplorerError, match="ends in the header of the extension at 5,760"):
+        rx.open_references(path)
+
+
+def test_a_scale_that_no_codec_has_leaves_the_other_images(tmp_path: Path) -> None:
+    path = tmp_path / "a.fits"
+    images = [fits.PrimaryHDU(np.zeros((2, 2), "i2")), fits.ImageHDU(np.ones((2, 2), "i2"))]
+    images[1].header["BSCALE"] = 1.0
+    fits.HDUList(images).writeto(path)
+    data = path.read_bytes()
+    for header in (b"BSCALE  =                  1.0", b"BSCALE  =                    1"):
+        data = data.replace(header, b"BSCALE  =                  0.0")
+    assert b"BSCALE  =                  0.0" in data
+    path.write_bytes(data)
+    with pytest.warns(UserWarning, match="scaled by 0.0 and 0"):
+        assert rx.open_references(path).arrays() == ("PRIMARY",)

@@ -86,6 +86,35 @@ def test_zarr_reads_the_same_values(repository: Path) -> None:
     assert group["g/x"][2:].tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
+def test_names_that_urls_encode_are_those_that_icechunk_reads(tmp_path: Path) -> None:
+    """Icechunk takes locations for URLs, in other sets ``%20`` is three letters of a name."""
+    names = ("a b.bin", "a%20b.bin", "\N{LATIN SMALL LETTER U WITH DIAERESIS}.bin", "a%23b.bin")
+    targets = tmp_path / "targets"
+    targets.mkdir()
+    for number, name in enumerate((*names, "a#b.bin")):
+        (targets / name).write_bytes(bytes([number] * 4))
+    prefix, place = f"file://{targets}/", icechunk.local_filesystem_storage(str(tmp_path / "r"))
+    config = icechunk.RepositoryConfig.default()
+    store = icechunk.local_filesystem_store(str(targets))
+    config.set_virtual_chunk_container(icechunk.VirtualChunkContainer(prefix, store))
+    local = getattr(icechunk.credentials, "LocalFileSystemAccess", None)  # icechunk 1 takes None
+    access = {prefix: local}
+    made = icechunk.Repository.create(place, config, authorize_virtual_chunk_access=access)
+    session = made.writable_session("main")
+    root = zarr.group(store=session.store)
+    for number, name in enumerate(names):
+        root.create_array(f"x{number}", shape=(4,), chunks=(4,), dtype="u1", compressors=None)
+        session.store.set_virtual_ref(f"x{number}/c/0", f"{prefix}{name}", offset=0, length=4)
+    session.commit("written")
+    refs = rx.open_references(tmp_path / "r").allowing(str(targets))
+    theirs: Any = zarr.open_group(made.readonly_session("main").store, mode="r")
+    for number in range(len(names)):
+        expected = theirs[f"x{number}"][:].tolist()
+        assert np.asarray(refs.chunk(f"x{number}", (0,)).values).tolist() == expected
+    assert refs.source.repository is not None
+    assert refs.source.repository.outside == 0
+
+
 def test_versions_and_what_differs(repository: Path) -> None:
     found = rx.diff(f"{repository}@v1", f"{repository}@main")
     assert {**found.counts, "same": 0} == {"same": 0, "shifted": 1}

@@ -11,6 +11,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 import zarr
@@ -106,6 +107,30 @@ def test_a_location_in_no_container_is_told(tmp_path: Path) -> None:
     assert facts is not None
     assert (facts.outside, facts.example) == (1, "s3://other/f")
     assert "1 location is in no virtual chunk container (such as s3://other/f)" in str(facts.access)
+    found = rx.open_references(made).check()
+    assert (found.status, found.findings[0].code) == (1, "no-container")
+    assert "1 location of virtual chunks is in no virtual chunk container" in str(found)
+
+
+def test_what_icechunk_refuses_is_not_called_the_same(tmp_path: Path) -> None:
+    path, target = tmp_path / "repo", tmp_path / "a.h5"
+    with h5py.File(target, "w") as file:
+        data = file.create_dataset("x", data=np.arange(4, dtype="i2"), chunks=(4,))
+        place = data.id.get_chunk_info(0)
+    made = icechunk.Repository.create(icechunk.local_filesystem_storage(str(path)))
+    session = made.writable_session("main")
+    zarr.group(store=session.store).create_array(
+        "x", shape=(4,), chunks=(4,), dtype="i2", compressors=None, dimension_names=["t"]
+    )
+    where = icechunk.VirtualChunkSpec([0], f"file://{target}", place.byte_offset, place.size)
+    session.store.set_virtual_refs("/x", [where], validate_containers=False)
+    session.commit("no container")
+    reading: Any = zarr.open_array(session.store, path="x")
+    with pytest.raises(icechunk.IcechunkError, match="no virtual chunk container"):
+        reading[:]
+    found = rx.open_references(path).allowing(str(tmp_path)).verify(values="all")
+    assert (found.status, found.headline.text) == (1, "has errors")
+    assert [each.code for each in found.findings] == ["no-container"]
 
 
 def test_versions_by_name(folder: Path) -> None:

@@ -161,6 +161,25 @@ def test_odd_locations_read_back_as_they_were(source: Path, url: str) -> None:
     assert rx.open_references(target)["g/x/c/0/0"] == rx.types.Range(url, 0, 24)
 
 
+@pytest.mark.parametrize("name", ["a b", "a%20b", "a#b", "a?b", "\N{GREEK SMALL LETTER PI}"])
+def test_icechunk_reads_files_with_odd_names(source: Path, name: str) -> None:
+    folder, target = source.with_name(f"in {name}"), source.with_name("made.icechunk")
+    folder.mkdir()
+    (folder / f"{name}.bin").write_bytes(VALUES[:2, :3].tobytes())
+    refs = json.loads(source.read_text()) | {"g/x/c/0/0": [f"file://{folder}/{name}.bin", 0, 24]}
+    source.write_text(json.dumps(refs))
+    rx.convert(source, target)
+    place = icechunk.local_filesystem_storage(str(target))
+    access = dict.fromkeys(
+        icechunk.Repository.open(place).config.virtual_chunk_containers,
+        icechunk.credentials.LocalFileSystemAccess,
+    )
+    access = {prefix: each for prefix, each in access.items() if prefix.startswith("file:")}
+    made = icechunk.Repository.open(place, authorize_virtual_chunk_access=access)
+    root: Any = zarr.open_group(made.readonly_session("main").store, mode="r")
+    assert root["g/x"][:2, :3].tolist() == VALUES[:2, :3].tolist()
+
+
 def test_a_location_that_icechunk_writes_otherwise_is_not_kept(source: Path) -> None:
     target = source.with_name("made.icechunk")
     refs = json.loads(source.read_text()) | {"g/x/c/0/0": ["S3://bucket/f.nc", 0, 24]}

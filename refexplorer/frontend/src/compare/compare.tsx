@@ -8,7 +8,7 @@ import { placeOf } from "../maps/cells.ts";
 import { fitting } from "../maps/changecells.ts";
 import { ChunkBoard } from "../maps/chunkboard.tsx";
 import { type GridPicture, isNarrowed, type Span } from "../maps/maps.ts";
-import { Failure, Waited } from "../shared/asking.tsx";
+import { Failure, Waited } from "../shared/access.tsx";
 import { count, counted } from "../shared/format.ts";
 import { AskForm, DataTable, FileButton, Select } from "../shared/controls.tsx";
 import { COMPARE_FILE } from "../shared/host.ts";
@@ -16,7 +16,7 @@ import { Button, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { ArrayChanges, ComparedSets, Count } from "../shared/wire.ts";
 import { ChangeLegend } from "../maps/legend.tsx";
-import { indexOf } from "./comparing.ts";
+import { indexOf } from "./comparison.ts";
 import { ChangedKeys } from "./keys.tsx";
 import { ChunkInBoth } from "./values.tsx";
 

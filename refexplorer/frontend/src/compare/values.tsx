@@ -3,15 +3,15 @@
 import { useState } from "preact/hooks";
 
 import type { ExplorerSession } from "../explorer/session.ts";
-import { ALL } from "../beside/besides.ts";
-import { type Drawn, LinkedPictures } from "../beside/linked.tsx";
+import { ALL } from "./sidebyside.ts";
+import { type Drawn, LinkedPictures } from "./linked.tsx";
 import { type Axis, part } from "../preview/slices.ts";
-import { Failure, Offer, Question, Waited } from "../shared/asking.tsx";
+import { Failure, Offer, Question, Waited } from "../shared/access.tsx";
 import { count, exact, grouped, moment, value } from "../shared/format.ts";
 import { Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { ComparedChunk, ComparedSide } from "../shared/wire.ts";
-import type { ChunkPictures } from "./comparing.ts";
+import type { ChunkPictures } from "./comparison.ts";
 
 export function ChunkInBoth({ session, chunk }: { session: ExplorerSession; chunk: string | null }) {
   const { comparing } = session;

@@ -9,7 +9,7 @@ import { TELLING } from "../maps/cells.ts";
 import { absence, Entries, type LegendEntry } from "../maps/legend.tsx";
 import type { GridPicture, GridWish } from "../maps/maps.ts";
 import { Data } from "../preview/data.tsx";
-import { Failure, Pending, Waited } from "../shared/asking.tsx";
+import { Failure, Pending, Waited } from "../shared/access.tsx";
 import { AskForm, Choice, DataTable, Sentences } from "../shared/controls.tsx";
 import { bytes, count, counted } from "../shared/format.ts";
 import { Button, Sentence, Unknown } from "../shared/parts.tsx";

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { AskForm, useSaid } from "../shared/controls.tsx";
-import { save, toClipboard } from "../shared/kept.ts";
+import { save, toClipboard } from "../shared/browser.ts";
 import { ActionMenu } from "../shared/menu.tsx";
 import { Blank, Button, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";

@@ -17,7 +17,7 @@ import { KeyList, onShortcut } from "./keys.tsx";
 import { ExplorerSession } from "./session.ts";
 import { WHOLE } from "./state.ts";
 import { Verdict } from "./verdict.tsx";
-import { followState } from "./whereabouts.ts";
+import { followState } from "./address.ts";
 import { type Arrangement, keep, kept } from "./layout.ts";
 
 export function Explorer({ host }: ViewProps) {

@@ -7,7 +7,7 @@ import { Work } from "../shared/waiting.ts";
 import { OVERHEARD } from "../shared/wire.ts";
 import type { CodePage, Count, ExplorerOperations, Hello, PathItem, Note, Row, Severity } from "../shared/wire.ts";
 import { Health, Strips, type ChunkState, type StripColour } from "../health/health.ts";
-import { Comparing } from "../compare/comparing.ts";
+import { Comparing } from "../compare/comparison.ts";
 import { KeyDetails } from "../key/keydetails.ts";
 import type { By } from "../maps/cells.ts";
 import { Maps } from "../maps/maps.ts";

@@ -12,7 +12,7 @@ import { useStore } from "../shared/store.ts";
 import type { Hello, ReadingModel } from "../shared/wire.ts";
 import type { ExplorerSession } from "./session.ts";
 import { type Thumbnail, Thumbnails } from "./thumbnails.ts";
-import { Allow, Waited } from "../shared/asking.tsx";
+import { Allow, Waited } from "../shared/access.tsx";
 import { useTheme } from "../maps/board.tsx";
 
 export function SetView({ session, hello }: { session: ExplorerSession; hello: Hello }) {

@@ -5,7 +5,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import type { ExplorerSession } from "../explorer/session.ts";
 import type { ExplorerView } from "../explorer/view.ts";
 import type { GridPicture } from "../maps/maps.ts";
-import { Failure, Pending, Question, Waited, Working } from "../shared/asking.tsx";
+import { Failure, Pending, Question, Waited, Working } from "../shared/access.tsx";
 import { arrayOptions, AskForm, Choice } from "../shared/controls.tsx";
 import { seenSlices } from "../key/copycell.tsx";
 import { Places } from "../preview/data.tsx";

@@ -6,7 +6,7 @@ import type { ExplorerSession } from "../explorer/session.ts";
 import { targetName } from "../maps/cells.ts";
 import { STATES, TargetCheck } from "../maps/targettable.tsx";
 import { Button } from "../shared/parts.tsx";
-import { Counting } from "../shared/asking.tsx";
+import { Counting } from "../shared/access.tsx";
 import { capital, count, counted } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { TargetsSummary } from "../shared/wire.ts";

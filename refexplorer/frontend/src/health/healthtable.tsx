@@ -3,7 +3,7 @@
 import { useEffect } from "preact/hooks";
 
 import type { ExplorerSession } from "../explorer/session.ts";
-import { Counting } from "../shared/asking.tsx";
+import { Counting } from "../shared/access.tsx";
 import { DataTable, Order } from "../shared/controls.tsx";
 import { bytes, count, counted, SEVERITY_MARKS } from "../shared/format.ts";
 import { Button, Unknown, Words } from "../shared/parts.tsx";

@@ -3,7 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 
 import type { ExplorerSession } from "../explorer/session.ts";
-import { Allow, Failure, Working } from "../shared/asking.tsx";
+import { Allow, Failure, Working } from "../shared/access.tsx";
 import { AskForm, Sentences } from "../shared/controls.tsx";
 import { capital, count, counted } from "../shared/format.ts";
 import { Button, Sentence } from "../shared/parts.tsx";

@@ -2,7 +2,7 @@
 
 import { layout } from "../preview/slices.ts";
 import { Select, useSaid } from "../shared/controls.tsx";
-import { toClipboard } from "../shared/kept.ts";
+import { toClipboard } from "../shared/browser.ts";
 import { useStore } from "../shared/store.ts";
 import type { ExplorerOperations, ReadingModel } from "../shared/wire.ts";
 import { Earth } from "../geo/earth.ts";

@@ -9,7 +9,7 @@ import { bytes, count, exact, less, NOT_KNOWN, pretty, TYPE_NAMES } from "../sha
 import { Badge, Blank, Button, Copy, Notes } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { ArrayItem, Count, PathItem } from "../shared/wire.ts";
-import { Failure, Outcome } from "../shared/asking.tsx";
+import { Failure, Outcome } from "../shared/access.tsx";
 import { Hex } from "./hex.tsx";
 import { BLOCK, type KeyDetails } from "./keydetails.ts";
 import { Trace } from "./trace.tsx";

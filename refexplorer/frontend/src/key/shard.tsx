@@ -2,7 +2,7 @@
 
 import { useRef } from "preact/hooks";
 
-import { Failure, Outcome } from "../shared/asking.tsx";
+import { Failure, Outcome } from "../shared/access.tsx";
 import { bytes, count, counted, NOT_KNOWN } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { KeyDetails, ShardInside } from "./keydetails.ts";

@@ -2,7 +2,7 @@
 
 import { bytes, count, milliseconds } from "../shared/format.ts";
 import type { TraceReply, StepModel } from "../shared/wire.ts";
-import { Failure } from "../shared/asking.tsx";
+import { Failure } from "../shared/access.tsx";
 
 const SHOWN = 16;
 

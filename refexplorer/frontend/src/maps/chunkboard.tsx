@@ -25,7 +25,7 @@ import {
   type By,
   type Place,
 } from "./cells.ts";
-import type { ChangePicture } from "../compare/comparing.ts";
+import type { ChangePicture } from "../compare/comparison.ts";
 import type { GridPicture, Span } from "./maps.ts";
 import {
   type Box,

@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 
 import { count, counted } from "../shared/format.ts";
 import { Blank } from "../shared/parts.tsx";
-import { Pending, Waited } from "../shared/asking.tsx";
+import { Pending, Waited } from "../shared/access.tsx";
 import { arrayOptions, Choice, Toggles, Zoom } from "../shared/controls.tsx";
 import { useStore } from "../shared/store.ts";
 import { fitting } from "./changecells.ts";

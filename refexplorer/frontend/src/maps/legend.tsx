@@ -10,7 +10,7 @@ import { useAppearance } from "./board.tsx";
 import type { GridPicture, Span } from "./maps.ts";
 import { cross, fill, hatching, type Ink, inksOf, kindInk, series } from "../shared/palette.ts";
 import { changeInk, changesShown } from "./changecells.ts";
-import type { ChangePicture } from "../compare/comparing.ts";
+import type { ChangePicture } from "../compare/comparison.ts";
 
 const SWATCH = 14;
 

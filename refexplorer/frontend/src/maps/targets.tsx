@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 
 import { count } from "../shared/format.ts";
 import { Blank, Button } from "../shared/parts.tsx";
-import { Pending, Waited } from "../shared/asking.tsx";
+import { Pending, Waited } from "../shared/access.tsx";
 import { Zoom } from "../shared/controls.tsx";
 import { useStore } from "../shared/store.ts";
 import { Data } from "../preview/data.tsx";

@@ -9,7 +9,7 @@ import { Button, Cut } from "../shared/parts.tsx";
 import { Rows, useActive } from "../shared/rows/rows.tsx";
 import { useStore } from "../shared/store.ts";
 import type { TargetFold, TargetRow } from "../shared/wire.ts";
-import { Allow, Failure, Working } from "../shared/asking.tsx";
+import { Allow, Failure, Working } from "../shared/access.tsx";
 import { targetName } from "./cells.ts";
 import type { Maps, Query } from "./maps.ts";
 import { apart, arrayName, common, isAlike, percent } from "./intervals.ts";

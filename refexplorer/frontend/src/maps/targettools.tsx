@@ -5,7 +5,7 @@ import { useEffect } from "preact/hooks";
 import type { ExplorerSession } from "../explorer/session.ts";
 import { count, counted, moment } from "../shared/format.ts";
 import { Choice, DraftField, useSaid } from "../shared/controls.tsx";
-import { save, toClipboard } from "../shared/kept.ts";
+import { save, toClipboard } from "../shared/browser.ts";
 import { Button } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Query } from "./maps.ts";

@@ -7,7 +7,7 @@ import { bytes, count, counted, exact } from "../shared/format.ts";
 import { Blank, Button, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Coordinate, PathItem, Plan } from "../shared/wire.ts";
-import { Allow, Failure, Question, Working } from "../shared/asking.tsx";
+import { Allow, Failure, Question, Working } from "../shared/access.tsx";
 import { ChunkBoard } from "../maps/chunkboard.tsx";
 import { Legend } from "../maps/legend.tsx";
 import { arrayOptions, Choice, DraftField } from "../shared/controls.tsx";

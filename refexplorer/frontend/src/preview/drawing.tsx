@@ -18,10 +18,10 @@ import { ARROWS, type Point, stepped, useDrag, useRoom, useWheel, useWidth, ZOOM
 import { Earth } from "../geo/earth.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 import { cellWords, chunkOf, endsOf, indexOf, lostAt, placeOf, placesOf, shownText, type Axis } from "./slices.ts";
-import { keptWith, profilesOf, type Kept } from "./lines/kept.ts";
-import { Profiles } from "./lines/profiles.tsx";
-import { Take } from "./take/take.tsx";
-import { sentences } from "./told/sentences.ts";
+import { keptWith, profilesOf, type Kept } from "./profiles.ts";
+import { Profiles } from "./profiles.tsx";
+import { Take } from "./saveas.tsx";
+import { sentences } from "./description.ts";
 import { WHOLE } from "../explorer/state.ts";
 import { WhyValue } from "./why.tsx";
 import { moved, slicesOf, wholeOf, zoomed, type Window } from "./window.ts";

@@ -17,7 +17,7 @@ import type {
 } from "../shared/wire.ts";
 import { EMPTY_ROW } from "../shared/wire.ts";
 import type { FoundRow, ItemRecord, Saved, SavedRow } from "./content.ts";
-import { obstacle, subtract } from "./gap.ts";
+import { obstacle, subtract } from "./difference.ts";
 import { cut } from "./grid.ts";
 import { frameOf } from "../preview/time/frames.ts";
 import { partOf, planOf, type ReadPart } from "./parts.ts";

@@ -6,7 +6,7 @@ import { useState } from "preact/hooks";
 import { grouped, placeOf, TOGETHER } from "./notes.ts";
 import { KIND_NAMES, SEVERITY_MARKS } from "./format.ts";
 import type { Host } from "./host.ts";
-import { toClipboard } from "./kept.ts";
+import { toClipboard } from "./browser.ts";
 import type { Kind, Note, Severity } from "./wire.ts";
 
 interface ButtonProps extends ButtonHTMLAttributes {

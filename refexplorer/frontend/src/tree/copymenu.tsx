@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 
-import { toClipboard } from "../shared/kept.ts";
+import { toClipboard } from "../shared/browser.ts";
 import { ActionList } from "../shared/menu.tsx";
 import type { PathItem } from "../shared/wire.ts";
 import type { ExplorerSession } from "../explorer/session.ts";

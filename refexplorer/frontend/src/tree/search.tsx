@@ -3,7 +3,7 @@
 import { count, counted, KIND_NAMES, KINDS } from "../shared/format.ts";
 import { targetName } from "../maps/cells.ts";
 import { Badge, Button } from "../shared/parts.tsx";
-import { Waited } from "../shared/asking.tsx";
+import { Waited } from "../shared/access.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Count, KeysFound, Kind } from "../shared/wire.ts";
 import type { ExplorerSession } from "../explorer/session.ts";

@@ -1,7 +1,7 @@
 /** Branches, tags and snapshots to choose from: to open one, and to compare any two. */
 
 import { Button } from "../shared/parts.tsx";
-import { Failure, Offer, Waited } from "../shared/asking.tsx";
+import { Failure, Offer, Waited } from "../shared/access.tsx";
 import { Sentences } from "../shared/controls.tsx";
 import { useStore } from "../shared/store.ts";
 import type { VersionList } from "../shared/wire.ts";

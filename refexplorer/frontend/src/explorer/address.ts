@@ -1,6 +1,6 @@
 /** What the explorer shows, as texts: on the page its address, in a notebook the trait `state`. */
 
-import type { Comparing, ComparingState } from "../compare/comparing.ts";
+import type { Comparing, ComparingState } from "../compare/comparison.ts";
 import { LOOKS, type By } from "../maps/cells.ts";
 import { indices, isNarrowed, readSpans, spansText } from "../maps/maps.ts";
 import type { Host, Off } from "../shared/host.ts";

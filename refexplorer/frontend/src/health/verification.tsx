@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 
 import type { ExplorerSession } from "../explorer/session.ts";
 import { targetName } from "../maps/cells.ts";
-import { Allow, Failure, Working } from "../shared/asking.tsx";
+import { Allow, Failure, Working } from "../shared/access.tsx";
 import { Sentences } from "../shared/controls.tsx";
 import { capital, count } from "../shared/format.ts";
 import { Button, Sentence, SeverityMark } from "../shared/parts.tsx";

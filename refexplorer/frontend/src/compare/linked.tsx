@@ -9,7 +9,7 @@ import { heatmap, legend, line, painted, type Figure, type Look } from "../previ
 import { placeOf, type Axis } from "../preview/slices.ts";
 import { moved, zoomed, type Window } from "../preview/window.ts";
 import { ARROWS, stepped, useDrag, useWidth, ZOOM, ZOOMS } from "../shared/pointing.ts";
-import { ALL, type Shares } from "./besides.ts";
+import { ALL, type Shares } from "./sidebyside.ts";
 
 /** What is between two pictures, px. */
 export const GAP = 12;

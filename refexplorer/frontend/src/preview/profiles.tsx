@@ -2,12 +2,12 @@
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-import { Button } from "../../shared/parts.tsx";
-import { counted } from "../../shared/format.ts";
-import { useWidth } from "../../shared/pointing.ts";
-import { lineColours, lines, type Look } from "../plot.ts";
-import { type Axis, placeOf } from "../slices.ts";
-import { type Kept, type Line, linesAcross, linesAlong, MOST_KEPT, type Profile } from "./kept.ts";
+import { Button } from "../shared/parts.tsx";
+import { counted } from "../shared/format.ts";
+import { useWidth } from "../shared/pointing.ts";
+import { lineColours, lines, type Look } from "./plot.ts";
+import { type Axis, placeOf } from "./slices.ts";
+import { type Kept, type Line, linesAcross, linesAlong, MOST_KEPT, type Profile } from "./profiles.ts";
 
 interface Props {
   axes: [Axis, Axis];

@@ -50,10 +50,13 @@ async function start({ sessions }: Services, name: string): Promise<Kernel> {
     : await sessions.startNew({ name: "refexplorer", path, type: "console", kernel: { name } });
   const { kernel } = session;
   if (kernel === null) throw new Error("The kernel did not start.");
-  kernel.statusChanged.connect((_, status) => {
-    if (status === "dead" || status === "autorestarting" || status === "restarting") starting.delete(name);
-  });
+  onEnd(kernel, () => starting.delete(name));
   return prepared(kernel);
+}
+
+/** Calls back when a kernel dies, or begins anew. */
+function onEnd(kernel: Kernel, ended: () => void): void {
+  kernel.statusChanged.connect((_, status) => ["dead", "autorestarting", "restarting"].includes(status) && ended());
 }
 
 /** The kernel once it answers what the extension asks; fails if it has no refexplorer for that. */
@@ -75,9 +78,7 @@ export function connect(
   const comm = kernel.createComm(TARGET);
   comm.onMsg = ({ content, buffers }) => hear(content.data, (buffers ?? []).map(viewed));
   comm.onClose = lost;
-  kernel.statusChanged.connect((_, status) => {
-    if ((status === "dead" || status === "autorestarting" || status === "restarting") && !comm.isDisposed) lost();
-  });
+  onEnd(kernel, () => comm.isDisposed || lost());
   // A notebook lets go of a kernel that it shuts down, without a word of its end.
   kernel.disposed.connect(() => lost());
   comm.open(asked);

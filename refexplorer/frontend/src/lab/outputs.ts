@@ -8,36 +8,32 @@ const BUTTON = "button[data-refexplorer-set]";
 /** Where nothing answers the button, it is not shown. */
 const STYLE = `${BUTTON}[hidden] { display: inline-block; cursor: pointer; }`;
 
-interface Below {
-  box: HTMLElement;
-  close(): void;
-}
-
 export function followButtons(app: App): void {
   const style = document.createElement("style");
   style.textContent = STYLE;
   document.head.append(style);
-  const open = new WeakMap<Element, Below>();
+  const open = new WeakMap<Element, () => void>();
   document.addEventListener("click", ({ target }) => {
     const pressed = target instanceof Element ? target.closest<HTMLButtonElement>(BUTTON) : null;
     const output = pressed?.closest(".refexplorer");
     if (!pressed || !output) return;
     const before = open.get(pressed);
     open.delete(pressed);
-    before?.close();
+    before?.();
     if (before === undefined) open.set(pressed, below(app, output, pressed.dataset["refexplorerSet"]!));
     pressed.setAttribute("aria-expanded", String(before === undefined));
   });
 }
 
-function below(app: App, output: Element, shown: string): Below {
+/** Opens an explorer below an output; what is returned closes it. */
+function below(app: App, output: Element, shown: string): () => void {
   const box = document.createElement("div");
   output.append(box);
   const found = kernelAround(app, output);
   if (found === null) {
     box.setAttribute("role", "alert");
     box.textContent = "This notebook has no kernel: start one, then run the cell again.";
-    return { box, close: () => box.remove() };
+    return () => box.remove();
   }
   const tab = new Tab(app.serviceManager, box, { view: "explorer", shown }, undefined, found);
   const close = () => {
@@ -52,7 +48,7 @@ function below(app: App, output: Element, shown: string): Below {
   });
   const area = output.closest(".jp-OutputArea");
   if (area !== null) gone.observe(area, { childList: true });
-  return { box, close };
+  return close;
 }
 
 /** The kernel of the notebook or console that contains an element. */

@@ -29,6 +29,9 @@ export class Tab {
   private comm: Comm | null = null;
   private view: { model: TabModel; off: Off } | null = null;
   private closed = false;
+  /** The kernels to choose from, and the one that was tried last. */
+  private specs: Kernelspec[] = [];
+  private chosen: Kernelspec | null = null;
 
   /**
    * `asked` says what is opened; `changed` is called with each trait that the view sets; `own` is the
@@ -69,13 +72,14 @@ export class Tab {
   private async open(name: string | null): Promise<void> {
     this.end();
     this.say(this.own === null ? "Starting Python …" : "Waiting for the kernel …");
-    const specs =
+    this.specs =
       this.own === null
         ? await pythons(this.services).catch(() => [])
         : [{ name: this.own.name, label: this.own.name }];
-    const chosen = specs.find((each) => each.name === name) ?? specs[0];
+    const chosen = this.specs.find((each) => each.name === name) ?? this.specs[0];
+    this.chosen = chosen ?? null;
     if (chosen === undefined) {
-      this.say("There is no Python kernel on this server: install ipykernel, then try again.", specs, null);
+      this.say("There is no Python kernel on this server: install ipykernel, then try again.");
       return;
     }
     try {
@@ -83,43 +87,33 @@ export class Tab {
       if (this.closed) return;
       this.kernel = chosen.name;
       this.say("Opening …");
-      const lost = () => this.lose(specs, chosen);
-      this.comm = connect(
-        kernel,
-        this.asked,
-        (message, buffers) => void this.hear(message as Told | Message, buffers, specs, chosen),
-        lost,
-      );
+      const hear = (message: unknown, buffers: DataView[]) => void this.hear(message as Told | Message, buffers);
+      this.comm = connect(kernel, this.asked, hear, () => this.lose());
     } catch (error) {
       const sentence =
         error instanceof Missing
           ? `The kernel ${chosen.label} does not have this version of refexplorer: run \`pip install --upgrade refexplorer\` in its environment, restart it, then try again.`
           : `The kernel ${chosen.label} does not answer. ${(error as Error).message}`;
-      this.say(sentence, specs, chosen);
+      this.say(sentence, true);
     }
   }
 
-  private lose(specs: Kernelspec[], chosen: Kernelspec): void {
+  private lose(): void {
     if (this.closed) return;
     this.comm = null;
     this.view?.off();
     this.view = null;
-    this.say("The kernel was stopped or restarted.", specs, chosen);
+    this.say("The kernel was stopped or restarted.", true);
   }
 
-  private async hear(
-    message: Told | Message,
-    buffers: DataView[],
-    specs: Kernelspec[],
-    chosen: Kernelspec,
-  ): Promise<void> {
+  private async hear(message: Told | Message, buffers: DataView[]): Promise<void> {
     if (!("lab" in message)) {
       if (message["ev"] === "code") this.code = String(message["code"]);
       this.view?.model.hear(message, buffers);
       return;
     }
     const told = message as Told;
-    if (told.lab === "failed") this.say(told.sentence, specs, chosen);
+    if (told.lab === "failed") this.say(told.sentence, true);
     else if (told.lab === "opening")
       this.say(`Opening … ${Math.round((100 * told.done) / Math.max(told.size, 1))} % was read.`);
     else await this.show(told.bundle, told.traits);
@@ -139,22 +133,22 @@ export class Tab {
   }
 
   /** Says something in place of the view; with a kernel that may be tried again, or another one. */
-  private say(sentence: string, specs: Kernelspec[] = [], tried: Kernelspec | null = null): void {
+  private say(sentence: string, isOver = false): void {
     const said = document.createElement("p");
-    said.setAttribute("role", tried === null && specs.length === 0 ? "status" : "alert");
+    said.setAttribute("role", isOver ? "alert" : "status");
     said.textContent = sentence;
     const frame = document.createElement("div");
     frame.style.cssText = STYLE;
     frame.append(said);
-    if (tried !== null) {
+    if (isOver) {
       const choice = document.createElement("select");
       choice.setAttribute("aria-label", "Kernel");
-      choice.append(...specs.map(({ name, label }) => new Option(label, name, false, name === tried.name)));
+      choice.append(...this.specs.map(({ name, label }) => new Option(label, name, false, name === this.chosen?.name)));
       const again = document.createElement("button");
       again.textContent = "Try again";
       again.className = "jp-mod-styled";
       again.addEventListener("click", () => void this.open(choice.value));
-      if (specs.length > 1) frame.append(choice, " ");
+      if (this.specs.length > 1) frame.append(choice, " ");
       frame.append(again);
     }
     this.box.replaceChildren(frame);

@@ -24,7 +24,7 @@ export function cut({ map, buffers }: SavedGrid, axes: number[] | null, window: 
   const parts = buffers.map((buffer) => layers(new Float64Array(buffer), map, down, across));
   const [rows, columns] = [down[1] - down[0], across[1] - across[0]];
   const counts = map.states.map((_, state) =>
-    sum(parts[0]!.subarray(state * rows * columns, (state + 1) * rows * columns)),
+    parts[0]!.subarray(state * rows * columns, (state + 1) * rows * columns).reduce((total, n) => total + n, 0),
   );
   return {
     map: { ...map, window, rows, columns, counts },
@@ -53,8 +53,4 @@ function layers(
     }
   }
   return found;
-}
-
-function sum(values: Float64Array): number {
-  return values.reduce((total, value) => total + value, 0);
 }

@@ -88,6 +88,7 @@ export function Scrubber(props: Props) {
       <input
         type="range"
         class="scrubber-range"
+        style={{ "--places": size }}
         aria-label={`${name}: index`}
         aria-valuetext={text}
         {...bounds}

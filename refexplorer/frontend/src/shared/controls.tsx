@@ -5,8 +5,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { Button, Sentence } from "./parts.tsx";
 
-/** Values with their names, or alone where they are their names. */
-export type Options = readonly (string | readonly [value: string, name: string])[];
+/** Values with their names, or alone where they are their names; some below a heading. */
+export type Options = readonly Option[];
+type Option = string | readonly [value: string, name: string] | { label: string; options: Options };
 
 interface SelectProps {
   class?: string;
@@ -35,15 +36,23 @@ export function Select({ value = "", options, choose, first, ...others }: Select
           {first}
         </option>
       )}
-      {options.map((each) => {
-        const [option, name] = typeof each === "string" ? [each, each] : each;
-        return (
-          <option key={option} value={option}>
-            {name}
-          </option>
-        );
-      })}
+      {options.map(optionOf)}
     </select>
+  );
+}
+
+function optionOf(option: Option) {
+  if (typeof option === "object" && "label" in option)
+    return (
+      <optgroup key={option.label} label={option.label}>
+        {option.options.map(optionOf)}
+      </optgroup>
+    );
+  const [value, name] = typeof option === "string" ? [option, option] : option;
+  return (
+    <option key={value} value={value}>
+      {name}
+    </option>
   );
 }
 
@@ -169,6 +178,8 @@ interface AskProps extends FieldProps {
   button?: string;
   /** Whether the button is the main one. */
   main?: boolean;
+  /** Whether what was sent before is not done yet. */
+  busy?: boolean;
   /** Whether an empty text is an answer, too. */
   isOptional?: boolean;
   go(text: string): void;
@@ -184,6 +195,7 @@ export function AskForm({
   start = "",
   button,
   main = false,
+  busy = false,
   isOptional = false,
   go,
   typed,
@@ -222,22 +234,22 @@ export function AskForm({
           <span>{label}</span> {field}
         </label>
       )}
-      {button !== undefined && <Button main={main} type="submit" text={button} disabled={main && text.trim() === ""} />}
+      {button !== undefined && (
+        <Button main={main} type="submit" text={button} disabled={busy || (main && text.trim() === "")} />
+      )}
       {children}
     </form>
   );
 }
 
-/** A button that lets a person choose a file, also by the keyboard. */
-export function FileButton({
-  label,
-  disabled,
-  choose,
-}: {
+interface FileProps {
   label: string;
   disabled?: boolean;
   choose(file: File): void;
-}) {
+}
+
+/** A button that lets a person choose a file, also by the keyboard. */
+export function FileButton({ label, disabled, choose }: FileProps) {
   const input = useRef<HTMLInputElement>(null);
   return (
     <>

@@ -7,7 +7,7 @@ import { count } from "../shared/format.ts";
 import { Badge, Blank, Button, Cut } from "../shared/parts.tsx";
 import { rowGoal, Rows, type RowsHandle } from "../shared/rows/rows.tsx";
 import { useStore } from "../shared/store.ts";
-import type { Derivation, EditorRow } from "../shared/wire.ts";
+import type { EditorRow } from "../shared/wire.ts";
 import type { EditorSession } from "./session.ts";
 import { isUsed, type Tracing } from "./panels.ts";
 import { DerivationSteps, type Place } from "../shared/derivation.tsx";
@@ -157,25 +157,18 @@ export function DerivationPanel({ tracing, jump, explore }: PanelProps) {
       {derivation === null ? (
         <Blank sentence={trouble!} />
       ) : (
-        <Steps derivation={derivation} jump={jump} explore={explore} />
+        <>
+          <p>
+            <b class="mono">{derivation.key}</b>{" "}
+            <span class="quiet">
+              comes from <code>{derivation.origin}</code>; key number {count(derivation.number)}, from 0
+            </span>{" "}
+            <Button text="Show in the explorer" link onClick={() => explore(derivation.key)} />
+          </p>
+          <DerivationSteps steps={derivation.steps} jump={jump} />
+        </>
       )}
       <Button text="✕" class="button close" aria-label="Close" onClick={() => tracing.close()} />
     </section>
-  );
-}
-
-function Steps({ derivation, jump, explore }: { derivation: Derivation } & Pick<PanelProps, "jump" | "explore">) {
-  const { key, number, origin, steps } = derivation;
-  return (
-    <>
-      <p>
-        <b class="mono">{key}</b>{" "}
-        <span class="quiet">
-          comes from <code>{origin}</code>; key number {count(number)}, from 0
-        </span>{" "}
-        <Button text="Show in the explorer" link onClick={() => explore(key)} />
-      </p>
-      <DerivationSteps steps={steps} jump={jump} />
-    </>
   );
 }

@@ -9,13 +9,14 @@ import { layout, range } from "../preview/slices.ts";
 import { Button, Sentence } from "../shared/parts.tsx";
 import { bytes, value } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
-import type { Hello, ReadingModel } from "../shared/wire.ts";
+import type { ReadingModel } from "../shared/wire.ts";
 import type { ExplorerSession } from "./session.ts";
+import type { ShownProps } from "./view.ts";
 import { type Thumbnail, Thumbnails } from "./thumbnails.ts";
 import { Allow, Waited } from "../shared/access.tsx";
 import { useTheme } from "../maps/board.tsx";
 
-export function SetView({ session, hello }: { session: ExplorerSession; hello: Hello }) {
+export function SetView({ session, hello }: ShownProps) {
   const { shown } = useStore(session.of(Thumbnails));
   useEffect(() => {
     void session.firstRows.then(() => session.of(Thumbnails).draw(hello.variables));
@@ -110,6 +111,8 @@ function drawn(reading: ReadingModel, values: Float64Array, domain: [number, num
     const cells = painted(values, columns.size, rows.size, tableOf("viridis"), place);
     const isUpward = rows.at !== null && rows.at[rows.size - 1]! > rows.at[0]!;
     if (isUpward) cells.style.transform = "scaleY(-1)";
+    // Larger than it is, each cell is seen.
+    if (columns.size < WIDE && rows.size < HIGH) cells.style.imageRendering = "pixelated";
     return cells;
   }
   if (!rows) return null;

@@ -4,7 +4,7 @@ import { FAILED, failures, presence } from "../maps/cells.ts";
 import type { GridPicture } from "../maps/maps.ts";
 import { series, type Inks } from "../shared/palette.ts";
 import type { ChunkAxis } from "../preview/chunkaxis.ts";
-import { INFINITE, pixelOf } from "../preview/colours.ts";
+import { INFINITE, pixelOf, pixelsOfTable } from "../preview/colours.ts";
 import type { Raster } from "./raster.ts";
 
 export const FOOTPRINTS = { none: "none", outline: "outlines", state: "by state", file: "by file" } as const;
@@ -42,7 +42,7 @@ export function imageOf(raster: Raster, values: DrawnValues | null, chunks: Draw
   const { width, height, row, column } = raster;
   const image = new ImageData(width, height);
   const data = new Uint32Array(image.data.buffer);
-  const table = values && colours(values);
+  const table = values && pixelsOfTable(values.table);
   const isFilled = chunks.by === "state" || chunks.by === "file";
   const looks = isFilled && chunks.grid ? looksOf(chunks.grid, chunks.by, inks) : null;
   const [rows, columns] = chunks.sides;
@@ -83,24 +83,18 @@ export function imageOf(raster: Raster, values: DrawnValues | null, chunks: Draw
   return image;
 }
 
-/** The colours of a table as pixels. */
-function colours({ table }: DrawnValues): Uint32Array {
-  return Uint32Array.from({ length: table.length / 3 }, (_, i) =>
-    packed([table[3 * i]!, table[3 * i + 1]!, table[3 * i + 2]!], 255),
-  );
+/** Where the value of a row and a column of the array is; null where it is not among those that are drawn. */
+export function placeAmong({ shape, start, step }: DrawnValues, i: number, j: number): number | null {
+  const [down, across] = [Math.floor((i - start[0]) / step[0]), Math.floor((j - start[1]) / step[1])];
+  return down < 0 || across < 0 || down >= shape[0] || across >= shape[1] ? null : down * shape[1] + across;
 }
 
-function valueColour(
-  { values, shape, start, step, place }: DrawnValues,
-  table: Uint32Array,
-  i: number,
-  j: number,
-): number {
-  const [down, across] = [Math.floor((i - start[0]) / step[0]), Math.floor((j - start[1]) / step[1])];
-  if (down < 0 || across < 0 || down >= shape[0] || across >= shape[1]) return 0;
-  const number = values[down * shape[1] + across]!;
+function valueColour(values: DrawnValues, table: Uint32Array, i: number, j: number): number {
+  const among = placeAmong(values, i, j);
+  if (among === null) return 0;
+  const number = values.values[among]!;
   if (number === Infinity || number === -Infinity) return pixelOf(INFINITE[number > 0 ? "inf" : "-inf"]);
-  const at = place(number);
+  const at = values.place(number);
   return Number.isNaN(at) ? 0 : table[Math.min(table.length - 1, Math.max(0, Math.floor(at * table.length)))]!;
 }
 

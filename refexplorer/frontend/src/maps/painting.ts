@@ -1,10 +1,10 @@
 /** The picture of an array in the colours of its chunks: axes, window and selection stay as they are. */
 
-import { chunkOf, indexOf, placesOf, type Axis } from "../preview/slices.ts";
+import { placesOf, type Axis } from "../preview/slices.ts";
 import type { ReadingModel } from "../shared/wire.ts";
 import { cellAt, failures, presence, spansOf, type By } from "./cells.ts";
 import { colours, type Colour } from "./chunkboard.tsx";
-import type { GridPicture, GridWish, Span } from "./maps.ts";
+import type { GridPicture, Span } from "./maps.ts";
 import type { Inks } from "../shared/palette.ts";
 
 /** What is painted in place of the values, and where chunks begin: cells along rows and columns. */
@@ -17,20 +17,6 @@ export interface Painted {
 const SHARP = 900;
 /** More edges than these would be the picture. */
 const MOST_EDGES = 60;
-
-/** The chunks of what a picture shows of an array. */
-export function wishOf(reading: ReadingModel, [rows, columns]: [Axis, Axis], steps: number[]): GridWish {
-  const isDrawn = (dimension: number) => dimension === rows.dimension || dimension === columns.dimension;
-  const ends = [0, 1].map((end) => {
-    const places = steps.map((at, dimension) => (isDrawn(dimension) ? end * (reading.shape[dimension]! - 1) : at));
-    return chunkOf(reading, indexOf(reading, places)).index;
-  });
-  const window = ends[0]!.map((from, dimension): Span => {
-    const to = ends[1]![dimension]!;
-    return [Math.min(from, to), Math.max(from, to) + 1];
-  });
-  return { array: reading.array, axes: [rows.dimension, columns.dimension], window };
-}
 
 export function paintedBy(
   picture: GridPicture,

@@ -100,6 +100,12 @@ export function blended(
   return image;
 }
 
+/** The colours of a table as pixels. */
+export function pixelsOfTable(table: Uint8ClampedArray): Uint32Array {
+  const parts = Array.from({ length: STEPS }, (_, i) => [...table.subarray(3 * i, 3 * i + 3), 255]);
+  return new Uint32Array(new Uint8Array(parts.flat()).buffer);
+}
+
 /** The pixels of cells; what has no colour is left clear. */
 export function pixelsOf(
   values: Float64Array,
@@ -111,9 +117,7 @@ export function pixelsOf(
   const image = new ImageData(width, height);
   // One write for each pixel instead of four.
   const pixels = new Uint32Array(image.data.buffer);
-  const colours = new Uint32Array(
-    new Uint8Array(Array.from({ length: STEPS }, (_, i) => [...table.subarray(3 * i, 3 * i + 3), 255]).flat()).buffer,
-  );
+  const colours = pixelsOfTable(table);
   const [above, below] = [pixelOf(INFINITE.inf), pixelOf(INFINITE["-inf"])];
   for (let i = 0; i < values.length; i++) {
     const number = values[i]!;

@@ -60,24 +60,13 @@ export const PLAIN_LINE: Pick<Look, "label" | "scheme" | "scale" | "marked"> = {
   marked: [],
 };
 
+/** Few values are seen one by one. */
+const DOTTED = 60;
+
 export function line(values: Float64Array, axis: Axis, look: Look): Figure {
   const drawn = extremes(values);
-  const place = (index: number) => axis.at?.[index] ?? axis.first + index * axis.step;
-  const { part, y } = upright(look);
-  const finite = (index: number) => finiteOf(values[index]!) / part;
-  const element = Plot.plot({
-    ...MARGINS,
-    width: look.width,
-    height: look.height,
-    x: { label: escaped(titleOf(axis)), labelArrow: "none", ...kindOf(axis.times) },
-    y,
-    marks: [
-      Plot.line(drawn, { x: place, y: finite, stroke: "var(--acc)", strokeWidth: 1.5 }),
-      values.length <= 60 ? Plot.dot(drawn, { x: place, y: finite, r: 2, fill: "var(--acc)" }) : null,
-      ...infinityMarks(values, place),
-    ],
-  }) as SVGSVGElement;
-  const invert = element && scaleOf(element, "x");
+  const element = lines([{ values, name: "", colour: "var(--acc)" }], axis, look, extremes);
+  const invert = scaleOf(element, "x");
   return {
     element,
     locate: (x) => {
@@ -99,11 +88,6 @@ function upright({ domain: [low, high], times }: Look) {
     part,
     y: { label: null, domain: [low / part, high / part], nice: true, grid: true, ...ticks, ...kindOf(times) },
   };
-}
-
-/** What a line is drawn of: it has a gap where a value is infinite. */
-function finiteOf(value: number): number {
-  return Number.isFinite(value) ? value : NaN;
 }
 
 /** Triangles at the edge of a plot where a line has infinite values. */
@@ -218,12 +202,20 @@ export function cellsOf(image: ImageData): Cells {
 }
 
 /** Lines over one axis, each in a colour of its own. */
-export function lines(of: { values: Float64Array; name: string; colour?: string }[], axis: Axis, look: Look): Element {
+export function lines(
+  of: { values: Float64Array; name: string; colour?: string }[],
+  axis: Axis,
+  look: Look,
+  choose = (values: Float64Array) => extremes(values, 500),
+): SVGSVGElement {
   const place = (index: number) => axis.at?.[index] ?? axis.first + index * axis.step;
   const { part, y } = upright(look);
+  // A line has a gap where a value is infinite.
+  const height = (value: number) => (Number.isFinite(value) ? value / part : NaN);
   const points = of.flatMap(({ values, name }) =>
-    extremes(values, 500).map((index) => ({ x: place(index), y: finiteOf(values[index]!) / part, name })),
+    choose(values).map((index) => ({ x: place(index), y: height(values[index]!), name })),
   );
+  const isDotted = of.length === 1 && of[0]!.values.length <= DOTTED;
   const element = Plot.plot({
     ...MARGINS,
     width: look.width,
@@ -236,9 +228,10 @@ export function lines(of: { values: Float64Array; name: string; colour?: string 
     },
     marks: [
       Plot.line(points, { x: "x", y: "y", z: "name", stroke: "name", strokeWidth: 1.5 }),
+      isDotted ? Plot.dot(points, { x: "x", y: "y", r: 2, fill: "name" }) : null,
       ...of.flatMap(({ values }) => infinityMarks(values, place)),
     ],
-  });
+  }) as SVGSVGElement;
   element.setAttribute("aria-hidden", "true");
   return element;
 }

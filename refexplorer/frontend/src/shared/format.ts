@@ -27,6 +27,10 @@ export function counted(value: Count | bigint, noun: string): string {
   return `${count(value)} ${noun}${Number(value) === 1 ? "" : "s"}`;
 }
 
+export function countedNotes(severity: Severity, n: number): string {
+  return severity === "info" ? `${counted(n, "finding")} worth knowing` : counted(n, severity);
+}
+
 const UNITS = ["kB", "MB", "GB", "TB", "PB", "EB"];
 const LARGEST = 10n ** 30n;
 

@@ -78,19 +78,19 @@ export function Words({ text }: { text: string }) {
   );
 }
 
-interface NotesProps {
-  notes: Note[];
+interface NotesProps<N> {
+  notes: N[];
   /** What happens on a click, or null for a note that leads nowhere. */
-  follow(note: Note): (() => void) | null;
+  follow(note: N): (() => void) | null;
   /** What can be done about a note. */
-  actions?(note: Note): ComponentChildren;
+  actions?(note: N): ComponentChildren;
   /** What there is to know about the code of a note, or of notes that are folded. */
   about?(code: string): ComponentChildren;
 }
 
 /** Notes with their place, each a button where there is somewhere to go; many of one kind are folded. */
-export function Notes({ notes, follow, actions, about }: NotesProps) {
-  const lines = (shown: Note[], folded: boolean) =>
+export function Notes<N extends Note>({ notes, follow, actions, about }: NotesProps<N>) {
+  const lines = (shown: N[], folded: boolean) =>
     shown.map((note) => (
       <li key={`${note.code} ${note.pointer}`}>
         <NoteLine note={note} go={follow(note)} />

@@ -13,7 +13,8 @@ import type { By } from "../maps/cells.ts";
 import { chunksOf, Maps } from "../maps/maps.ts";
 import { Preview } from "../preview/preview.ts";
 import { layout, type Axis } from "../preview/slices.ts";
-import { START, WHOLE, type ExplorerState, type Focus, type Only, type PartRecord, type Search } from "./state.ts";
+import { PLAIN, START, WHOLE } from "./state.ts";
+import type { ExplorerState, Focus, Only, PartRecord, Picture, Search } from "./state.ts";
 import type { ExplorerView } from "./view.ts";
 import { Views } from "./views.ts";
 
@@ -234,6 +235,12 @@ export class ExplorerSession extends Views<ExplorerState> {
     if (drawn.length < 2) return 0;
     const { axes, window } = chunksOf(reading, drawn as [Axis, Axis], []);
     return axes.reduce((n, axis) => n * (window[axis]![1] - window[axis]![0]), 1);
+  }
+
+  /** How the values of an array are drawn; that of an address names the key, which may be a chunk of the array. */
+  pictureOf(array: string): Picture {
+    const { picture, selection } = this.state;
+    return picture.array === array || (picture.array !== null && picture.array === selection) ? picture : PLAIN;
   }
 
   /** What the picture is coloured by in place of its values. */

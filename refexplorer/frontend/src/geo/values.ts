@@ -5,7 +5,7 @@ import { PLAIN } from "../explorer/state.ts";
 import { placing } from "../preview/bars.ts";
 import { axesOf } from "../preview/chunkaxis.ts";
 import { SCHEMES, tableOf, type Scheme } from "../preview/colours.ts";
-import { eachLost, layout, slice, textsOf, type LostState } from "../preview/slices.ts";
+import { eachLost, layout, slice, stepsIn, textsOf, type LostState } from "../preview/slices.ts";
 import type { Integers } from "../preview/time/frames.ts";
 import type { EarthMap, ReadingModel } from "../shared/wire.ts";
 import { chunkNumber, type DrawnValues } from "./colouring.ts";
@@ -29,14 +29,13 @@ export function valuesOf(
 ): EarthValues | null {
   const plan = layout(reading, [...axes]);
   if (plan.drawn.length !== 2 || plan.drawn.some(({ dimension }, side) => dimension !== axes[side])) return null;
-  const { picture } = session.state;
-  const look = picture.array === reading.array ? picture : PLAIN;
+  const look = session.pictureOf(reading.array);
   const scheme = (Object.hasOwn(SCHEMES, look.scheme) ? look.scheme : PLAIN.scheme) as Scheme;
   const written = look.limits.map((text) => (text === "" ? NaN : Number(text)));
   const low = Number.isFinite(written[0]) ? written[0]! : (reading.minimum ?? 0);
   const high = Number.isFinite(written[1]) ? written[1]! : (reading.maximum ?? 1);
   const domain: [number, number] = low === high ? [low - 0.5, high + 0.5] : [low, high];
-  const steps = reading.shape.map((size, dimension) => ((asked[dimension] ?? 0) < size ? (asked[dimension] ?? 0) : 0));
+  const steps = stepsIn(reading, asked);
   const [rows, columns] = plan.drawn as [(typeof plan.drawn)[0], (typeof plan.drawn)[0]];
   const part = slice(values, reading, plan, steps);
   return {

@@ -12,7 +12,7 @@ import { useStore } from "../shared/store.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 import type { AxisMark, Coordinate, ReadingModel } from "../shared/wire.ts";
 import { written } from "./time/frames.ts";
-import { placeOf, stripOf, type Axis } from "./slices.ts";
+import { placeOf, stepsIn, stripOf, type Axis } from "./slices.ts";
 
 interface Props {
   name: string;
@@ -148,9 +148,9 @@ export function Steps({ session, reading, axes, series = [] }: StepsProps) {
   const { steps: asked } = useStore(session);
   const { wanted, plan } = useStore(session.preview);
   const strips = useStore(session.strips);
-  const { array, shape } = reading;
+  const { array } = reading;
   useEffect(() => session.strips.look(array), [array]);
-  const steps = shape.map((size, dimension) => (asked[dimension]! < size ? asked[dimension]! : 0));
+  const steps = stepsIn(reading, asked);
   const own = strips.array === array ? strips : null;
   // Until the picture of one place is here, only its scrubber is shown.
   const free = axes.filter(({ dimension }) => !/^\d+$/.test(wanted?.[dimension] ?? ""));

@@ -121,6 +121,11 @@ export function textsOf(
     exact(values[index]!, type, integers === null || Number.isNaN(values[index]!) ? undefined : integers[index]!);
 }
 
+/** Where the slice is along each dimension: what was asked for, if the reading has it. */
+export function stepsIn({ shape }: ReadingModel, asked: number[]): number[] {
+  return shape.map((size, dimension) => (asked[dimension]! < size ? asked[dimension]! : 0));
+}
+
 /** Values of the drawn dimensions, C order, at the given step of every other dimension. */
 export function slice<T extends Float64Array | Integers>(
   values: T,

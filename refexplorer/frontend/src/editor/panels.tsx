@@ -257,12 +257,12 @@ export function Trying({ session }: { session: EditorSession }) {
       {templates.length === 0 && generators.length === 0 && (
         <p class="quiet">There are no templates and no dimensions to try.</p>
       )}
-      {templates.length > 0 && <Templates fields={templates} tried={(given) => session.tryTemplates(given)} />}
+      {templates.length > 0 && <Templates fields={templates} tried={(given) => void session.tried.ask(given)} />}
       {generators.length > 0 && (
         <Dimensions
           generators={generators}
           derivation={derivation}
-          go={(gen, places) => session.goToPlace(gen, places)}
+          go={(gen, places) => void session.placed.ask({ gen, places })}
         />
       )}
     </section>

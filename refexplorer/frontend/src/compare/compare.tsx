@@ -12,9 +12,9 @@ import { Failure, Waited } from "../shared/access.tsx";
 import { count, counted } from "../shared/format.ts";
 import { AskForm, DataTable, FileButton, Select } from "../shared/controls.tsx";
 import { COMPARE_FILE } from "../shared/host.ts";
-import { Button, Sentence } from "../shared/parts.tsx";
+import { Button, CountLink, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { ArrayChanges, ComparedSets, Count } from "../shared/wire.ts";
+import type { ArrayChanges, ComparedSets } from "../shared/wire.ts";
 import { ChangeLegend } from "../maps/legend.tsx";
 import { indexOf } from "./comparison.ts";
 import { ChangedKeys } from "./keys.tsx";
@@ -162,9 +162,9 @@ function Arrays({ sets, session }: { sets: ComparedSets; session: ExplorerSessio
               ),
               class: "number",
               cell: (array: ArrayChanges) => (
-                <Keys
+                <CountLink
                   n={array.counts[place]!}
-                  label={`${words} of ${array.path || "/"}`}
+                  label={(all) => `${counted(all, "key")} ${words} of ${array.path || "/"}: list them`}
                   go={() => comparing.list({ change: name, folder: array.path })}
                 />
               ),
@@ -175,11 +175,6 @@ function Arrays({ sets, session }: { sets: ComparedSets; session: ExplorerSessio
       {more > 0 && <p class="quiet">and {counted(more, "more array")}</p>}
     </section>
   );
-}
-
-function Keys({ n, label, go }: { n: Count; label: string; go(): void }) {
-  if (Number(n) === 0) return <span class="quiet">0</span>;
-  return <Button text={count(n)} link aria-label={`${counted(n, "key")} ${label}: list them`} onClick={go} />;
 }
 
 /** Shows the map of an array of either set. */

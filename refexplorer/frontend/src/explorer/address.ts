@@ -34,9 +34,16 @@ function followAddress(host: Host, session: ExplorerSession): Off {
     tell();
   };
   void go();
-  const offs = [session.watchAll(tell), host.onChange("asked", () => void go())];
+  return both(
+    session.watchAll(tell),
+    host.onChange("asked", () => void go()),
+  );
+}
+
+function both(one: Off, other: Off): Off {
   return () => {
-    for (const off of offs) off();
+    one();
+    other();
   };
 }
 
@@ -61,10 +68,10 @@ function followTrait(host: Host, session: ExplorerSession): Off {
     going = false;
   };
   void go();
-  const offs = [session.watchAll(tell), host.onChange("state", () => void go())];
-  return () => {
-    for (const off of offs) off();
-  };
+  return both(
+    session.watchAll(tell),
+    host.onChange("state", () => void go()),
+  );
 }
 
 /** What views say in an address, by their names in it. */
@@ -126,8 +133,7 @@ export function readListed(text: string): Focus | null {
 }
 
 /** Shows what some texts say; what cannot be read of them is as it is at first. */
-async function goTo(session: ExplorerSession, asked: Places): Promise<void> {
-  const places = asked;
+async function goTo(session: ExplorerSession, places: Places): Promise<void> {
   const now = placesOf(session);
   const key = places.key ?? "";
   const list = readListed(places.list ?? "");

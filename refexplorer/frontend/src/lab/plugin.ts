@@ -64,19 +64,15 @@ export function plugins(jupyter: Packages): object[] {
         jupyter.filebrowser.IFileBrowserFactory,
         jupyter.launcher.ILauncher,
       ],
-      activate: (app: App, restorer: Restorer | null, browser: Browser | null, launcher: Launcher | null) =>
-        activate(jupyter, app, restorer, browser, launcher),
+      activate: (...given: Given) => activate(jupyter, ...given),
     },
   ];
 }
 
-function activate(
-  jupyter: Packages,
-  app: App,
-  restorer: Restorer | null,
-  browser: Browser | null,
-  launcher: Launcher | null,
-): void {
+/** What JupyterLab gives, null for each part that it does not have. */
+type Given = [app: App, restorer: Restorer | null, browser: Browser | null, launcher: Launcher | null];
+
+function activate(jupyter: Packages, ...[app, restorer, browser, launcher]: Given): void {
   const { commands, contextMenu, shell } = app;
   const files = new jupyter.apputils.WidgetTracker({ namespace: "refexplorer" });
   const folders = new jupyter.apputils.WidgetTracker({ namespace: "refexplorer-folders" });

@@ -248,6 +248,34 @@ interface FileProps {
   choose(file: File): void;
 }
 
+interface StepperProps {
+  label: string;
+  /** Where it is, among so many places from the first on. */
+  value: number;
+  min?: number;
+  max: number;
+  text: string;
+  move(to: number): void;
+}
+
+/** A slider with its name, and where it is in words. */
+export function Stepper({ label, value, min = 0, max, text, move }: StepperProps) {
+  return (
+    <label class="stepper">
+      <span>{label}</span>
+      <input
+        type="range"
+        min={min}
+        max={max}
+        value={value}
+        aria-valuetext={text}
+        onInput={(event) => move(Number(event.currentTarget.value))}
+      />
+      <output>{text}</output>
+    </label>
+  );
+}
+
 /** A button that lets a person choose a file, also by the keyboard. */
 export function FileButton({ label, disabled, choose }: FileProps) {
   const input = useRef<HTMLInputElement>(null);

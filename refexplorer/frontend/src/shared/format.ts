@@ -22,6 +22,11 @@ export function count(value: Count | bigint): string {
   return (typeof value === "string" ? BigInt(value) : value).toLocaleString("en");
 }
 
+/** "2 × 96 × 96"; of no dimension 1. */
+export function sizes(numbers: readonly Count[]): string {
+  return numbers.map(count).join(" × ") || "1";
+}
+
 /** "1 key", "2 keys". */
 export function counted(value: Count | bigint, noun: string): string {
   return `${count(value)} ${noun}${Number(value) === 1 ? "" : "s"}`;

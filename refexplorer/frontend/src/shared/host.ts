@@ -42,15 +42,13 @@ interface NotebookModel {
   set(name: string, value: unknown): void;
   save_changes(): void;
   send(message: unknown): void;
-  on(event: string, callback: (...values: never[]) => void): void;
-  off(event: string, callback: (...values: never[]) => void): void;
+  on(event: string, callback: Callback): void;
+  off(event: string, callback: Callback): void;
 }
 
-interface PageModel {
+interface PageModel extends Pick<NotebookModel, "on" | "off"> {
   [name: string]: unknown;
   send_msg(message: unknown): void;
-  on(event: string, callback: (value: never) => void): void;
-  off(event: string, callback: (value: never) => void): void;
 }
 
 export type Model = NotebookModel | PageModel;
@@ -61,11 +59,18 @@ export function adapt(model: Model): Host {
     : notebook(model as NotebookModel);
 }
 
-function notebook(model: NotebookModel): Host {
-  const listen = (event: string, callback: (...values: never[]) => void): Off => {
+type Callback = (...values: never[]) => void;
+
+/** Listens to a model; what is returned ends it. */
+function listening(model: { on(event: string, callback: Callback): void; off: NotebookModel["off"] }) {
+  return (event: string, callback: Callback): Off => {
     model.on(event, callback);
     return () => model.off(event, callback);
   };
+}
+
+function notebook(model: NotebookModel): Host {
+  const listen = listening(model);
   return {
     place: model.place ?? "notebook",
     isMain: model.get("main") === true,
@@ -97,10 +102,7 @@ const PAGE_NAMES: Record<string, string> = { document: "text" };
 
 function page(model: PageModel): Host {
   const named = (name: string) => PAGE_NAMES[name] ?? name;
-  const listen = (event: string, callback: (value: never) => void): Off => {
-    model.on(event, callback);
-    return () => model.off(event, callback);
-  };
+  const listen = listening(model);
   return {
     place: "page",
     isMain: true,

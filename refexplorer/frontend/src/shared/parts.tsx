@@ -4,10 +4,10 @@ import { Fragment, type ButtonHTMLAttributes, type ComponentChildren } from "pre
 import { useState } from "preact/hooks";
 
 import { grouped, placeOf, TOGETHER } from "./notes.ts";
-import { KIND_NAMES, SEVERITY_MARKS } from "./format.ts";
+import { count, KIND_NAMES, SEVERITY_MARKS } from "./format.ts";
 import type { Host } from "./host.ts";
 import { toClipboard } from "./browser.ts";
-import type { Kind, Note, Severity } from "./wire.ts";
+import type { Count, Kind, Note, Severity } from "./wire.ts";
 
 interface ButtonProps extends ButtonHTMLAttributes {
   /** The label, if it is plain text. */
@@ -125,7 +125,7 @@ function Group({ notes, about, children }: { notes: Note[]; about: ComponentChil
           <span class="note-text">
             <Sentence text={meaning} />
           </span>
-          <span class="note-place">{total.toLocaleString("en")} times</span>
+          <span class="note-place">{count(total)} times</span>
         </summary>
         {about}
         <ul class="notes">{children}</ul>
@@ -135,7 +135,7 @@ function Group({ notes, about, children }: { notes: Note[]; about: ComponentChil
 }
 
 function NoteLine({ note, go }: { note: Note; go: (() => void) | null }) {
-  const more = Number(note.count) > 1 ? ` (${(Number(note.count) - 1).toLocaleString("en")} more like this)` : "";
+  const more = Number(note.count) > 1 ? ` (${count(Number(note.count) - 1)} more like this)` : "";
   const body = (
     <>
       <SeverityMark severity={note.severity} />
@@ -189,6 +189,21 @@ export function Blank({ sentence, retry }: { sentence: string; retry?: () => voi
       {retry && <Button text="Try again" onClick={retry} />}
     </div>
   );
+}
+
+interface CountProps {
+  n: Count | null;
+  /** What the number is of, and what the link does. */
+  label(n: Count): string;
+  bad?: boolean;
+  go(): void;
+}
+
+/** A number that leads to what it counts. */
+export function CountLink({ n, label, bad = false, go }: CountProps) {
+  if (n === null) return <Unknown />;
+  if (Number(n) === 0) return <span class="quiet">0</span>;
+  return <Button text={count(n)} class={bad ? "link bad" : "link"} aria-label={label(n)} onClick={go} />;
 }
 
 /** A number that is not known. */

@@ -1,12 +1,11 @@
 /** The tree of keys: an ARIA treegrid of which only the visible rows are in the document. */
 
-import type { CSSProperties } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { bytes, count, fileName, TYPE_NAMES } from "../shared/format.ts";
 import { Badge, Cut, Unknown } from "../shared/parts.tsx";
 import { ChunkStrip } from "../shared/strip.tsx";
-import { Rows, type RowsHandle } from "../shared/rows/rows.tsx";
+import { type RowPlace, Rows, type RowsHandle } from "../shared/rows/rows.tsx";
 import { useStore } from "../shared/store.ts";
 import { EMPTY_ROW, type Row } from "../shared/wire.ts";
 import { Badges, ChangeMarks } from "./badges.tsx";
@@ -82,24 +81,22 @@ function Tree({ session, label }: { session: ExplorerSession; label: string }) {
         header={<Columns troubled={troubled} compared={compared} />}
         empty={emptyOf(session)}
       >
-        {(row = WAITING, { index, key, id, style }) => (
+        {(row = WAITING, place) => (
           <TreeRow
-            key={key}
-            id={id}
+            key={place.key}
+            place={place}
             row={row}
-            index={index}
-            style={style}
             flat={searching}
             troubled={troubled}
             compared={compared}
-            active={index === active}
+            active={place.index === active}
             selected={row.path === selection && selection !== ""}
             press={() => {
               pressed.current = row;
             }}
-            choose={() => choose(index, row)}
+            choose={() => choose(place.index, row)}
             toggle={() => session.run(session.toggle(row))}
-            onContextMenu={(event) => onContextMenu(event, index, row)}
+            onContextMenu={(event) => onContextMenu(event, place.index, row)}
           />
         )}
       </Rows>
@@ -147,10 +144,8 @@ const NOTHING: Record<Only, string> = {
 };
 
 interface RowProps {
-  id: string;
   row: Row;
-  index: number;
-  style: CSSProperties;
+  place: RowPlace;
   flat: boolean;
   /** Whether rows have a cell for what is wrong. */
   troubled: boolean;
@@ -164,21 +159,7 @@ interface RowProps {
   onContextMenu(event: MouseEvent): void;
 }
 
-function TreeRow({
-  id,
-  row,
-  index,
-  style,
-  flat,
-  troubled,
-  compared,
-  active,
-  selected,
-  press,
-  choose,
-  toggle,
-  onContextMenu,
-}: RowProps) {
+function TreeRow({ row, place, flat, troubled, compared, active, selected, toggle, ...on }: RowProps) {
   const waiting = row === WAITING;
   const branch = row.type !== "key" && !flat;
   const absent = row.origin === ABSENT;
@@ -193,20 +174,20 @@ function TreeRow({
   };
   return (
     <div
-      id={id}
+      id={place.id}
       class={`row ${state}${row.type}-row`}
       role="row"
-      aria-rowindex={index + 2}
+      aria-rowindex={place.index + 2}
       aria-level={row.depth + 1}
       aria-posinset={waiting ? undefined : Number(row.position)}
       aria-setsize={waiting ? undefined : Number(row.siblings)}
       aria-expanded={branch ? row.open : undefined}
       aria-selected={selected}
-      style={style}
-      onPointerDown={press}
-      onClick={choose}
+      style={place.style}
+      onPointerDown={on.press}
+      onClick={on.choose}
       onDblClick={branch ? toggle : undefined}
-      onContextMenu={onContextMenu}
+      onContextMenu={on.onContextMenu}
     >
       <span
         role="gridcell"

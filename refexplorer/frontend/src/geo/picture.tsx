@@ -7,7 +7,7 @@ import { Earth } from "./earth.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 import { useAppearance } from "../maps/board.tsx";
 import { FAILED } from "../maps/cells.ts";
-import { Entries, type LegendEntry } from "../maps/legend.tsx";
+import { Entries, inlineEntries, type LegendEntry, targetEntry } from "../maps/legend.tsx";
 import { Choice, Zoom } from "../shared/controls.tsx";
 import type { GridPicture } from "../maps/maps.ts";
 import { Button } from "../shared/parts.tsx";
@@ -16,7 +16,7 @@ import { axesOf, type ChunkAxis } from "../preview/chunkaxis.ts";
 import { signsOf } from "../preview/colours.ts";
 import { Infinite, placed as placedIn, usePointed } from "../preview/drawing.tsx";
 import { cellWords, shownText } from "../preview/slices.ts";
-import { count, counted, fileName, moment, value } from "../shared/format.ts";
+import { count, counted, moment, value } from "../shared/format.ts";
 import { ARROWS, useDrag, useWheel, useWidth, ZOOM, ZOOMS } from "../shared/pointing.ts";
 import { useStore } from "../shared/store.ts";
 import type { EarthMap, ReadingModel } from "../shared/wire.ts";
@@ -378,23 +378,11 @@ function entriesOf(grid: GridPicture, by: Footprints): LegendEntry[] {
   const [fill, failed] = [grid.counts[0]!, grid.counts[grid.states.indexOf(FAILED)]!].map(Number) as [number, number];
   const absent = lostEntries({ fill, failed });
   if (by === "file") {
-    const cells = Array.from({ length: grid.rows * grid.columns }, (_, cell) => cell);
-    const single = new Set(
-      cells.flatMap((cell) => (isSeveral(grid, cell) || grid.target[cell]! < 0 ? [] : [grid.target[cell]!])),
-    );
-    const files = grid.targets.flatMap(({ url, number }, at) => {
-      const name = url === null ? "the file given by the reader" : fileName(url);
-      return single.has(at) ? [{ name, title: url ?? "", mark: series(number) }] : [];
-    });
-    const several: LegendEntry[] = cells.some((cell) => isSeveral(grid, cell))
-      ? [{ name: "several files", mark: { ...series(-1), pattern: 2 } }]
-      : [];
-    const isInline = cells.some(
-      (cell) =>
-        grid.target[cell]! < 0 && stateOfCell(grid, cell) !== "no reference" && stateOfCell(grid, cell) !== FAILED,
-    );
-    const inline: LegendEntry[] = isInline ? [{ name: "in the set itself", mark: series(-1) }] : [];
-    return [...files, ...several, ...inline, ...absent];
+    const single = new Set(grid.target.filter((_, cell) => !isSeveral(grid, cell)));
+    const files = grid.targets.flatMap((target, at) => (single.has(at) ? [targetEntry(target)] : []));
+    const isMany = grid.distinct.some((_, cell) => isSeveral(grid, cell));
+    const several = isMany ? [{ name: "several files", mark: { ...series(-1), pattern: 2 } }] : [];
+    return [...files, ...several, ...inlineEntries(grid), ...absent];
   }
   const present = grid.states.reduce(
     (sum, state, i) => (state === "absent" || state === FAILED ? sum : sum + Number(grid.counts[i])),

@@ -75,7 +75,7 @@ export function SearchBox({ session, kinds }: Props) {
             <span aria-hidden="true">±</span> Changes only
           </Button>
         )}
-        <span class={wrong ? "find-said bad" : "find-said"} role="status">
+        <span class={wrong ? "find-said bad" : "find-said quiet"} role="status">
           {wrong ?? (focus === null && searching && found !== null ? said(found) : "")}
         </span>
         {searching && found?.unfinished && <Button text="Stop" onClick={() => session.stopSearch()} />}

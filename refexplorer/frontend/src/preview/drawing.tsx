@@ -61,7 +61,7 @@ const AROUND = 320;
 const PANE = ".centre .pane";
 const SCRUBBER = 90;
 /** Of the colours: their height below a picture, and the width that they need beside one; px. */
-const COLOURS = [110, 260] as const;
+const COLOURS = [110, 180] as const;
 /** A picture of square cells that would be narrower is stretched. */
 const LEAST = 120;
 

@@ -178,7 +178,7 @@ interface AskProps extends FieldProps {
   button?: string;
   /** Whether the button is the main one. */
   main?: boolean;
-  /** Whether what was sent before is not done yet. */
+  /** Whether what was sent before is not done yet; left out, the main button waits for a text. */
   busy?: boolean;
   /** Whether an empty text is an answer, too. */
   isOptional?: boolean;
@@ -195,7 +195,7 @@ export function AskForm({
   start = "",
   button,
   main = false,
-  busy = false,
+  busy,
   isOptional = false,
   go,
   typed,
@@ -235,7 +235,7 @@ export function AskForm({
         </label>
       )}
       {button !== undefined && (
-        <Button main={main} type="submit" text={button} disabled={busy || (main && text.trim() === "")} />
+        <Button main={main} type="submit" text={button} disabled={busy ?? (main && text.trim() === "")} />
       )}
       {children}
     </form>

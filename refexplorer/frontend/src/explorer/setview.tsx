@@ -14,7 +14,7 @@ import type { ExplorerSession } from "./session.ts";
 import type { ShownProps } from "./view.ts";
 import { type Thumbnail, Thumbnails } from "./thumbnails.ts";
 import { Allow, Waited } from "../shared/access.tsx";
-import { useTheme } from "../maps/board.tsx";
+import { useAppearance } from "../maps/board.tsx";
 
 export function SetView({ session, hello }: ShownProps) {
   const { shown } = useStore(session.of(Thumbnails));
@@ -150,7 +150,7 @@ interface FrameProps {
 
 function Frame({ html, arrays, choose }: FrameProps) {
   const frame = useRef<HTMLIFrameElement>(null);
-  const theme = useTheme(frame);
+  const [theme = ""] = useAppearance(frame).split(" "); // light or dark
   const [height, setHeight] = useState(200);
   const measure = () => {
     const body = frame.current?.contentDocument?.body;

@@ -2,7 +2,7 @@
 
 import { FAILED, failures, presence } from "../maps/cells.ts";
 import type { GridPicture } from "../maps/maps.ts";
-import { series, type Inks } from "../shared/palette.ts";
+import { bytesOf, series, type Inks } from "../shared/palette.ts";
 import type { ChunkAxis } from "../preview/chunkaxis.ts";
 import { INFINITE, pixelOf, pixelsOfTable } from "../preview/colours.ts";
 import type { Raster } from "./raster.ts";
@@ -28,7 +28,7 @@ export function chunkNumber(down: number, across: number): number {
   return down * 2 ** 26 + across;
 }
 
-type Colour = [number, number, number];
+type Colour = [red: number, green: number, blue: number, ...number[]];
 
 /** What is drawn of chunks. */
 export interface DrawnChunks {
@@ -46,8 +46,8 @@ export function imageOf(raster: Raster, values: DrawnValues | null, chunks: Draw
   const isFilled = chunks.by === "state" || chunks.by === "file";
   const looks = isFilled && chunks.grid ? looksOf(chunks.grid, chunks.by, inks) : null;
   const [rows, columns] = chunks.sides;
-  const edge = packed(rgb(inks.ink), isFilled ? 255 : 190);
-  const [paper, hatch, bad] = [inks.paper, inks.hatch, inks.bad].map((ink) => packed(rgb(ink), 255)) as [
+  const edge = packed(bytesOf(inks.ink), isFilled ? 255 : 190);
+  const [paper, hatch, bad] = [inks.paper, inks.hatch, inks.bad].map((ink) => packed(bytesOf(ink), 255)) as [
     number,
     number,
     number,
@@ -122,15 +122,15 @@ export function isSeveral({ distinct }: GridPicture, cell: number): boolean {
 function looksOf(grid: GridPicture, by: Footprints, inks: Inks): Looks {
   const cells = grid.rows * grid.columns;
   const looks = { ground: new Uint32Array(cells), over: new Uint32Array(cells), pattern: new Uint8Array(cells) };
-  const paper = rgb(inks.paper);
+  const paper = bytesOf(inks.paper);
   for (let cell = 0; cell < cells; cell++) {
     const state = stateOfCell(grid, cell);
     const number = grid.targets[grid.target[cell]!]?.number ?? -1;
     const ink = series(by !== "file" ? 0 : isSeveral(grid, cell) ? -1 : number);
     const isBlank = state === "no reference" || state === FAILED;
-    looks.ground[cell] = packed(isBlank ? paper : mixed(rgb(ink.colour), paper, by === "file" ? 0.75 : SOFT), 255);
+    looks.ground[cell] = packed(isBlank ? paper : mixed(bytesOf(ink.colour), paper, by === "file" ? 0.75 : SOFT), 255);
     looks.over[cell] = packed(
-      state === FAILED ? rgb(inks.bad) : state === "no reference" ? rgb(inks.hatch) : paper,
+      state === FAILED ? bytesOf(inks.bad) : state === "no reference" ? bytesOf(inks.hatch) : paper,
       255,
     );
     looks.pattern[cell] =
@@ -175,17 +175,6 @@ const SOFT = 0.35;
 
 function mixed(one: Colour, other: Colour, share: number): Colour {
   return one.map((part, i) => Math.round(part * share + other[i]! * (1 - share))) as Colour;
-}
-
-let probe: CanvasRenderingContext2D | null = null;
-
-/** A colour of CSS as bytes. */
-function rgb(colour: string): Colour {
-  probe ??= document.createElement("canvas").getContext("2d", { willReadFrequently: true })!;
-  probe.fillStyle = colour;
-  probe.fillRect(0, 0, 1, 1);
-  const [red, green, blue] = probe.getImageData(0, 0, 1, 1).data;
-  return [red!, green!, blue!];
 }
 
 /** As the bytes of an image are in memory: the lowest first. */

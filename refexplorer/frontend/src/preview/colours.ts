@@ -23,10 +23,7 @@ export const INFINITE = { inf: "#ff2fd0", "-inf": "#00b8ff" } as const;
 
 /** The signs of the infinite values that are among some. */
 export function signsOf(values: Float64Array): (keyof typeof INFINITE)[] {
-  return [
-    ...(values.includes(Infinity) ? ["inf" as const] : []),
-    ...(values.includes(-Infinity) ? ["-inf" as const] : []),
-  ];
+  return (["inf", "-inf"] as const).filter((sign) => values.includes(sign === "inf" ? Infinity : -Infinity));
 }
 
 function bytesOf(colour: string): [number, number, number] {

@@ -3,11 +3,9 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { placing } from "../preview/bars.ts";
-import { tableOf, type Scheme } from "../preview/colours.ts";
+import { placing, tableOf, type Scheme } from "../preview/colours.ts";
 import { heatmap, legend, line, painted, type Figure, type Look } from "../preview/plot.ts";
-import { placeOf, type Axis } from "../preview/slices.ts";
-import { moved, zoomed, type Window } from "../preview/window.ts";
+import { placeOf, type Axis, moved, zoomed, type Window } from "../preview/slices.ts";
 import { ARROWS, stepped, useDrag, useWidth, ZOOM, ZOOMS } from "../shared/pointing.ts";
 import { ALL, type Shares } from "./sidebyside.ts";
 

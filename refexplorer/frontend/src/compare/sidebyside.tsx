@@ -5,9 +5,8 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 
 import type { ExplorerSession } from "../explorer/session.ts";
 import type { ExplorerView } from "../explorer/view.ts";
-import { cellWords, layout } from "../preview/slices.ts";
+import { cellWords, layout, zoomed } from "../preview/slices.ts";
 import type { Integers } from "../preview/time/frames.ts";
-import { zoomed } from "../preview/window.ts";
 import { Failure, Question, Waited } from "../shared/access.tsx";
 import { arrayOptions, Choice, DraftField, Toggles, Zoom } from "../shared/controls.tsx";
 import { bytes, count, exact, grouped, moment, value } from "../shared/format.ts";

@@ -3,17 +3,17 @@
 import type { Host, Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
 import { RowWindow } from "../shared/rows/window.ts";
-import { Wire } from "../shared/wire.ts";
-import type {
-  CodePage,
-  Count,
-  EditorRow,
-  EditorWire,
-  EditReply,
-  Help,
-  ReaderVerdict,
-  Remarks,
-  V0Text,
+import {
+  Wire,
+  type CodePage,
+  type Count,
+  type EditorRow,
+  type EditorWire,
+  type EditReply,
+  type Help,
+  type ReaderVerdict,
+  type Remarks,
+  type V0Text,
 } from "../shared/wire.ts";
 import { Newest } from "../shared/waiting.ts";
 import { Comparing, Shortening, Specification, Tracing } from "./panels.ts";

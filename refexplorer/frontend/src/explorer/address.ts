@@ -3,8 +3,7 @@
 import type { Comparing, ComparingState } from "../compare/comparison.ts";
 import { LOOKS, type By } from "../maps/cells.ts";
 import { indices, isNarrowed, readSpans, spansText } from "../maps/maps.ts";
-import type { Host, Off } from "../shared/host.ts";
-import { PLACES, type Place, type Places } from "../shared/place.ts";
+import { type Host, type Off, PLACES, type Place, type Places } from "../shared/host.ts";
 import type { Kind, Severity } from "../shared/wire.ts";
 import { KINDS } from "../shared/format.ts";
 import { STATE_NAMES, type ChunkState } from "../health/health.ts";

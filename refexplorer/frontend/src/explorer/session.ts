@@ -4,8 +4,17 @@ import type { Host, Message, Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
 import { RowWindow, type RowsReply } from "../shared/rows/window.ts";
 import { Work } from "../shared/waiting.ts";
-import { OVERHEARD } from "../shared/wire.ts";
-import type { CodePage, Count, ExplorerOperations, Hello, PathItem, Note, Row, Severity } from "../shared/wire.ts";
+import {
+  OVERHEARD,
+  type CodePage,
+  type Count,
+  type ExplorerOperations,
+  type Hello,
+  type PathItem,
+  type Note,
+  type Row,
+  type Severity,
+} from "../shared/wire.ts";
 import { Health, Strips, type ChunkState, type StripColour } from "../health/health.ts";
 import { Comparing } from "../compare/comparison.ts";
 import { KeyDetails } from "../key/keydetails.ts";
@@ -13,8 +22,17 @@ import type { By } from "../maps/cells.ts";
 import { chunksOf, Maps } from "../maps/maps.ts";
 import { Preview } from "../preview/preview.ts";
 import { layout, type Axis } from "../preview/slices.ts";
-import { PLAIN, START, WHOLE } from "./state.ts";
-import type { ExplorerState, Focus, Only, PartRecord, Picture, Search } from "./state.ts";
+import {
+  PLAIN,
+  START,
+  WHOLE,
+  type ExplorerState,
+  type Focus,
+  type Only,
+  type PartRecord,
+  type Picture,
+  type Search,
+} from "./state.ts";
 import type { ExplorerView } from "./view.ts";
 import { Views } from "./views.ts";
 

@@ -3,9 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { count, counted, countedNotes, KIND_NAMES, KINDS } from "../shared/format.ts";
-import { Files } from "../health/files.tsx";
-import { Repair } from "../health/repair.tsx";
-import { Verified } from "../health/verification.tsx";
+import { Files, Repair, Verified } from "../health/verification.tsx";
 import { DataTable } from "../shared/controls.tsx";
 import { Badge, Button, Notes } from "../shared/parts.tsx";
 import { useAnswer, useStore } from "../shared/store.ts";

@@ -2,8 +2,7 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
-import { placing } from "../preview/bars.ts";
-import { tableOf } from "../preview/colours.ts";
+import { placing, tableOf } from "../preview/colours.ts";
 import { line, painted, PLAIN_LINE } from "../preview/plot.ts";
 import { layout, range } from "../preview/slices.ts";
 import { Button, Sentence } from "../shared/parts.tsx";

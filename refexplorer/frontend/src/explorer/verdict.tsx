@@ -2,9 +2,8 @@
 
 import { capital, clock, count, counted, countedNotes, extent } from "../shared/format.ts";
 import type { Host } from "../shared/host.ts";
-import { useFiles } from "../health/files.tsx";
+import { useFiles, VerifyControls } from "../health/verification.tsx";
 import { TargetCheck } from "../maps/targettable.tsx";
-import { VerifyControls } from "../health/verification.tsx";
 import { Working } from "../shared/access.tsx";
 import { Menu } from "../shared/menu.tsx";
 import { Button, SeverityMark, Title } from "../shared/parts.tsx";

@@ -14,12 +14,11 @@ import { layout } from "../preview/slices.ts";
 import { count } from "../shared/format.ts";
 import { Blank, Button } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import { FOOTPRINTS, type Footprints } from "./colouring.ts";
+import { FOOTPRINTS, type Footprints, indexAt, valuesOf } from "./colouring.ts";
 import { EarthPicture, type ShownProps } from "./picture.tsx";
 import style from "./geo.css";
 import { Earth, earthState, earthText } from "./earth.ts";
 import { coarsest, type EarthMesh } from "./raster.ts";
-import { indexAt, valuesOf } from "./values.ts";
 
 export const VIEW: ExplorerView = {
   name: "map",

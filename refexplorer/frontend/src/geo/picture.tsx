@@ -12,15 +12,24 @@ import { Choice, Zoom } from "../shared/controls.tsx";
 import type { GridPicture } from "../maps/maps.ts";
 import { Button } from "../shared/parts.tsx";
 import { inksOf, series } from "../shared/palette.ts";
-import { axesOf, type ChunkAxis } from "../preview/chunkaxis.ts";
+import { axesOf, type ChunkAxis, cellWords, shownText } from "../preview/slices.ts";
 import { signsOf } from "../preview/colours.ts";
 import { Infinite, placed as placedIn, usePointed } from "../preview/drawing.tsx";
-import { cellWords, shownText } from "../preview/slices.ts";
 import { count, counted, moment, value } from "../shared/format.ts";
 import { ARROWS, useDrag, useWheel, useWidth, ZOOM, ZOOMS } from "../shared/pointing.ts";
 import { useStore } from "../shared/store.ts";
 import type { EarthMap, ReadingModel } from "../shared/wire.ts";
-import { chunkNumber, gridCell, imageOf, isSeveral, placeAmong, stateOfCell, type Footprints } from "./colouring.ts";
+import {
+  chunkNumber,
+  gridCell,
+  imageOf,
+  isSeveral,
+  placeAmong,
+  stateOfCell,
+  type Footprints,
+  indexAt,
+  type EarthValues,
+} from "./colouring.ts";
 import {
   dragged,
   fitted,
@@ -34,7 +43,6 @@ import {
   type Size,
 } from "./projecting.ts";
 import { cellAt, inView, rasterOf, type EarthMesh } from "./raster.ts";
-import { indexAt, type EarthValues } from "./values.ts";
 
 const TALLEST = 460;
 /** Finer coastlines are worth their bytes from here on. */

@@ -16,8 +16,7 @@ import type { ExplorerSession } from "../explorer/session.ts";
 import type { ExplorerView } from "../explorer/view.ts";
 import { arrayName, summary } from "./intervals.ts";
 import { StripBoard } from "./strip.tsx";
-import { TargetCheck, TargetTable } from "./targettable.tsx";
-import { TargetTools } from "./targettools.tsx";
+import { TargetCheck, TargetTable, TargetTools } from "./targettable.tsx";
 import { Timeline } from "./timeline.tsx";
 
 export const VIEW: ExplorerView = {

@@ -7,18 +7,42 @@ import { Zoom } from "../shared/controls.tsx";
 import { count, exact, value } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { Flag, ReadingModel, ValuePlace } from "../shared/wire.ts";
-import { placing, type ScaleName } from "./bars.ts";
+import {
+  placing,
+  type ScaleName,
+  blended,
+  FLAG_COLOURS,
+  flagPlacing,
+  flagTable,
+  INFINITE,
+  signsOf,
+  tableOf,
+  type Scheme,
+} from "./colours.ts";
 import { Entries, Legend, type LegendEntry } from "../maps/legend.tsx";
 import { chunksOf } from "../maps/maps.ts";
-import { paintedBy } from "../maps/painting.ts";
+import { paintedBy } from "../maps/chunkboard.tsx";
 import { inksOf } from "../shared/palette.ts";
-import { longitudeOf } from "./coast.ts";
-import { blended, FLAG_COLOURS, flagPlacing, flagTable, INFINITE, signsOf, tableOf, type Scheme } from "./colours.ts";
-import { cellsOf, heatmap, line, painted, type Figure, type Look, type Marked } from "./plot.ts";
+import { longitudeOf, cellsOf, heatmap, line, painted, type Figure, type Look, type Marked } from "./plot.ts";
 import { ARROWS, type Point, stepped, useDrag, useRoom, useWheel, useWidth, ZOOM, ZOOMS } from "../shared/pointing.ts";
 import { Earth } from "../geo/earth.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
-import { cellWords, chunkOf, endsOf, indexOf, lostAt, placeOf, placesOf, shownText, type Axis } from "./slices.ts";
+import {
+  cellWords,
+  chunkOf,
+  endsOf,
+  indexOf,
+  lostAt,
+  placeOf,
+  placesOf,
+  shownText,
+  type Axis,
+  moved,
+  slicesOf,
+  wholeOf,
+  zoomed,
+  type Window,
+} from "./slices.ts";
 import { keptWith, profilesOf, type Kept } from "./profiles.ts";
 import { Profiles } from "./profiles.tsx";
 import { Take } from "./saveas.tsx";
@@ -26,7 +50,6 @@ import { sentences } from "./description.ts";
 import { WHOLE } from "../explorer/state.ts";
 import { WhyValue } from "./why.tsx";
 import type { Preview } from "./preview.ts";
-import { moved, slicesOf, wholeOf, zoomed, type Window } from "./window.ts";
 
 /** Height of the picture for its width, px. */
 const heightOf = (width: number, tallest: number) => Math.min(tallest, Math.max(220, Math.round(width * 0.42)));

@@ -22,8 +22,7 @@ import { NumberTable, TextTable } from "./tabular.tsx";
 import { PLAIN_LINE } from "./plot.ts";
 import type { KeptMenu } from "../shared/menu.tsx";
 import { PartMenu, Places } from "./part.tsx";
-import { Steps } from "./scrubber.tsx";
-import { seriesAlong } from "./series.tsx";
+import { Steps, seriesAlong } from "./scrubber.tsx";
 import { WhyValue } from "./why.tsx";
 
 const MODES = { heatmap: "Picture", line: "Line", lines: "Lines", table: "Table", statistics: "Statistics" } as const;

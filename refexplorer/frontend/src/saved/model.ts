@@ -1,8 +1,7 @@
 /** The model that an explorer is given on a saved page: its traits, and answers from what was recorded. */
 
 import { TabModel } from "../lab/model.ts";
-import type { Message } from "../shared/host.ts";
-import type { Place } from "../shared/place.ts";
+import type { Message, Place } from "../shared/host.ts";
 import type { PathItem } from "../shared/wire.ts";
 import type { Saved } from "./content.ts";
 import { Replay } from "./replay.ts";

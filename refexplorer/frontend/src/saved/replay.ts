@@ -1,28 +1,26 @@
 /** Answers the requests of the explorer from the recording; the others fail with the message that a kernel is needed. */
 
-import { axesOf } from "../preview/chunkaxis.ts";
+import { axesOf } from "../preview/slices.ts";
 import type { Message } from "../shared/host.ts";
-import type {
-  BesidePart,
-  Count,
-  EarthMap,
-  Grid,
-  HealthCounts,
-  PathItem,
-  Plan,
-  ReadingModel,
-  Row,
-  TargetQuery,
-  ValuePlace,
+import {
+  type BesidePart,
+  type Count,
+  type EarthMap,
+  type Grid,
+  type HealthCounts,
+  type PathItem,
+  type Plan,
+  type ReadingModel,
+  type Row,
+  type TargetQuery,
+  type ValuePlace,
+  EMPTY_ROW,
 } from "../shared/wire.ts";
-import { EMPTY_ROW } from "../shared/wire.ts";
 import type { FoundRow, ItemRecord, Saved, SavedRow } from "./content.ts";
 import { obstacle, subtract } from "./difference.ts";
-import { cut } from "./grid.ts";
+import { cut, partOf, planOf, type ReadPart } from "./parts.ts";
 import { frameOf } from "../preview/time/frames.ts";
-import { partOf, planOf, type ReadPart } from "./parts.ts";
-import { search, type Searched, type Sought } from "./search.ts";
-import { SavedTree } from "./tree.ts";
+import { search, type Searched, type Sought, SavedTree } from "./tree.ts";
 
 export interface Answer {
   message: Message;

@@ -1,4 +1,4 @@
-/** One face for the two hosts: anywidget's model in a notebook, Panel's JSComponent model on the page. */
+/** One face for the two hosts: anywidget's model in a notebook, Panel's JSComponent model on the page; and its places. */
 
 export type Off = () => void;
 export type Message = Record<string, unknown>;
@@ -127,3 +127,17 @@ function copied(view: DataView): ArrayBuffer {
   bytes.set(new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
   return bytes.buffer;
 }
+
+export interface Place {
+  address: string;
+  step: number;
+}
+
+/** What an address says of the explorer itself; `refexplorer/hosts/page/page.py` knows the same names. */
+export const PLACES = [
+  ...["view", "key", "slice", "part", "mode", "axes", "colours", "limits", "raw", "find", "kinds", "list", "only"],
+  ...["notes", "by", "other", "changes", "gone"],
+] as const;
+
+/** Texts by name; views say others. */
+export type Places = Record<string, string | undefined>;

@@ -1,7 +1,13 @@
 /** Lights up in the text what the chosen row comes from, and shows what each expression gave. */
 
-import { type EditorState, type Extension, type Range, StateEffect, StateField } from "@codemirror/state";
-import type { StateEffectType } from "@codemirror/state";
+import {
+  type EditorState,
+  type Extension,
+  type Range,
+  StateEffect,
+  StateField,
+  type StateEffectType,
+} from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView, hoverTooltip, showTooltip, type Tooltip } from "@codemirror/view";
 
 import type { Derivation, Piece } from "../shared/wire.ts";

@@ -2,11 +2,11 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { AskForm, useSaid } from "../shared/controls.tsx";
+import { AskForm } from "../shared/controls.tsx";
 import { save, toClipboard } from "../shared/browser.ts";
 import { ActionMenu } from "../shared/menu.tsx";
 import { Blank, Button, Sentence } from "../shared/parts.tsx";
-import { useAnswer, useStore } from "../shared/store.ts";
+import { useAnswer, useStore, useSaid } from "../shared/store.ts";
 import type { EditorSession } from "./session.ts";
 import type { Child, Host } from "../shared/host.ts";
 import { PageOfCode } from "../text/codepage.tsx";

@@ -1,8 +1,8 @@
 /** The right side: what is known of the selection, or of the whole set. */
 
-import { AskForm, useSaid } from "../shared/controls.tsx";
+import { AskForm } from "../shared/controls.tsx";
 import { Button } from "../shared/parts.tsx";
-import { useStore } from "../shared/store.ts";
+import { useStore, useSaid } from "../shared/store.ts";
 import type { ArrayItem } from "../shared/wire.ts";
 import { Inspector } from "../key/inspector.tsx";
 import type { ExplorerSession } from "./session.ts";

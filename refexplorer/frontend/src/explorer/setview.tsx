@@ -2,8 +2,8 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
-import { placing, tableOf } from "../preview/colours.ts";
-import { line, painted, PLAIN_LINE } from "../preview/plot.ts";
+import { placing, pixelsOf, tableOf } from "../preview/colours.ts";
+import { cellsOf, line, PLAIN_LINE } from "../preview/plot.ts";
 import { layout, range } from "../preview/slices.ts";
 import { Button, Sentence } from "../shared/parts.tsx";
 import { bytes, value } from "../shared/format.ts";
@@ -107,7 +107,7 @@ function drawn(reading: ReadingModel, values: Float64Array, domain: [number, num
   const [rows, columns] = axes;
   if (rows && columns) {
     const place = placing("linear", domain[0] === domain[1] ? [domain[0] - 0.5, domain[1] + 0.5] : domain);
-    const cells = painted(values, columns.size, rows.size, tableOf("viridis"), place);
+    const cells = cellsOf(pixelsOf(values, columns.size, rows.size, tableOf("viridis"), place));
     const isUpward = rows.at !== null && rows.at[rows.size - 1]! > rows.at[0]!;
     if (isUpward) cells.style.transform = "scaleY(-1)";
     // Larger than it is, each cell is seen.

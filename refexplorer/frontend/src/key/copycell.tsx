@@ -1,9 +1,9 @@
 /** What is shown as a cell of a notebook, for one library or another. */
 
 import { layout } from "../preview/slices.ts";
-import { Select, useSaid } from "../shared/controls.tsx";
+import { Select } from "../shared/controls.tsx";
 import { toClipboard } from "../shared/browser.ts";
-import { useStore } from "../shared/store.ts";
+import { useStore, useSaid } from "../shared/store.ts";
 import type { ExplorerOperations, ReadingModel } from "../shared/wire.ts";
 import { Earth } from "../geo/earth.ts";
 import type { ExplorerSession } from "../explorer/session.ts";

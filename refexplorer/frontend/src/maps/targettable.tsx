@@ -4,10 +4,10 @@ import { Fragment } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 import { bytes, count, counted, fileName, NOT_KNOWN, moment } from "../shared/format.ts";
-import { Order, Choice, DraftField, useSaid } from "../shared/controls.tsx";
+import { Order, Choice, DraftField } from "../shared/controls.tsx";
 import { Button, Cut } from "../shared/parts.tsx";
 import { Rows, useActive } from "../shared/rows/rows.tsx";
-import { useStore } from "../shared/store.ts";
+import { useStore, useSaid } from "../shared/store.ts";
 import type { TargetFold, TargetRow } from "../shared/wire.ts";
 import { Allow, Failure, Working } from "../shared/access.tsx";
 import { targetName } from "./cells.ts";

@@ -16,6 +16,7 @@ import {
   flagTable,
   INFINITE,
   signsOf,
+  pixelsOf,
   tableOf,
   type Scheme,
 } from "./colours.ts";
@@ -23,7 +24,7 @@ import { Entries, Legend, type LegendEntry } from "../maps/legend.tsx";
 import { chunksOf } from "../maps/maps.ts";
 import { paintedBy } from "../maps/chunkboard.tsx";
 import { inksOf } from "../shared/palette.ts";
-import { longitudeOf, cellsOf, heatmap, line, painted, type Figure, type Look, type Marked } from "./plot.ts";
+import { longitudeOf, cellsOf, heatmap, line, type Figure, type Look, type Marked } from "./plot.ts";
 import { ARROWS, type Point, stepped, useDrag, useRoom, useWheel, useWidth, ZOOM, ZOOMS } from "../shared/pointing.ts";
 import { Earth } from "../geo/earth.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
@@ -215,7 +216,7 @@ export function Drawing({
     if (painting) return painting.cells;
     const [height, width] = [pair[0].size, pair[1].size];
     if (channels) return cellsOf(blended(channels, width, height, domain));
-    return painted(values, width, height, flags ? flagTable(flags.length) : tableOf(scheme), place);
+    return cellsOf(pixelsOf(values, width, height, flags ? flagTable(flags.length) : tableOf(scheme), place));
   }, [reading, steps.join(), drawnOf, scheme, place, channels, painting]);
   const sizes =
     session.preview.state.plan?.array === reading.array ? session.preview.state.plan.sizes.map(Number) : null;

@@ -5,7 +5,7 @@ import * as Plot from "@observablehq/plot";
 import { escaped } from "../shared/escaping.ts";
 import { moment } from "../shared/format.ts";
 import type { Land } from "../geo/earth.ts";
-import { linearPart, type ScaleName, FLAG_COLOURS, INFINITE, pixelsOf, type Scheme } from "./colours.ts";
+import { linearPart, type ScaleName, FLAG_COLOURS, INFINITE, type Scheme } from "./colours.ts";
 import { extremes, infinities, titleOf, type Axis, type Window } from "./slices.ts";
 import type { ReadingModel } from "../shared/wire.ts";
 
@@ -179,16 +179,6 @@ function edgeMarks({ edges }: Look, rows: Axis, columns: Axis): Plot.Markish[] {
 
 /** Cells as pixels: one for each, or more. */
 export type Cells = HTMLCanvasElement;
-
-export function painted(
-  values: Float64Array,
-  width: number,
-  height: number,
-  table: Uint8ClampedArray,
-  place: (value: number) => number,
-): Cells {
-  return cellsOf(pixelsOf(values, width, height, table, place));
-}
 
 /** Pixels as they are drawn between axes. */
 export function cellsOf(image: ImageData): Cells {

@@ -297,19 +297,6 @@ export function FileButton({ label, disabled, choose }: FileProps) {
   );
 }
 
-/** What came of the last action, for some milliseconds or until the next, and a way to run one; a failure says why. */
-export function useSaid(
-  forget = Infinity,
-): [said: string | null, run: (act: () => Promise<string | null>) => Promise<void>] {
-  const [said, say] = useState<string | null>(null);
-  const run = async (act: () => Promise<string | null>) => {
-    say(null);
-    say(await act().catch((error: Error) => error.message));
-    if (forget < Infinity) setTimeout(() => say(null), forget);
-  };
-  return [said, run];
-}
-
 /** Sentences one below the other. */
 export function Sentences({ of, class: look, label }: { of: readonly string[]; class?: string; label?: string }) {
   if (of.length === 0) return null;

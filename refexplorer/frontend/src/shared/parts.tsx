@@ -1,13 +1,13 @@
 /** Small pieces that both views show. */
 
 import { Fragment, type ButtonHTMLAttributes, type ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
 
 import { grouped, placeOf, TOGETHER } from "./notes.ts";
 import { count, KIND_NAMES, SEVERITY_MARKS } from "./format.ts";
 import type { Host } from "./host.ts";
 import { toClipboard } from "./browser.ts";
 import type { Count, Kind, Note, Severity } from "./wire.ts";
+import { useSaid } from "./store.ts";
 
 interface ButtonProps extends ButtonHTMLAttributes {
   /** The label, if it is plain text. */
@@ -157,13 +157,11 @@ function NoteLine({ note, go }: { note: Note; go: (() => void) | null }) {
 
 /** Puts a text on the clipboard and says so. */
 export function Copy({ text, label = "Copy" }: { text: string | (() => string); label?: string }) {
-  const [said, say] = useState<string | null>(null);
-  const copy = async () => {
-    say((await toClipboard(typeof text === "string" ? text : text())) ? "Copied" : "Select the text and copy it");
-    setTimeout(() => say(null), 1600);
-  };
+  const [said, run] = useSaid(1600);
+  const copy = async () =>
+    (await toClipboard(typeof text === "string" ? text : text())) ? "Copied" : "Select the text and copy it";
   return (
-    <Button aria-label={said ?? label} onClick={copy} disabled={text === ""}>
+    <Button aria-label={said ?? label} onClick={() => void run(copy)} disabled={text === ""}>
       <span role="status">{said ?? label}</span>
     </Button>
   );

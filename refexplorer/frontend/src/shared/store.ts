@@ -70,3 +70,16 @@ export function useAnswer<A>(name: string | null, ask: () => Promise<A>) {
   }, [name]);
   return { ...found, isComing: found.of !== name };
 }
+
+/** What came of the last action, for some milliseconds or until the next, and a way to run one; a failure says why. */
+export function useSaid(
+  forget = Infinity,
+): [said: string | null, run: (act: () => Promise<string | null>) => Promise<void>] {
+  const [said, say] = useState<string | null>(null);
+  const run = async (act: () => Promise<string | null>) => {
+    say(null);
+    say(await act().catch((error: Error) => error.message));
+    if (forget < Infinity) setTimeout(() => say(null), forget);
+  };
+  return [said, run];
+}

@@ -365,7 +365,7 @@ export function Drawing({
       <PictureText id={told} values={values} axes={axes} reading={reading} isPart={isPart} />
       <p class="readout" role="status">
         {cursor
-          ? `${said(reading, axes, cursor, places(cursor), { values, text, own })}${channels ? ` · colours ${channels.map((each) => value(each[cursor[0]! * axes[1]!.size + cursor[1]!]!)).join(", ")}` : ""}${found ? placed(found) : ""}`
+          ? `${said(reading, axes, cursor, places(cursor), { values, text, own })}${channels ? ` · colours ${channels.map((each) => value(each[cursor[0]! * axes[1]!.size + cursor[1]!]!)).join(", ")}` : ""}${found?.kind ? ` · ${placed(found)}` : ""}`
           : figure.current?.omitted || "Point at the picture to read a value; click to select its chunk."}
       </p>
       {pair && (

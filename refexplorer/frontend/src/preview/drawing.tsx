@@ -85,7 +85,7 @@ const AROUND = 320;
 const PANE = ".centre .pane";
 const SCRUBBER = 90;
 /** Of the colours: their height below a picture, and the width that they need beside one; px. */
-const COLOURS = [110, 180] as const;
+const COLOURS = [110, 200] as const;
 /** A picture of square cells that would be narrower is stretched. */
 const LEAST = 120;
 
@@ -156,9 +156,9 @@ export function Drawing({
   const left = by !== null && session.state.look !== "chunks" ? room / 2 : room;
   const tallest = room === 0 ? TALLEST : Math.max(SHORTEST, left - AROUND + (sliders.length === 0 ? SCRUBBER : 0));
   // A picture that is not as wide as its panel is larger with its colours beside it.
-  const taller = sizeOf(width, axes, tallest + COLOURS[0]);
-  const isBeside = second !== undefined && taller.width + COLOURS[1] <= width;
-  const size = isBeside ? taller : sizeOf(width, axes, tallest);
+  const [alone, beside] = [sizeOf(width, axes, tallest), sizeOf(width - COLOURS[1], axes, tallest + COLOURS[0])];
+  const isBeside = second !== undefined && beside.width >= alone.width;
+  const size = isBeside ? beside : alone;
   const [cursor, setCursor] = useState<number[] | null>(null);
   const [picked, setPicked] = useState<number[] | null>(null);
   const [point, setPoint] = useState<number[] | null>(null);

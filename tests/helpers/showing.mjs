@@ -6,8 +6,8 @@ const { grouped } = await import(`${place}/shared/format.ts`);
 const { chunkOf, figures, indexOf, layout, placeOf, placesOf, slice, textsOf } = await import(`${place}/preview/slices.ts`);
 const { frameOf } = await import(`${place}/preview/time/frames.ts`);
 const { csvOf } = await import(`${place}/preview/saving.ts`);
-const { sentences } = await import(`${place}/preview/told/sentences.ts`);
-const { linesAlong, profilesOf } = await import(`${place}/preview/lines/kept.ts`);
+const { sentences } = await import(`${place}/preview/description.ts`);
+const { linesAlong, profilesOf } = await import(`${place}/preview/profiles.ts`);
 
 /** The place of a value along each dimension, by its number in C order. */
 function placesIn(shape, number) {

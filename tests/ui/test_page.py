@@ -291,7 +291,7 @@ def test_a_set_of_ones_own_until_the_server_is_lost_with_nothing_that_panel_send
             choose(editor, "Export", "Open in explorer")
             expect(page.get_by_role("region", name="Reference set own.json")).to_be_visible()
             page.get_by_role("button", name="Open another set").click()
-            page.locator("#source").fill("nosuch.json")
+            page.get_by_label("Path or URL of a reference set").fill("nosuch.json")
             page.get_by_role("button", name="Open", exact=True).click()
             expect(page.get_by_role("alert")).to_contain_text("nosuch.json")
             chosen = page.get_by_label("Reference set to open")

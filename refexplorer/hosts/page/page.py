@@ -234,7 +234,7 @@ _NAMES = [
     "list", "only", "notes", "by", "other", "changes", "gone",
     *(name for part in PARTS for name in part.address),
 ]  # fmt: skip
-"""Parts of the state of the explorer in a URL, named as in ``shared/place.ts``."""
+"""Parts of the state of the explorer in a URL, named as in ``shared/host.ts``."""
 
 
 @dataclass(frozen=True)

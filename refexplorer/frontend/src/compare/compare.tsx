@@ -8,15 +8,15 @@ import { placeOf } from "../maps/cells.ts";
 import { fitting } from "../maps/changecells.ts";
 import { ChunkBoard } from "../maps/chunkboard.tsx";
 import { type GridPicture, isNarrowed, type Span } from "../maps/maps.ts";
-import { Failure, Waited } from "../shared/asking.tsx";
+import { Failure, Waited } from "../shared/access.tsx";
 import { count, counted } from "../shared/format.ts";
 import { AskForm, DataTable, FileButton, Select } from "../shared/controls.tsx";
 import { COMPARE_FILE } from "../shared/host.ts";
-import { Button, Sentence } from "../shared/parts.tsx";
+import { Button, CountLink, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { ArrayChanges, ComparedSets, Count } from "../shared/wire.ts";
+import type { ArrayChanges, ComparedSets } from "../shared/wire.ts";
 import { ChangeLegend } from "../maps/legend.tsx";
-import { indexOf } from "./comparing.ts";
+import { indexOf } from "./comparison.ts";
 import { ChangedKeys } from "./keys.tsx";
 import { ChunkInBoth } from "./values.tsx";
 
@@ -34,19 +34,15 @@ function Compare({ session }: { session: ExplorerSession }) {
       <Waited waiting={comparing.comparing} />
       {error !== null && <Failure sentence={error} />}
       {compared === null && error === null && <p class="quiet">Loading the comparison …</p>}
-      {compared !== null && sets === null && error === null && <Nothing comparable={compared.comparable} />}
+      {compared !== null && sets === null && error === null && (
+        <p class="prose quiet">
+          {compared.comparable
+            ? "Enter the path or URL of an earlier version of this set, or of the same set in another format. Only the references are compared; no file is read."
+            : "No other set can be opened here. Open this set with refexplorer to compare it."}
+        </p>
+      )}
       {sets !== null && <Sets sets={sets} session={session} />}
     </div>
-  );
-}
-
-function Nothing({ comparable }: { comparable: boolean }) {
-  return (
-    <p class="prose quiet">
-      {comparable
-        ? "Enter the path or URL of an earlier version of this set, or of the same set in another format. Only the references are compared; no file is read."
-        : "No other set can be opened here. Open this set with refexplorer to compare it."}
-    </p>
   );
 }
 
@@ -166,9 +162,9 @@ function Arrays({ sets, session }: { sets: ComparedSets; session: ExplorerSessio
               ),
               class: "number",
               cell: (array: ArrayChanges) => (
-                <Keys
+                <CountLink
                   n={array.counts[place]!}
-                  label={`${words} of ${array.path || "/"}`}
+                  label={(all) => `${counted(all, "key")} ${words} of ${array.path || "/"}: list them`}
                   go={() => comparing.list({ change: name, folder: array.path })}
                 />
               ),
@@ -179,11 +175,6 @@ function Arrays({ sets, session }: { sets: ComparedSets; session: ExplorerSessio
       {more > 0 && <p class="quiet">and {counted(more, "more array")}</p>}
     </section>
   );
-}
-
-function Keys({ n, label, go }: { n: Count; label: string; go(): void }) {
-  if (Number(n) === 0) return <span class="quiet">0</span>;
-  return <Button text={count(n)} link aria-label={`${counted(n, "key")} ${label}: list them`} onClick={go} />;
 }
 
 /** Shows the map of an array of either set. */
@@ -207,7 +198,7 @@ function ChunkChanges({ sets, session }: { sets: ComparedSets; session: Explorer
   const { maps, comparing } = session;
   const { item } = useStore(session);
   const { grid, gridError } = useStore(maps);
-  const { changes, gone } = useStore(comparing);
+  const { changes, gone, goneChunk } = useStore(comparing);
   const changed = ({ counts }: ArrayChanges) => counts.reduce<number>((sum, n) => sum + Number(n), 0);
   const arrays = sets.arrays
     .filter(({ after }) => after !== null)
@@ -233,7 +224,17 @@ function ChunkChanges({ sets, session }: { sets: ComparedSets; session: Explorer
     if (wanted === undefined && sets.arrays.length > 0 && !comparing.isAtGone)
       void comparing.showGone(sets.arrays[0]!.path);
   }, [wanted, gone === null]);
-  if (gone !== null) return <GoneChunks grid={gone} sets={sets} session={session} />;
+  // The map of an array that only the set before has; its chunks are not in the tree.
+  if (gone !== null)
+    return (
+      <ChangeMap
+        {...{ sets, session, array: gone.array, grid: gone }}
+        note={`The array was removed: this map is from ${sets.before}.`}
+        selected={goneChunk === null ? null : indexOf(gone, goneChunk)}
+        select={(key) => comparing.set({ goneChunk: key })}
+        show={(window) => void comparing.showGone(gone.array, gone.axes, window)}
+      />
+    );
   if (wanted === undefined) return null;
   if (gridError !== null) return <Failure sentence={gridError} />;
   const drawn = grid?.array === wanted ? grid : null;
@@ -243,21 +244,6 @@ function ChunkChanges({ sets, session }: { sets: ComparedSets; session: Explorer
       selected={item?.chunk?.array === wanted ? item.chunk.index.map(Number) : null}
       select={(key) => session.run(session.reveal(key))}
       show={(window) => maps.showGrid(wanted, drawn?.axes, window)}
-    />
-  );
-}
-
-/** The map of an array that only the set before has; its chunks are not in the tree. */
-function GoneChunks({ grid, sets, session }: { grid: GridPicture; sets: ComparedSets; session: ExplorerSession }) {
-  const { comparing } = session;
-  const { goneChunk } = useStore(comparing);
-  return (
-    <ChangeMap
-      {...{ sets, session, array: grid.array, grid }}
-      note={`The array was removed: this map is from ${sets.before}.`}
-      selected={goneChunk === null ? null : indexOf(grid, goneChunk)}
-      select={(key) => comparing.set({ goneChunk: key })}
-      show={(window) => void comparing.showGone(grid.array, grid.axes, window)}
     />
   );
 }

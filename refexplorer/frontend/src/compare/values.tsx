@@ -3,15 +3,16 @@
 import { useState } from "preact/hooks";
 
 import type { ExplorerSession } from "../explorer/session.ts";
-import { ALL } from "../beside/besides.ts";
-import { type Drawn, LinkedPictures } from "../beside/linked.tsx";
+import { ALL } from "./sidebyside.ts";
+import { type Drawn, LinkedPictures } from "./linked.tsx";
 import { type Axis, part } from "../preview/slices.ts";
-import { Failure, Offer, Question, Waited } from "../shared/asking.tsx";
+import { Failure, Offer, Question, Waited } from "../shared/access.tsx";
+import { Stepper } from "../shared/controls.tsx";
 import { count, exact, grouped, moment, value } from "../shared/format.ts";
 import { Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { ComparedChunk, ComparedSide } from "../shared/wire.ts";
-import type { ChunkPictures } from "./comparing.ts";
+import type { ChunkPictures } from "./comparison.ts";
 
 export function ChunkInBoth({ session, chunk }: { session: ExplorerSession; chunk: string | null }) {
   const { comparing } = session;
@@ -28,25 +29,15 @@ export function ChunkInBoth({ session, chunk }: { session: ExplorerSession; chun
       {shown === null && <Offer text="Read this chunk in both sets" main act={() => start()} />}
       {chunkError !== null && <Failure sentence={chunkError} />}
       {asks && <Question sentence={asks.message} grant={asks.grant!} allow={start} />}
-      {shown !== null && !asks && <Shown key={chunk} read={shown} />}
-    </section>
-  );
-}
-
-function Shown({ read }: { read: ChunkPictures }) {
-  const { answer, values } = read;
-  return (
-    <>
-      <p class="caption">{said(answer)}</p>
-      {values === null ? (
+      {shown !== null && !asks && <p class="caption">{said(shown.answer)}</p>}
+      {shown !== null && !asks && shown.values === null && (
         <div class="sides">
-          <Head side={answer.before} title="Before" />
-          <Head side={answer.after} title="After" />
+          <Head side={shown.answer.before} title="Before" />
+          <Head side={shown.answer.after} title="After" />
         </div>
-      ) : (
-        <Pictures read={read} values={values} />
       )}
-    </>
+      {shown?.values && !asks && <Pictures key={chunk} read={shown} values={shown.values} />}
+    </section>
   );
 }
 
@@ -80,12 +71,9 @@ function Head({ side, title }: { side: ComparedSide; title: string }) {
   );
 }
 
-interface PicturesProps {
-  read: ChunkPictures;
-  values: NonNullable<ChunkPictures["values"]>;
-}
+type Values = NonNullable<ChunkPictures["values"]>;
 
-function Pictures({ read: { answer, integers }, values }: PicturesProps) {
+function Pictures({ read: { answer, integers }, values }: { read: ChunkPictures; values: Values }) {
   const axes: Axis[] = answer.shape.map((size, dimension) => ({
     dimension,
     name: answer.dimensions[dimension]!,
@@ -141,17 +129,14 @@ function Pictures({ read: { answer, integers }, values }: PicturesProps) {
         ({ dimension, name, size, step }) =>
           size > 1 &&
           !drawn.some((axis) => axis.dimension === dimension) && (
-            <label key={dimension} class="stepper">
-              <span>{name}</span>
-              <input
-                type="range"
-                min={0}
-                max={size - 1}
-                value={at[dimension]}
-                onInput={(event) => setAt(at.with(dimension, Number(event.currentTarget.value)))}
-              />
-              <output>{count(at[dimension]! * step)}</output>
-            </label>
+            <Stepper
+              key={dimension}
+              label={name}
+              max={size - 1}
+              value={at[dimension]!}
+              text={count(at[dimension]! * step)}
+              move={(to) => setAt(at.with(dimension, to))}
+            />
           ),
       )}
       <LinkedPictures

@@ -9,8 +9,8 @@ import { TELLING } from "../maps/cells.ts";
 import { absence, Entries, type LegendEntry } from "../maps/legend.tsx";
 import type { GridPicture, GridWish } from "../maps/maps.ts";
 import { Data } from "../preview/data.tsx";
-import { Failure, Pending, Waited } from "../shared/asking.tsx";
-import { AskForm, Choice, DataTable, Sentences } from "../shared/controls.tsx";
+import { Failure, Pending, Waited } from "../shared/access.tsx";
+import { AskForm, Choice, DataTable, Sentences, Stepper } from "../shared/controls.tsx";
 import { bytes, count, counted } from "../shared/format.ts";
 import { Button, Sentence, Unknown } from "../shared/parts.tsx";
 import { series } from "../shared/palette.ts";
@@ -137,19 +137,15 @@ function Controls({ costs, state, cost, place }: Drawn) {
           <Choice label="Reader" value={state.reader} options={readers} choose={(reader) => costs.set({ reader })} />
         )}
       </div>
-      <Slider
+      <Stepper
         label="Latency"
-        value={place.latency}
-        range={LATENCIES}
+        {...factors(place.latency, LATENCIES, (latency) => costs.change({ latency }))}
         text={duration(place.latency)}
-        move={(latency) => costs.change({ latency })}
       />
-      <Slider
+      <Stepper
         label="Bandwidth"
-        value={place.bandwidth}
-        range={BANDWIDTHS}
+        {...factors(place.bandwidth, BANDWIDTHS, (bandwidth) => costs.change({ bandwidth }))}
         text={`${bytes(Math.round(place.bandwidth))}/s`}
-        move={(bandwidth) => costs.change({ bandwidth })}
       />
       {cost.array !== null && (
         <AskForm
@@ -166,31 +162,10 @@ function Controls({ costs, state, cost, place }: Drawn) {
   );
 }
 
-interface SliderProps {
-  label: string;
-  value: number;
-  range: [number, number];
-  text: string;
-  move(value: number): void;
-}
-
-/** Equal ways are equal factors. */
-function Slider({ label, value, range, text, move }: SliderProps) {
-  const steps = (number: number) => Math.round(STEPS * Math.log10(number));
-  return (
-    <label class="stepper">
-      <span>{label}</span>
-      <input
-        type="range"
-        min={steps(range[0])}
-        max={steps(range[1])}
-        value={steps(Math.max(value, range[0]))}
-        aria-valuetext={text}
-        onInput={(event) => move(10 ** (Number(event.currentTarget.value) / STEPS))}
-      />
-      <output>{text}</output>
-    </label>
-  );
+/** The places of a slider on which equal ways are equal factors. */
+function factors(value: number, range: [number, number], set: (value: number) => void) {
+  const [min, max, at] = [...range, Math.max(value, range[0])].map((each) => Math.round(STEPS * Math.log10(each)));
+  return { min: min!, max: max!, value: at!, move: (to: number) => set(10 ** (to / STEPS)) };
 }
 
 function Bars({ costs, state, cost, place }: Drawn) {

@@ -1,5 +1,6 @@
 /** What was written stays in the browser, so that neither a reload nor a closed tab loses it. */
 
+import { kept, keptTexts } from "../shared/browser.ts";
 import type { EditReply } from "../shared/wire.ts";
 
 const STORED = "refexplorer-draft";
@@ -36,12 +37,8 @@ export function exerciseDraft(name: string): string | null {
 /** The text of the first draft of a name that is one of those. */
 function found(name: string, isOne: (draft: Partial<Draft>) => boolean): string | null {
   for (const store of stores()) {
-    try {
-      const draft: Partial<Draft> = JSON.parse(store.getItem(name) ?? "{}");
-      if (typeof draft.text === "string" && isOne(draft)) return draft.text;
-    } catch {
-      // The stored value is not a draft, or may not be read.
-    }
+    const draft = kept(name, store) as Partial<Draft> | null;
+    if (typeof draft?.text === "string" && isOne(draft)) return draft.text;
   }
   return null;
 }
@@ -97,12 +94,7 @@ function digest(text: string): string {
 }
 
 function listed(store: Storage): string[] {
-  try {
-    const names: unknown = JSON.parse(store.getItem(LISTED) ?? "[]");
-    return Array.isArray(names) ? names.filter((name) => typeof name === "string" && name.startsWith(STORED)) : [];
-  } catch {
-    return [];
-  }
+  return keptTexts(LISTED, store).filter((name) => name.startsWith(STORED));
 }
 
 /** Keeps a draft; the oldest ones make room for it. */

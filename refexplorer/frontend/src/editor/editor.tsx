@@ -7,7 +7,7 @@ import { count, counted } from "../shared/format.ts";
 import type { ViewProps } from "../shared/mount.tsx";
 import { Blank, Button, Notes, Sentence, Title } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { EditReply, Fix, Help, EditorDiagnostic, Note, Remarks } from "../shared/wire.ts";
+import type { EditReply, Fix, Help, EditorDiagnostic, Remarks } from "../shared/wire.ts";
 import { applyFix, compareWith, createEditor, jumpTo, replaceText, showMarks } from "../text/code.ts";
 import { DerivationPanel, Table } from "./table.tsx";
 import { Below, Examples, Explained, Export, GoTo, OriginLine, WithText } from "./toolbar.tsx";
@@ -229,7 +229,6 @@ const HIDDEN = "hidden";
 
 function Footer({ reply, remarks, failure, jump, mend, explain, cite }: FooterProps) {
   const { good, sentence, notes, note_count: total } = remarks ?? NOTHING_SAID;
-  const marks = new Map<Note, EditorDiagnostic>(notes.map((mark) => [mark, mark]));
   // The header says the number of keys, and the first note the rest.
   const isSaid = failure === null && (good || (notes.length > 0 && sentence.endsWith(notes[0]!.message)));
   return (
@@ -245,21 +244,17 @@ function Footer({ reply, remarks, failure, jump, mend, explain, cite }: FooterPr
       {notes.length > 0 && (
         <Notes
           notes={notes}
-          follow={(note) => () => jump(marks.get(note)!)}
+          follow={(note) => () => jump(note)}
           actions={(note) => (
             <span class="note-actions">
-              {marks.get(note)!.fixes.map((fix) => (
+              {note.fixes.map((fix) => (
                 <Button text={fix.label} key={fix.label} class="button fix" onClick={() => mend(fix)} />
               ))}
               {note.code !== HIDDEN && (
                 <Button text={`About ${note.code}`} class="button fix" onClick={() => explain(note.code)} />
               )}
-              {marks.get(note)!.rule !== null && (
-                <Button
-                  text={`Rule: ${marks.get(note)!.rule}`}
-                  class="button fix"
-                  onClick={() => cite(marks.get(note)!.rule!)}
-                />
+              {note.rule !== null && (
+                <Button text={`Rule: ${note.rule}`} class="button fix" onClick={() => cite(note.rule!)} />
               )}
             </span>
           )}

@@ -1,13 +1,12 @@
 /** The panels next to the text: the specification, a shorter text, other readers, other values. */
 
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import type { ComponentChildren } from "preact";
 
 import { DataTable, Select, Sentences } from "../shared/controls.tsx";
 import { capital, count, counted } from "../shared/format.ts";
 import { saveText } from "./toolbar.tsx";
 import { Blank, Button, Sentence } from "../shared/parts.tsx";
-import { useStore } from "../shared/store.ts";
+import { useAnswer, useStore } from "../shared/store.ts";
 import type {
   Axis,
   Derivation,
@@ -204,41 +203,18 @@ const CLASSES: Record<ReaderVerdict["outcome"], string> = {
 export function Readers({ session }: { session: EditorSession }) {
   const { reply, reader: chosen } = useStore(session);
   const { active } = useStore(session.tracing);
-  const [readers, setReaders] = useState<ReaderVerdict[] | null>(null);
-  const [trouble, setTrouble] = useState<string | null>(null);
+  const { answer: readers, error } = useAnswer(`${reply?.version}`, () => session.readers());
   useEffect(() => {
-    let isCurrent = true;
-    session.readers().then(
-      (found) => {
-        if (!isCurrent) return;
-        setReaders(found);
-        setTrouble(null);
-        if (session.state.reader === "" && found[1]) session.readAs(found[1].name);
-      },
-      (error: Error) => isCurrent && setTrouble(error.message),
-    );
-    return () => {
-      isCurrent = false;
-    };
-  }, [reply?.version]);
-  if (trouble !== null)
-    return (
-      <Panel>
-        <Blank sentence={trouble} />
-      </Panel>
-    );
-  if (readers === null)
-    return (
-      <Panel>
-        <p class="quiet">Checking other readers …</p>
-      </Panel>
-    );
-  const shown = readers.find((reader) => reader.name === chosen) ?? readers[0]!;
+    if (session.state.reader === "" && readers?.[1]) session.readAs(readers[1].name);
+  }, [readers]);
+  const shown = readers?.find((reader) => reader.name === chosen) ?? readers?.[0];
   const row = session.rows.at(active);
   return (
-    <Panel>
+    <section class="derivation readers" aria-label="Other readers">
+      {error !== null && <Blank sentence={error} />}
+      {readers === null && error === null && <p class="quiet">Checking other readers …</p>}
       <p class="chips">
-        {readers.map((reader) => (
+        {readers?.map((reader) => (
           <Button
             key={reader.name}
             class={`chip ${CLASSES[reader.outcome]}${reader === shown ? " on" : ""}`}
@@ -250,20 +226,12 @@ export function Readers({ session }: { session: EditorSession }) {
           </Button>
         ))}
       </p>
-      <Verdict reader={shown} />
-      {row?.why != null && (
+      {shown && <Verdict reader={shown} />}
+      {shown && row?.why != null && (
         <p role="status">
           <code>{row.key}</code>: <Sentence text={row.why} />
         </p>
       )}
-    </Panel>
-  );
-}
-
-function Panel({ children }: { children: ComponentChildren }) {
-  return (
-    <section class="derivation readers" aria-label="Other readers">
-      {children}
     </section>
   );
 }
@@ -289,12 +257,12 @@ export function Trying({ session }: { session: EditorSession }) {
       {templates.length === 0 && generators.length === 0 && (
         <p class="quiet">There are no templates and no dimensions to try.</p>
       )}
-      {templates.length > 0 && <Templates fields={templates} tried={(given) => session.tryTemplates(given)} />}
+      {templates.length > 0 && <Templates fields={templates} tried={(given) => void session.tried.ask(given)} />}
       {generators.length > 0 && (
         <Dimensions
           generators={generators}
           derivation={derivation}
-          go={(gen, places) => session.goToPlace(gen, places)}
+          go={(gen, places) => void session.placed.ask({ gen, places })}
         />
       )}
     </section>

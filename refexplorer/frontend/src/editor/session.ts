@@ -3,17 +3,17 @@
 import type { Host, Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
 import { RowWindow } from "../shared/rows/window.ts";
-import { Wire } from "../shared/wire.ts";
-import type {
-  CodePage,
-  Count,
-  EditorRow,
-  EditorWire,
-  EditReply,
-  Help,
-  ReaderVerdict,
-  Remarks,
-  V0Text,
+import {
+  Wire,
+  type CodePage,
+  type Count,
+  type EditorRow,
+  type EditorWire,
+  type EditReply,
+  type Help,
+  type ReaderVerdict,
+  type Remarks,
+  type V0Text,
 } from "../shared/wire.ts";
 import { Newest } from "../shared/waiting.ts";
 import { Comparing, Shortening, Specification, Tracing } from "./panels.ts";
@@ -62,17 +62,24 @@ export class EditorSession extends Store<EditorState> {
   /** What Python was last asked about. */
   private asked = "";
   /** The last value sent to `document`, to recognize its echo. */
-  private told: string | null = null;
+  private sent: string | null = null;
   /** The value that is still to be sent to `document`. */
-  private untold: string | null = null;
-  private telling: ReturnType<typeof setTimeout> | undefined;
+  private unsent: string | null = null;
+  private sending: ReturnType<typeof setTimeout> | undefined;
   private remarking: ReturnType<typeof setTimeout> | undefined;
   private busy = false;
   /** What Python or a link gave to begin with. */
   private begun: Opened | null = null;
-  private readonly tried = new Newest<Record<string, string>>((templates) => this.ask(templates));
+  /** Tries other texts in place of templates of the document. */
+  readonly tried = new Newest<Record<string, string>>((templates) => this.ask(templates));
   private readonly remarked = new Newest<string>((text) => this.remark(text));
-  private readonly placed = new Newest<[number, Record<string, number>]>((place) => this.find(place));
+  /** Chooses the row that a gen item makes at a place in its dimensions. */
+  readonly placed = new Newest<{ gen: number; places: Record<string, number> }>((place) =>
+    this.attempt("failure", async () => {
+      const { index } = await this.wire.request("seek", place);
+      this.tracing.choose(Number(index));
+    }),
+  );
   /** Of the rows that are shown. */
   private version = -1;
   private readonly host: Host;
@@ -110,9 +117,9 @@ export class EditorSession extends Store<EditorState> {
   }
 
   close(): void {
-    clearTimeout(this.telling);
+    clearTimeout(this.sending);
     clearTimeout(this.remarking);
-    this.tellNow();
+    this.sendNow();
     for (const off of this.offs) off();
     this.shortening.finding.close();
     this.specification.close();
@@ -123,7 +130,7 @@ export class EditorSession extends Store<EditorState> {
     this.set({ failure: null });
     await this.attempt("failure", async () => {
       const hello = await this.wire.request("hello");
-      this.told = hello.document;
+      this.sent = hello.document;
       this.tasks.list(hello.exercises ?? []);
       await this.begunBy(hello);
       this.set({ help: hello.help, examples: hello.examples });
@@ -146,7 +153,7 @@ export class EditorSession extends Store<EditorState> {
   private opened(reply: Opened, anew = false): void {
     if (anew) forgetDraft(reply);
     this.leaveLink();
-    if (reply.window === null) this.tell(reply.document);
+    if (reply.window === null) this.send(reply.document);
     this.tracing.close();
     this.start(reply);
   }
@@ -251,23 +258,6 @@ export class EditorSession extends Store<EditorState> {
     await this.attempt("failure", async () => this.opened(await this.wire.request("window", { line })));
   }
 
-  /** Tries other texts in place of templates of the document. */
-  tryTemplates(templates: Record<string, string>): void {
-    void this.tried.ask(templates);
-  }
-
-  /** Chooses the row that a gen item makes at a place in its dimensions. */
-  goToPlace(gen: number, places: Record<string, number>): void {
-    void this.placed.ask([gen, places]);
-  }
-
-  private async find([gen, places]: [number, Record<string, number>]): Promise<void> {
-    await this.attempt("failure", async () => {
-      const { index } = await this.wire.request("seek", { gen, places });
-      this.tracing.choose(Number(index));
-    });
-  }
-
   /** Shows the table as a reader has it; an empty name means the specification. */
   readAs(reader: string): void {
     if (reader === this.state.reader) return;
@@ -324,7 +314,7 @@ export class EditorSession extends Store<EditorState> {
         asked = this.asked = this.text;
         const given = this.begun?.linked === true && asked === this.begun.document;
         const reply = await this.wire.request("edit", { document: asked, given });
-        this.tell(asked);
+        this.send(asked);
         this.take(reply, asked);
       }
     });
@@ -335,24 +325,24 @@ export class EditorSession extends Store<EditorState> {
    * Only after the answer: Python then holds this very text, and does not take it for news. A long
    * one waits until typing pauses, since it travels once more.
    */
-  private tell(text: string): void {
-    clearTimeout(this.telling);
-    this.untold = text;
-    if (text.length < LONG) this.tellNow();
-    else this.telling = setTimeout(() => this.tellNow(), PAUSE);
+  private send(text: string): void {
+    clearTimeout(this.sending);
+    this.unsent = text;
+    if (text.length < LONG) this.sendNow();
+    else this.sending = setTimeout(() => this.sendNow(), PAUSE);
   }
 
-  private tellNow(): void {
-    const text = this.untold;
-    this.untold = null;
+  private sendNow(): void {
+    const text = this.unsent;
+    this.unsent = null;
     if (text === null) return;
-    this.told = text;
+    this.sent = text;
     if (this.host.get("document") !== text) this.host.set("document", text);
   }
 
   private follow(text: string): void {
-    if (this.tasks.isTurning || this.state.reply?.window || text === this.told || text === this.text) return;
-    this.told = text;
+    if (this.tasks.isTurning || this.state.reply?.window || text === this.sent || text === this.text) return;
+    this.sent = text;
     this.replace(text);
   }
 

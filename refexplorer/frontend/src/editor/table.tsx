@@ -1,13 +1,12 @@
 /** The V0 keys that the text makes, of any number. */
 
-import type { CSSProperties } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 import { count } from "../shared/format.ts";
 import { Badge, Blank, Button, Cut } from "../shared/parts.tsx";
-import { rowGoal, Rows, type RowsHandle } from "../shared/rows/rows.tsx";
+import { rowGoal, type RowPlace, Rows, type RowsHandle } from "../shared/rows/rows.tsx";
 import { useStore } from "../shared/store.ts";
-import type { Derivation, EditorRow } from "../shared/wire.ts";
+import type { EditorRow } from "../shared/wire.ts";
 import type { EditorSession } from "./session.ts";
 import { isUsed, type Tracing } from "./panels.ts";
 import { DerivationSteps, type Place } from "../shared/derivation.tsx";
@@ -46,16 +45,14 @@ export function Table({ session, stale }: Props) {
       header={<Columns />}
       empty="This text has no keys yet."
     >
-      {(row, { index, key, id, style }) => (
+      {(row, place) => (
         <TableRow
-          key={key}
-          id={id}
+          key={place.key}
           row={row}
-          index={index}
-          style={style}
-          selected={index === active}
-          used={isUsed(uses, index)}
-          choose={() => tracing.choose(index)}
+          place={place}
+          selected={place.index === active}
+          used={isUsed(uses, place.index)}
+          choose={() => tracing.choose(place.index)}
         />
       )}
     </Rows>
@@ -84,17 +81,15 @@ const WORDS: Partial<Record<EditorRow["state"], string>> = {
 };
 
 interface RowProps {
-  id: string;
   row: EditorRow | undefined;
-  index: number;
-  style: CSSProperties;
+  place: RowPlace;
   selected: boolean;
   /** The text at the cursor makes this row, or a part of it. */
   used: boolean;
   choose(): void;
 }
 
-function TableRow({ id, row, index, style, selected, used, choose }: RowProps) {
+function TableRow({ row, place: { id, index, style }, selected, used, choose }: RowProps) {
   if (!row) {
     return (
       <div class="row waiting" role="row" aria-rowindex={index + 2} style={style} onClick={choose}>
@@ -157,25 +152,18 @@ export function DerivationPanel({ tracing, jump, explore }: PanelProps) {
       {derivation === null ? (
         <Blank sentence={trouble!} />
       ) : (
-        <Steps derivation={derivation} jump={jump} explore={explore} />
+        <>
+          <p>
+            <b class="mono">{derivation.key}</b>{" "}
+            <span class="quiet">
+              comes from <code>{derivation.origin}</code>; key number {count(derivation.number)}, from 0
+            </span>{" "}
+            <Button text="Show in the explorer" link onClick={() => explore(derivation.key)} />
+          </p>
+          <DerivationSteps steps={derivation.steps} jump={jump} />
+        </>
       )}
       <Button text="✕" class="button close" aria-label="Close" onClick={() => tracing.close()} />
     </section>
-  );
-}
-
-function Steps({ derivation, jump, explore }: { derivation: Derivation } & Pick<PanelProps, "jump" | "explore">) {
-  const { key, number, origin, steps } = derivation;
-  return (
-    <>
-      <p>
-        <b class="mono">{key}</b>{" "}
-        <span class="quiet">
-          comes from <code>{origin}</code>; key number {count(number)}, from 0
-        </span>{" "}
-        <Button text="Show in the explorer" link onClick={() => explore(key)} />
-      </p>
-      <DerivationSteps steps={steps} jump={jump} />
-    </>
   );
 }

@@ -2,14 +2,14 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { AskForm, useSaid } from "../shared/controls.tsx";
-import { save, toClipboard } from "../shared/kept.ts";
+import { AskForm } from "../shared/controls.tsx";
+import { save, toClipboard } from "../shared/browser.ts";
 import { ActionMenu } from "../shared/menu.tsx";
 import { Blank, Button, Sentence } from "../shared/parts.tsx";
-import { useStore } from "../shared/store.ts";
+import { useAnswer, useStore, useSaid } from "../shared/store.ts";
 import type { EditorSession } from "./session.ts";
 import type { Child, Host } from "../shared/host.ts";
-import { PageOfCode, useCodePage } from "../text/codepage.tsx";
+import { PageOfCode } from "../text/codepage.tsx";
 
 export function GoTo({ session }: { session: EditorSession }) {
   const [trouble, setTrouble] = useState<string | null>(null);
@@ -181,10 +181,10 @@ interface Props {
 }
 
 export function Explained({ session, code, close, write, cite }: Props) {
-  const { page, trouble } = useCodePage((name) => session.explainCode(name), code);
+  const { answer: page, error } = useAnswer(code, () => session.explainCode(code));
   return (
     <section class="derivation explained" aria-label={`About ${code}`}>
-      {trouble !== null && <Blank sentence={trouble} />}
+      {error !== null && <Blank sentence={error} />}
       {page !== null && <PageOfCode page={page} write={write} cite={cite} />}
       <Button text="✕" class="button close" aria-label="Close" onClick={close} />
     </section>

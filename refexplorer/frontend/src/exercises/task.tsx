@@ -1,6 +1,6 @@
 /** The exercise that is open: what to do, how far it is done, help on request, and what it taught. */
 
-import { Sentences } from "../shared/controls.tsx";
+import { Select, Sentences } from "../shared/controls.tsx";
 import { Button, Sentence } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Lesson, ListedExercise } from "../shared/wire.ts";
@@ -104,26 +104,12 @@ function Taught({ lesson: { why, others } }: { lesson: Lesson }) {
 
 function Choice({ tasks, chosen }: { tasks: Tasks; chosen: string }) {
   const { all, solved } = useStore(tasks);
-  const topics = [...new Set(all.map((one) => one.topic))];
-  return (
-    <select
-      class="field"
-      aria-label="Choose an exercise"
-      value={chosen}
-      onChange={(event) => tasks.choose(event.currentTarget.value)}
-    >
-      {topics.map((topic) => (
-        <optgroup key={topic} label={topic}>
-          {all
-            .filter((one) => one.topic === topic)
-            .map((one) => (
-              <option key={one.name} value={one.name}>
-                {solved.includes(one.name) ? "✓ " : ""}
-                {all.indexOf(one) + 1}. {one.title}
-              </option>
-            ))}
-        </optgroup>
-      ))}
-    </select>
-  );
+  const text = ({ name, title }: ListedExercise, place: number) =>
+    `${solved.includes(name) ? "✓ " : ""}${place + 1}. ${title}`;
+  const options = [...new Set(all.map((one) => one.topic))].map((label) => ({
+    label,
+    options: all.flatMap((one, place) => (one.topic === label ? [[one.name, text(one, place)] as const] : [])),
+  }));
+  const choose = (name: string) => void tasks.choose(name);
+  return <Select class="field" aria-label="Choose an exercise" value={chosen} options={options} choose={choose} />;
 }

@@ -1,6 +1,6 @@
 /** The exercises: which there are, which is open, and which were solved. */
 
-import { keep, keptTexts } from "../shared/kept.ts";
+import { keep, keptTexts } from "../shared/browser.ts";
 import { Store } from "../shared/store.ts";
 import type { EditorWire, EditReply, ListedExercise, Result, Task } from "../shared/wire.ts";
 

@@ -8,13 +8,9 @@ import type { ArrayItem, Hello } from "../shared/wire.ts";
 import { HealthTable } from "../health/healthtable.tsx";
 import type { ExplorerSession } from "./session.ts";
 import { SetView } from "./setview.tsx";
+import type { PartProps, ShownProps } from "./view.ts";
 
-interface Props {
-  session: ExplorerSession;
-  hello: Hello;
-}
-
-export function Centre({ session, hello }: Props) {
+export function Centre({ session, hello }: ShownProps) {
   const { look, item } = useStore(session);
   const array = item?.array ?? null;
   const root = session.looks.find(({ name }) => name === look)?.under ?? look;
@@ -49,7 +45,7 @@ export function Centre({ session, hello }: Props) {
         ) : array === null && look === "chunks" && Number(hello.facts.arrays) > 0 ? (
           <HealthTable session={session} />
         ) : (
-          <Look name={look} session={session} hello={hello} />
+          <Look name={look} session={session} hello={hello} alone={false} />
         )}
       </div>
     </section>
@@ -57,13 +53,9 @@ export function Centre({ session, hello }: Props) {
 }
 
 /** Another version of Python may name a look that is not here. */
-function Look({ name, ...props }: Props & { name: string }) {
+export function Look({ name, ...props }: PartProps & { name: string }) {
   const Shown = props.session.viewOf(name)?.Shown;
-  return Shown ? (
-    <Shown {...props} alone={false} />
-  ) : (
-    <Blank sentence={`This version of refexplorer has no view \`${name}\`.`} />
-  );
+  return Shown ? <Shown {...props} /> : <Blank sentence={`This version of refexplorer has no view \`${name}\`.`} />;
 }
 
 function titleOfSet({ facts }: Hello): string {

@@ -1,17 +1,18 @@
 /** The right side: what is known of the selection, or of the whole set. */
 
-import { AskForm, useSaid } from "../shared/controls.tsx";
+import { AskForm } from "../shared/controls.tsx";
 import { Button } from "../shared/parts.tsx";
-import { useStore } from "../shared/store.ts";
-import type { ArrayItem, Hello } from "../shared/wire.ts";
+import { useStore, useSaid } from "../shared/store.ts";
+import type { ArrayItem } from "../shared/wire.ts";
 import { Inspector } from "../key/inspector.tsx";
 import type { ExplorerSession } from "./session.ts";
 import { ChunkInBoth } from "../compare/values.tsx";
 import { WhyValue } from "../preview/why.tsx";
 import { SetDetails } from "./setdetails.tsx";
 import type { Pin } from "./state.ts";
+import type { ShownProps } from "./view.ts";
 
-export function Details({ session, hello }: { session: ExplorerSession; hello: Hello }) {
+export function Details({ session, hello }: ShownProps) {
   const { selection, aboutSet, look } = useStore(session);
   const Beside = session.viewOf(look)?.Details;
   const isOfSet = aboutSet || selection === "";

@@ -6,18 +6,18 @@ import type { Host } from "../shared/host.ts";
 import type { ViewProps } from "../shared/mount.tsx";
 import { Blank, Button, Copy } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { Hello } from "../shared/wire.ts";
 import { VIEWS } from "../../generated/views.ts";
 import { Keys } from "../tree/tree.tsx";
 import { CopyCell, seenCode } from "../key/copycell.tsx";
 import { ComparisonBanner } from "../compare/compare.tsx";
-import { Centre } from "./centre.tsx";
+import { Centre, Look } from "./centre.tsx";
 import { Details } from "./details.tsx";
 import { KeyList, onShortcut } from "./keys.tsx";
 import { ExplorerSession } from "./session.ts";
 import { WHOLE } from "./state.ts";
 import { Verdict } from "./verdict.tsx";
-import { followState } from "./whereabouts.ts";
+import type { ShownProps } from "./view.ts";
+import { followState } from "./address.ts";
 import { type Arrangement, keep, kept } from "./layout.ts";
 
 export function Explorer({ host }: ViewProps) {
@@ -29,11 +29,6 @@ export function Explorer({ host }: ViewProps) {
   if (hello === null) return <Blank sentence="Opening the reference set …" />;
   if (session.part !== WHOLE) return <Alone session={session} hello={hello} />;
   return <Whole host={host} session={session} hello={hello} />;
-}
-
-interface ShownProps {
-  session: ExplorerSession;
-  hello: Hello;
 }
 
 function Whole({ host, session, hello }: ShownProps & { host: Host }) {
@@ -66,7 +61,8 @@ function Whole({ host, session, hello }: ShownProps & { host: Host }) {
         </code>
         <CopyCell session={session} />
         <Copy text={code} label="Copy code" />
-        {isLinked(host) && <CopyLink />}
+        {/* The address follows what is shown, so it is read when it is asked for. */}
+        {isLinked(host) && <Copy text={() => location.href} label="Copy link" />}
         <Button text="?" aria-label="Keyboard shortcuts" title="Keyboard shortcuts (?)" onClick={() => setHelp(true)} />
       </footer>
     </section>
@@ -78,22 +74,11 @@ function isLinked(host: Host): boolean {
   return host.place === "page" && new URLSearchParams(location.search).has("source");
 }
 
-function CopyLink() {
-  // The address follows what is shown, so it is read when it is asked for.
-  return <Copy text={() => location.href} label="Copy link" />;
-}
-
 /** One part in a widget of its own. */
 function Alone({ session, hello }: ShownProps) {
   const { trouble } = useStore(session);
   const { part } = session;
-  const Shown = session.viewOf(part)?.Shown;
-  // Another version of Python may name a part that is not here.
-  const shown = Shown ? (
-    <Shown session={session} hello={hello} alone />
-  ) : (
-    <Blank sentence={`This version of refexplorer has no view \`${part}\`.`} />
-  );
+  const shown = <Look name={part} session={session} hello={hello} alone />;
   return (
     <section class={`view part ${part}`} aria-label={`${session.titleOf(part)} of ${hello.title}`}>
       {part === "tree" ? shown : <div class="pane">{shown}</div>}

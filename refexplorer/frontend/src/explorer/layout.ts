@@ -1,6 +1,6 @@
 /** How a person last arranged the explorer; the browser remembers it for the next one. */
 
-import { keep as write, kept as read } from "../shared/kept.ts";
+import { keep as write, kept as read } from "../shared/browser.ts";
 
 const NAME = "refexplorer.layout";
 

@@ -4,16 +4,35 @@ import type { Host, Message, Off } from "../shared/host.ts";
 import { Store } from "../shared/store.ts";
 import { RowWindow, type RowsReply } from "../shared/rows/window.ts";
 import { Work } from "../shared/waiting.ts";
-import { OVERHEARD } from "../shared/wire.ts";
-import type { CodePage, Count, ExplorerOperations, Hello, PathItem, Note, Row, Severity } from "../shared/wire.ts";
+import {
+  OVERHEARD,
+  type CodePage,
+  type Count,
+  type ExplorerOperations,
+  type Hello,
+  type PathItem,
+  type Note,
+  type Row,
+  type Severity,
+} from "../shared/wire.ts";
 import { Health, Strips, type ChunkState, type StripColour } from "../health/health.ts";
-import { Comparing } from "../compare/comparing.ts";
+import { Comparing } from "../compare/comparison.ts";
 import { KeyDetails } from "../key/keydetails.ts";
 import type { By } from "../maps/cells.ts";
-import { Maps } from "../maps/maps.ts";
+import { chunksOf, Maps } from "../maps/maps.ts";
 import { Preview } from "../preview/preview.ts";
-import { chunkOf, indexOf, layout } from "../preview/slices.ts";
-import { START, WHOLE, type ExplorerState, type Focus, type Only, type PartRecord, type Search } from "./state.ts";
+import { layout, type Axis } from "../preview/slices.ts";
+import {
+  PLAIN,
+  START,
+  WHOLE,
+  type ExplorerState,
+  type Focus,
+  type Only,
+  type PartRecord,
+  type Picture,
+  type Search,
+} from "./state.ts";
 import type { ExplorerView } from "./view.ts";
 import { Views } from "./views.ts";
 
@@ -230,18 +249,16 @@ export class ExplorerSession extends Views<ExplorerState> {
     const { array = null } = this.state.item ?? {};
     if (this.part !== WHOLE || array === null || job?.array !== array.path || !job.values || !job.reading) return 0;
     const { reading } = job;
-    const drawn = layout(reading).drawn.map(({ dimension }) => dimension);
+    const { drawn } = layout(reading);
     if (drawn.length < 2) return 0;
-    const [first, last] = [0, 1].map((end) =>
-      chunkOf(
-        reading,
-        indexOf(
-          reading,
-          reading.shape.map((size) => end * (size - 1)),
-        ),
-      ),
-    );
-    return drawn.reduce((n, axis) => n * (Math.abs(last!.index[axis]! - first!.index[axis]!) + 1), 1);
+    const { axes, window } = chunksOf(reading, drawn as [Axis, Axis], []);
+    return axes.reduce((n, axis) => n * (window[axis]![1] - window[axis]![0]), 1);
+  }
+
+  /** How the values of an array are drawn; that of an address names the key, which may be a chunk of the array. */
+  pictureOf(array: string): Picture {
+    const { picture, selection } = this.state;
+    return picture.array === array || (picture.array !== null && picture.array === selection) ? picture : PLAIN;
   }
 
   /** What the picture is coloured by in place of its values. */
@@ -653,9 +670,6 @@ interface First {
 
 /** A promise that is settled from outside. */
 function gate(): { opened: Promise<void>; open(): void } {
-  let open = () => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { opened, open };
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { opened: promise, open: resolve };
 }

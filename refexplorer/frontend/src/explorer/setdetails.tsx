@@ -2,26 +2,20 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { count, counted, KIND_NAMES, KINDS } from "../shared/format.ts";
-import { Files } from "../health/files.tsx";
-import { Repair } from "../health/repair.tsx";
-import { Verified } from "../health/verified.tsx";
+import { count, counted, countedNotes, KIND_NAMES, KINDS } from "../shared/format.ts";
+import { Files, Repair, Verified } from "../health/verification.tsx";
 import { DataTable } from "../shared/controls.tsx";
 import { Badge, Button, Notes } from "../shared/parts.tsx";
-import { useStore } from "../shared/store.ts";
-import type { Hello, Kind, Note, SetFacts, Severity } from "../shared/wire.ts";
-import { Counting, Failure } from "../shared/asking.tsx";
+import { useAnswer, useStore } from "../shared/store.ts";
+import type { Kind, Note, SetFacts, Severity } from "../shared/wire.ts";
+import { Counting, Failure } from "../shared/access.tsx";
 import { Versions } from "../versions/versions.tsx";
 import { VersionPicker } from "../versions/versions.ts";
 import type { ExplorerSession } from "./session.ts";
-import { PageOfCode, useCodePage } from "../text/codepage.tsx";
+import type { ShownProps } from "./view.ts";
+import { PageOfCode } from "../text/codepage.tsx";
 
-interface Props {
-  session: ExplorerSession;
-  hello: Hello;
-}
-
-export function SetDetails({ session, hello }: Props) {
+export function SetDetails({ session, hello }: ShownProps) {
   const { facts } = hello;
   const { factsError } = useStore(session);
   return (
@@ -51,7 +45,7 @@ export function SetDetails({ session, hello }: Props) {
 }
 
 /** What is odd about the set: each note leads to the key that it names, or shows its text. */
-function SetNotes({ session, hello }: Props) {
+function SetNotes({ session, hello }: ShownProps) {
   const { notes, note_count: total } = hello;
   const [source, show] = useState<Source | null>(null);
   const { notesOf, severity, notesShown, notesError } = useStore(session);
@@ -115,7 +109,7 @@ function isAbout({ key }: Note, array: string): boolean {
 }
 
 function titleOf(n: number, array: string | null, severity: Severity | null): string {
-  const what = severity === "info" ? `${counted(n, "finding")} worth knowing` : counted(n, severity ?? "finding");
+  const what = severity === null ? counted(n, "finding") : countedNotes(severity, n);
   return array === null ? what : `${what} about ${array || "/"}`;
 }
 
@@ -167,14 +161,14 @@ function KindTable({ keys, kinds }: { keys: SetFacts["keys"]; kinds: NonNullable
 
 export function About({ session, code }: { session: ExplorerSession; code: string }) {
   const [isOpen, setOpen] = useState(false);
-  const { page, trouble } = useCodePage((name) => session.explainCode(name), isOpen ? code : null);
+  const { answer: page, error } = useAnswer(isOpen ? code : null, () => session.explainCode(code));
   return (
     <div class="about">
       <Button link aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         {isOpen ? "Close" : "What is this?"}
         <span class="unseen"> {code}</span>
       </Button>
-      {isOpen && trouble !== null && <Failure sentence={trouble} />}
+      {isOpen && error !== null && <Failure sentence={error} />}
       {isOpen && page !== null && (
         <section class="derivation explained" aria-label={`About ${code}`}>
           <PageOfCode page={page} write={null} cite={null} />

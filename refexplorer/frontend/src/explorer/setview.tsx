@@ -2,20 +2,20 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
-import { placing } from "../preview/bars.ts";
-import { tableOf } from "../preview/colours.ts";
-import { line, painted, PLAIN_LINE } from "../preview/plot.ts";
+import { placing, pixelsOf, tableOf } from "../preview/colours.ts";
+import { cellsOf, line, PLAIN_LINE } from "../preview/plot.ts";
 import { layout, range } from "../preview/slices.ts";
 import { Button, Sentence } from "../shared/parts.tsx";
 import { bytes, value } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
-import type { Hello, ReadingModel } from "../shared/wire.ts";
+import type { ReadingModel } from "../shared/wire.ts";
 import type { ExplorerSession } from "./session.ts";
+import type { ShownProps } from "./view.ts";
 import { type Thumbnail, Thumbnails } from "./thumbnails.ts";
-import { Allow, Waited } from "../shared/asking.tsx";
-import { useTheme } from "../maps/board.tsx";
+import { Allow, Waited } from "../shared/access.tsx";
+import { useAppearance } from "../maps/board.tsx";
 
-export function SetView({ session, hello }: { session: ExplorerSession; hello: Hello }) {
+export function SetView({ session, hello }: ShownProps) {
   const { shown } = useStore(session.of(Thumbnails));
   useEffect(() => {
     void session.firstRows.then(() => session.of(Thumbnails).draw(hello.variables));
@@ -107,9 +107,11 @@ function drawn(reading: ReadingModel, values: Float64Array, domain: [number, num
   const [rows, columns] = axes;
   if (rows && columns) {
     const place = placing("linear", domain[0] === domain[1] ? [domain[0] - 0.5, domain[1] + 0.5] : domain);
-    const cells = painted(values, columns.size, rows.size, tableOf("viridis"), place);
+    const cells = cellsOf(pixelsOf(values, columns.size, rows.size, tableOf("viridis"), place));
     const isUpward = rows.at !== null && rows.at[rows.size - 1]! > rows.at[0]!;
     if (isUpward) cells.style.transform = "scaleY(-1)";
+    // Larger than it is, each cell is seen.
+    if (columns.size < WIDE && rows.size < HIGH) cells.style.imageRendering = "pixelated";
     return cells;
   }
   if (!rows) return null;
@@ -147,7 +149,7 @@ interface FrameProps {
 
 function Frame({ html, arrays, choose }: FrameProps) {
   const frame = useRef<HTMLIFrameElement>(null);
-  const theme = useTheme(frame);
+  const [theme = ""] = useAppearance(frame).split(" "); // light or dark
   const [height, setHeight] = useState(200);
   const measure = () => {
     const body = frame.current?.contentDocument?.body;

@@ -1,11 +1,10 @@
 /** What the set is, and what is wrong with it, in two lines above all else; each number is a link. */
 
-import { capital, clock, count, counted, extent } from "../shared/format.ts";
+import { capital, clock, count, counted, countedNotes, extent } from "../shared/format.ts";
 import type { Host } from "../shared/host.ts";
-import { useFiles } from "../health/files.tsx";
+import { useFiles, VerifyControls } from "../health/verification.tsx";
 import { TargetCheck } from "../maps/targettable.tsx";
-import { VerifyControls } from "../health/verified.tsx";
-import { Working } from "../shared/asking.tsx";
+import { Working } from "../shared/access.tsx";
 import { Menu } from "../shared/menu.tsx";
 import { Button, SeverityMark, Title } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
@@ -53,7 +52,7 @@ export function Verdict({ host, hello, session }: { host: Host; hello: Hello; se
           <Button
             key={severity}
             class={`chip ${severity}`}
-            aria-label={said(severity, Number(severities![severity]))}
+            aria-label={countedNotes(severity, Number(severities![severity]))}
             onClick={() => session.showNotes(null, severity)}
           >
             <SeverityMark severity={severity} /> {count(severities![severity])}
@@ -182,10 +181,6 @@ function formOf(form: string, { templates, generated }: SetFacts): string {
     Number(generated) > 0 ? counted(generated, "generated key") : "",
   ];
   return parts.filter(Boolean).join(", ");
-}
-
-function said(severity: Severity, n: number): string {
-  return severity === "info" ? `${counted(n, "finding")} worth knowing` : counted(n, severity);
 }
 
 /** "4,212 keys", the number standing out. */

@@ -6,9 +6,12 @@ import type { GridPicture, GridWish } from "../maps/maps.ts";
 import type { Hello } from "../shared/wire.ts";
 import type { ExplorerSession } from "./session.ts";
 
-export interface PartProps {
+export interface ShownProps {
   session: ExplorerSession;
   hello: Hello;
+}
+
+export interface PartProps extends ShownProps {
   /** In a widget of its own. */
   alone: boolean;
 }

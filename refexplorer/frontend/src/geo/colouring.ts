@@ -2,10 +2,23 @@
 
 import { FAILED, failures, presence } from "../maps/cells.ts";
 import type { GridPicture } from "../maps/maps.ts";
-import { series, type Inks } from "../shared/palette.ts";
-import type { ChunkAxis } from "../preview/chunkaxis.ts";
-import { INFINITE, pixelOf } from "../preview/colours.ts";
+import { bytesOf, series, type Inks } from "../shared/palette.ts";
+import {
+  type ChunkAxis,
+  axesOf,
+  eachLost,
+  layout,
+  slice,
+  stepsIn,
+  textsOf,
+  type LostState,
+} from "../preview/slices.ts";
+import { INFINITE, pixelOf, pixelsOfTable, SCHEMES, tableOf, type Scheme, placing } from "../preview/colours.ts";
 import type { Raster } from "./raster.ts";
+import type { ExplorerSession } from "../explorer/session.ts";
+import { PLAIN } from "../explorer/state.ts";
+import type { Integers } from "../preview/time/frames.ts";
+import type { EarthMap, ReadingModel } from "../shared/wire.ts";
 
 export const FOOTPRINTS = { none: "none", outline: "outlines", state: "by state", file: "by file" } as const;
 export type Footprints = keyof typeof FOOTPRINTS;
@@ -28,7 +41,7 @@ export function chunkNumber(down: number, across: number): number {
   return down * 2 ** 26 + across;
 }
 
-type Colour = [number, number, number];
+type Colour = [red: number, green: number, blue: number, ...number[]];
 
 /** What is drawn of chunks. */
 export interface DrawnChunks {
@@ -42,12 +55,12 @@ export function imageOf(raster: Raster, values: DrawnValues | null, chunks: Draw
   const { width, height, row, column } = raster;
   const image = new ImageData(width, height);
   const data = new Uint32Array(image.data.buffer);
-  const table = values && colours(values);
+  const table = values && pixelsOfTable(values.table);
   const isFilled = chunks.by === "state" || chunks.by === "file";
   const looks = isFilled && chunks.grid ? looksOf(chunks.grid, chunks.by, inks) : null;
   const [rows, columns] = chunks.sides;
-  const edge = packed(rgb(inks.ink), isFilled ? 255 : 190);
-  const [paper, hatch, bad] = [inks.paper, inks.hatch, inks.bad].map((ink) => packed(rgb(ink), 255)) as [
+  const edge = packed(bytesOf(inks.ink), isFilled ? 255 : 190);
+  const [paper, hatch, bad] = [inks.paper, inks.hatch, inks.bad].map((ink) => packed(bytesOf(ink), 255)) as [
     number,
     number,
     number,
@@ -83,24 +96,18 @@ export function imageOf(raster: Raster, values: DrawnValues | null, chunks: Draw
   return image;
 }
 
-/** The colours of a table as pixels. */
-function colours({ table }: DrawnValues): Uint32Array {
-  return Uint32Array.from({ length: table.length / 3 }, (_, i) =>
-    packed([table[3 * i]!, table[3 * i + 1]!, table[3 * i + 2]!], 255),
-  );
+/** Where the value of a row and a column of the array is; null where it is not among those that are drawn. */
+export function placeAmong({ shape, start, step }: DrawnValues, i: number, j: number): number | null {
+  const [down, across] = [Math.floor((i - start[0]) / step[0]), Math.floor((j - start[1]) / step[1])];
+  return down < 0 || across < 0 || down >= shape[0] || across >= shape[1] ? null : down * shape[1] + across;
 }
 
-function valueColour(
-  { values, shape, start, step, place }: DrawnValues,
-  table: Uint32Array,
-  i: number,
-  j: number,
-): number {
-  const [down, across] = [Math.floor((i - start[0]) / step[0]), Math.floor((j - start[1]) / step[1])];
-  if (down < 0 || across < 0 || down >= shape[0] || across >= shape[1]) return 0;
-  const number = values[down * shape[1] + across]!;
+function valueColour(values: DrawnValues, table: Uint32Array, i: number, j: number): number {
+  const among = placeAmong(values, i, j);
+  if (among === null) return 0;
+  const number = values.values[among]!;
   if (number === Infinity || number === -Infinity) return pixelOf(INFINITE[number > 0 ? "inf" : "-inf"]);
-  const at = place(number);
+  const at = values.place(number);
   return Number.isNaN(at) ? 0 : table[Math.min(table.length - 1, Math.max(0, Math.floor(at * table.length)))]!;
 }
 
@@ -128,15 +135,15 @@ export function isSeveral({ distinct }: GridPicture, cell: number): boolean {
 function looksOf(grid: GridPicture, by: Footprints, inks: Inks): Looks {
   const cells = grid.rows * grid.columns;
   const looks = { ground: new Uint32Array(cells), over: new Uint32Array(cells), pattern: new Uint8Array(cells) };
-  const paper = rgb(inks.paper);
+  const paper = bytesOf(inks.paper);
   for (let cell = 0; cell < cells; cell++) {
     const state = stateOfCell(grid, cell);
     const number = grid.targets[grid.target[cell]!]?.number ?? -1;
     const ink = series(by !== "file" ? 0 : isSeveral(grid, cell) ? -1 : number);
     const isBlank = state === "no reference" || state === FAILED;
-    looks.ground[cell] = packed(isBlank ? paper : mixed(rgb(ink.colour), paper, by === "file" ? 0.75 : SOFT), 255);
+    looks.ground[cell] = packed(isBlank ? paper : mixed(bytesOf(ink.colour), paper, by === "file" ? 0.75 : SOFT), 255);
     looks.over[cell] = packed(
-      state === FAILED ? rgb(inks.bad) : state === "no reference" ? rgb(inks.hatch) : paper,
+      state === FAILED ? bytesOf(inks.bad) : state === "no reference" ? bytesOf(inks.hatch) : paper,
       255,
     );
     looks.pattern[cell] =
@@ -183,18 +190,77 @@ function mixed(one: Colour, other: Colour, share: number): Colour {
   return one.map((part, i) => Math.round(part * share + other[i]! * (1 - share))) as Colour;
 }
 
-let probe: CanvasRenderingContext2D | null = null;
-
-/** A colour of CSS as bytes. */
-function rgb(colour: string): Colour {
-  probe ??= document.createElement("canvas").getContext("2d", { willReadFrequently: true })!;
-  probe.fillStyle = colour;
-  probe.fillRect(0, 0, 1, 1);
-  const [red, green, blue] = probe.getImageData(0, 0, 1, 1).data;
-  return [red!, green!, blue!];
-}
-
 /** As the bytes of an image are in memory: the lowest first. */
 function packed([red, green, blue]: Colour, alpha: number): number {
   return ((alpha << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+}
+
+/** With what its bar of colours says. */
+export interface EarthValues extends DrawnValues {
+  label: string;
+  domain: [number, number];
+  /** A value with every digit, by its place among the cells. */
+  text(index: number): string;
+}
+
+/** The values to draw: the part that was read, along the dimensions of the map. */
+export function valuesOf(
+  session: ExplorerSession,
+  reading: ReadingModel,
+  values: Float64Array,
+  integers: Integers | null,
+  axes: readonly number[],
+  asked: number[],
+): EarthValues | null {
+  const plan = layout(reading, [...axes]);
+  if (plan.drawn.length !== 2 || plan.drawn.some(({ dimension }, side) => dimension !== axes[side])) return null;
+  const look = session.pictureOf(reading.array);
+  const scheme = (Object.hasOwn(SCHEMES, look.scheme) ? look.scheme : PLAIN.scheme) as Scheme;
+  const written = look.limits.map((text) => (text === "" ? NaN : Number(text)));
+  const low = Number.isFinite(written[0]) ? written[0]! : (reading.minimum ?? 0);
+  const high = Number.isFinite(written[1]) ? written[1]! : (reading.maximum ?? 1);
+  const domain: [number, number] = low === high ? [low - 0.5, high + 0.5] : [low, high];
+  const steps = stepsIn(reading, asked);
+  const [rows, columns] = plan.drawn as [(typeof plan.drawn)[0], (typeof plan.drawn)[0]];
+  const part = slice(values, reading, plan, steps);
+  return {
+    values: part,
+    text: textsOf(reading, part, integers && slice(integers, reading, plan, steps)),
+    shape: [rows.size, columns.size],
+    start: [rows.first, columns.first],
+    step: [rows.step, columns.step],
+    table: tableOf(scheme),
+    place: placing(reading.times ? "linear" : look.scale, domain),
+    lost: lostOf(reading, axes, steps),
+    label: reading.units && !reading.times ? `${reading.name} (${reading.units})` : reading.name,
+    domain,
+  };
+}
+
+/** The chunks below the drawn slice that were not fetched. */
+function lostOf(reading: ReadingModel, axes: readonly number[], steps: number[]): Map<number, LostState> {
+  const chunks = axesOf(reading.chunk_shape, reading.chunk_runs);
+  const at = reading.region.map(([start, , step], axis) =>
+    chunks[axis]!.at(Number(start) + steps[axis]! * Number(step)),
+  );
+  const below = [...eachLost(reading)].filter(({ index }) =>
+    index.every((number, axis) => axes.includes(axis) || number === at[axis]),
+  );
+  return new Map(below.map(({ index, state }) => [chunkNumber(index[axes[0]!]!, index[axes[1]!]!), state]));
+}
+
+/** Where along the dimensions that are not on the map a point is looked for. */
+export function indexAt(
+  earth: EarthMap,
+  reading: ReadingModel | null,
+  steps: number[],
+  chunk: number[] | null,
+): number[] {
+  if (reading) return reading.region.map(([start, , step], axis) => Number(start) + (steps[axis] ?? 0) * Number(step));
+  const sides = axesOf(
+    earth.chunks!.map(([, size]) => size),
+    earth.chunk_runs,
+  );
+  const along = new Map(earth.axes!.map((axis, side) => [axis, sides[side]!]));
+  return (chunk ?? []).map((at, axis) => along.get(axis)?.start(at) ?? at);
 }

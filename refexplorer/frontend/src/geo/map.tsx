@@ -5,22 +5,20 @@ import { useEffect, useMemo } from "preact/hooks";
 import type { ExplorerSession } from "../explorer/session.ts";
 import type { ExplorerView } from "../explorer/view.ts";
 import type { GridPicture } from "../maps/maps.ts";
-import { Failure, Pending, Question, Waited, Working } from "../shared/asking.tsx";
+import { Failure, Pending, Question, Waited, Working } from "../shared/access.tsx";
 import { arrayOptions, AskForm, Choice } from "../shared/controls.tsx";
 import { seenSlices } from "../key/copycell.tsx";
-import { Places } from "../preview/data.tsx";
+import { Places } from "../preview/part.tsx";
 import { Steps } from "../preview/scrubber.tsx";
 import { layout } from "../preview/slices.ts";
 import { count } from "../shared/format.ts";
 import { Blank, Button } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import { FOOTPRINTS, type Footprints } from "./colouring.ts";
+import { FOOTPRINTS, type Footprints, indexAt, valuesOf } from "./colouring.ts";
 import { EarthPicture, type ShownProps } from "./picture.tsx";
 import style from "./geo.css";
-import { Earth } from "./earth.ts";
-import { earthState, earthText } from "./place.ts";
+import { Earth, earthState, earthText } from "./earth.ts";
 import { coarsest, type EarthMesh } from "./raster.ts";
-import { indexAt, valuesOf } from "./values.ts";
 
 export const VIEW: ExplorerView = {
   name: "map",
@@ -86,7 +84,7 @@ function EarthPart({ session }: { session: ExplorerSession }) {
 function Shown({ session, earth, mesh }: ShownProps) {
   const { grid } = useStore(session.maps);
   const { item, steps } = useStore(session);
-  const { job, plan, planError, wanted } = useStore(session.preview);
+  const { job, plan, planError } = useStore(session.preview);
   const { footprints, isCoarse } = useStore(session.of(Earth));
   const axes = earth.axes!;
   const isDrawn = grid?.array === earth.array && grid.axes.join() === axes.join();
@@ -164,14 +162,7 @@ function Shown({ session, earth, mesh }: ShownProps) {
         by={by}
       />
       {drawn && reading && <Steps session={session} reading={reading} axes={layout(reading, [...axes]).stepped} />}
-      {plan?.array === earth.array && (
-        <Places
-          session={session}
-          plan={plan}
-          wanted={wanted ?? plan.slices}
-          want={(slices) => session.preview.want(earth.array, slices)}
-        />
-      )}
+      <Places session={session} array={earth.array} />
       <p class="caption">
         {earth.source} {hasRim && saidOfRim(mesh)}
         {isCoarse && "Coastlines have a scale of 1:110 million; finer coastlines are not included. "}

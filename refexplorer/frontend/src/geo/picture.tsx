@@ -7,27 +7,28 @@ import { Earth } from "./earth.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
 import { useAppearance } from "../maps/board.tsx";
 import { FAILED } from "../maps/cells.ts";
-import { Entries, type LegendEntry } from "../maps/legend.tsx";
+import { Entries, inlineEntries, type LegendEntry, targetEntry } from "../maps/legend.tsx";
 import { Choice, Zoom } from "../shared/controls.tsx";
 import type { GridPicture } from "../maps/maps.ts";
 import { Button } from "../shared/parts.tsx";
 import { inksOf, series } from "../shared/palette.ts";
-import { axesOf, type ChunkAxis } from "../preview/chunkaxis.ts";
+import { axesOf, type ChunkAxis, cellWords, shownText } from "../preview/slices.ts";
 import { signsOf } from "../preview/colours.ts";
-import { Infinite } from "../preview/drawing.tsx";
-import { cellWords, shownText } from "../preview/slices.ts";
-import { count, counted, fileName, moment, value } from "../shared/format.ts";
+import { Infinite, placed as placedIn, usePointed } from "../preview/drawing.tsx";
+import { count, counted, moment, value } from "../shared/format.ts";
 import { ARROWS, useDrag, useWheel, useWidth, ZOOM, ZOOMS } from "../shared/pointing.ts";
 import { useStore } from "../shared/store.ts";
-import type { EarthMap, ReadingModel, ValuePlace } from "../shared/wire.ts";
+import type { EarthMap, ReadingModel } from "../shared/wire.ts";
 import {
   chunkNumber,
   gridCell,
   imageOf,
   isSeveral,
+  placeAmong,
   stateOfCell,
-  type DrawnValues,
   type Footprints,
+  indexAt,
+  type EarthValues,
 } from "./colouring.ts";
 import {
   dragged,
@@ -42,7 +43,6 @@ import {
   type Size,
 } from "./projecting.ts";
 import { cellAt, inView, rasterOf, type EarthMesh } from "./raster.ts";
-import { indexAt, type EarthValues } from "./values.ts";
 
 const TALLEST = 460;
 /** Finer coastlines are worth their bytes from here on. */
@@ -72,9 +72,6 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
   const width = useWidth(box);
   const appearance = useAppearance(box);
   const [cursor, setCursor] = useState<[number, number] | null>(null);
-  const [under, setUnder] = useState<ValuePlace | null>(null);
-  /** The value below the cursor where the cell is not that value. */
-  const [own, setOwn] = useState<{ index: string; text: string } | null>(null);
   const signs = useMemo(() => (drawn ? signsOf(drawn.values) : []), [drawn?.values]);
   const start = useMemo(() => fitted(null, mesh.longitude, mesh.latitude), [mesh]);
   const view = chosen ?? start;
@@ -164,20 +161,8 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
     });
     return whole;
   };
-  useEffect(() => {
-    setUnder(null);
-    if (cell === null) return;
-    const timer = setTimeout(() => {
-      const index = indexOfCell(cell);
-      session.preview.placeOf(earth.array, index).then(setUnder, () => setUnder(null));
-      if (drawn && (reading?.reduced || reading?.is_complex))
-        session.preview.valueAt(earth.array, index).then(
-          (text) => setOwn(text === null ? null : { index: index.join(), text }),
-          () => setOwn(null),
-        );
-    }, 120);
-    return () => clearTimeout(timer);
-  }, [cell?.join()]);
+  const index = cell && indexOfCell(cell);
+  const { place, own } = usePointed(session.preview, earth.array, index, null, drawn && reading);
 
   const wantView = () => {
     const { plan } = session.preview.state;
@@ -192,9 +177,7 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
   const pick = async (at: [number, number] | null) => {
     const picked = at && cellAt(raster, at, ratio);
     if (!picked) return;
-    const place = await session.preview.placeOf(earth.array, indexOfCell(picked));
-    setUnder(place);
-    await session.pick(place.key);
+    await session.pick((await session.preview.placeOf(earth.array, indexOfCell(picked))).key);
   };
   useWheel(box, (factor) => look(zoomedBy(view, factor)));
   const drag = useDrag<EarthView>(box, {
@@ -273,14 +256,13 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
   function readout(): string {
     if (cursor === null || point === null) return "Point at the map to read a place; click to select the chunk there.";
     const where = degrees(point[1], point[0]);
-    if (cell === null) return `${where}: outside the array`;
+    if (cell === null || index === null) return `${where}: outside the array`;
     const lost = drawn?.lost.get(chunkNumber(sides[0].at(cell[0]), sides[1].at(cell[1])));
-    const at = drawn && placeAmong(drawn, cell);
+    const at = drawn && placeAmong(drawn, ...cell);
     const units = reading?.units && !reading.times ? ` ${reading.units}` : "";
     const amount = (text: string) =>
       text === "NaN" || text === "NaT" ? "missing" : `${shownText(reading!, text)}${units}`;
-    const words =
-      reading && (cellWords(reading, cellOf(reading, indexOfCell(cell))) || (reading.is_complex ? "magnitude" : ""));
+    const words = reading && (cellWords(reading, cellOf(reading, index)) || (reading.is_complex ? "magnitude" : ""));
     const number = at === null ? NaN : drawn!.values[at]!;
     const ofCell =
       at === null
@@ -288,22 +270,21 @@ export function EarthPicture({ session, earth, mesh, drawn, reading, grid, by }:
         : words && reading!.reduced === "mean" && Number.isFinite(number)
           ? `${value(number)}${units}`
           : amount(drawn!.text(at));
-    const exactly = words && own?.index === indexOfCell(cell).join() ? `; at the index: ${amount(own.text)}` : "";
+    const exactly = words && own !== null ? `; at the index: ${amount(own)}` : "";
     const text = lost
       ? { fill: "no reference, reads as the fill value", failed: "its chunk failed" }[lost]
       : ofCell && `${words ? `${words}: ` : ""}${ofCell}${exactly}`;
     const chunk: [number, number] = [sides[0].at(cell[0]), sides[1].at(cell[1])];
     const inGrid = grid && gridCell(grid, chunk);
     const state = grid && inGrid !== null ? stateWords(grid, inGrid) : "";
-    const file =
-      under === null || under.kind === null
-        ? ""
-        : under.url === null
-          ? "in the set"
-          : `${under.url}${under.offset === null ? "" : `, bytes ${count(under.offset)} to ${count(Number(under.offset) + Number(under.length))}`}`;
-    return [`${where}${text && `: ${text}`}`, `index ${indexOfCell(cell).join(", ")}`, under?.key ?? "", state, file]
-      .filter(Boolean)
-      .join(" · ");
+    const parts = [
+      `${where}${text && `: ${text}`}`,
+      `index ${index.join(", ")}`,
+      place?.key,
+      state,
+      place && placedIn(place),
+    ];
+    return parts.filter(Boolean).join(" · ");
   }
 }
 
@@ -325,11 +306,6 @@ function Bar({ drawn, times }: { drawn: EarthValues; times: boolean }) {
 /** The cell of a reading that an index of the array is in. */
 function cellOf({ region }: ReadingModel, index: number[]): number[] {
   return region.map(([first, , step], dimension) => Math.floor((index[dimension]! - Number(first)) / Number(step)));
-}
-
-function placeAmong({ shape, start, step }: DrawnValues, [i, j]: [number, number]): number | null {
-  const [down, across] = [Math.floor((i - start[0]) / step[0]), Math.floor((j - start[1]) / step[1])];
-  return down < 0 || across < 0 || down >= shape[0] || across >= shape[1] ? null : down * shape[1] + across;
 }
 
 function stateWords(grid: GridPicture, cell: number): string {
@@ -410,23 +386,11 @@ function entriesOf(grid: GridPicture, by: Footprints): LegendEntry[] {
   const [fill, failed] = [grid.counts[0]!, grid.counts[grid.states.indexOf(FAILED)]!].map(Number) as [number, number];
   const absent = lostEntries({ fill, failed });
   if (by === "file") {
-    const cells = Array.from({ length: grid.rows * grid.columns }, (_, cell) => cell);
-    const single = new Set(
-      cells.flatMap((cell) => (isSeveral(grid, cell) || grid.target[cell]! < 0 ? [] : [grid.target[cell]!])),
-    );
-    const files = grid.targets.flatMap(({ url, number }, at) => {
-      const name = url === null ? "the file given by the reader" : fileName(url);
-      return single.has(at) ? [{ name, title: url ?? "", mark: series(number) }] : [];
-    });
-    const several: LegendEntry[] = cells.some((cell) => isSeveral(grid, cell))
-      ? [{ name: "several files", mark: { ...series(-1), pattern: 2 } }]
-      : [];
-    const isInline = cells.some(
-      (cell) =>
-        grid.target[cell]! < 0 && stateOfCell(grid, cell) !== "no reference" && stateOfCell(grid, cell) !== FAILED,
-    );
-    const inline: LegendEntry[] = isInline ? [{ name: "in the set itself", mark: series(-1) }] : [];
-    return [...files, ...several, ...inline, ...absent];
+    const single = new Set(grid.target.filter((_, cell) => !isSeveral(grid, cell)));
+    const files = grid.targets.flatMap((target, at) => (single.has(at) ? [targetEntry(target)] : []));
+    const isMany = grid.distinct.some((_, cell) => isSeveral(grid, cell));
+    const several = isMany ? [{ name: "several files", mark: { ...series(-1), pattern: 2 } }] : [];
+    return [...files, ...several, ...inlineEntries(grid), ...absent];
   }
   const present = grid.states.reduce(
     (sum, state, i) => (state === "absent" || state === FAILED ? sum : sum + Number(grid.counts[i])),

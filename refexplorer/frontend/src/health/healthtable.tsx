@@ -3,10 +3,10 @@
 import { useEffect } from "preact/hooks";
 
 import type { ExplorerSession } from "../explorer/session.ts";
-import { Counting } from "../shared/asking.tsx";
+import { Counting } from "../shared/access.tsx";
 import { DataTable, Order } from "../shared/controls.tsx";
 import { bytes, count, counted, SEVERITY_MARKS } from "../shared/format.ts";
-import { Button, Unknown, Words } from "../shared/parts.tsx";
+import { Button, CountLink, Unknown, Words } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Count, HealthCounts, HealthPage, HealthRow, TimeRange } from "../shared/wire.ts";
 import { STATE_NAMES, type ChunkState, type HealthSort } from "./health.ts";
@@ -185,7 +185,12 @@ function Cell({ row, by, session }: { row: HealthRow; by: HealthSort; session: E
       if (counts[by] === null && UNKNOWN[by]) return <span class="quiet">{UNKNOWN[by]}</span>;
       return (
         <>
-          <Number_ state={by} counts={counts} name={path || "/"} go={() => session.run(session.focusOn(by, path))} />
+          <CountLink
+            n={counts[by]}
+            label={(all) => `${counted(all, "chunk")} of ${path || "/"} ${STATE_NAMES[by]}: list them`}
+            bad={lookOf(by) === "error"}
+            go={() => session.run(session.focusOn(by, path))}
+          />
           {by === "referenced" && counts.referenced !== counts.chunks && (
             <span class="quiet"> of {count(counts.chunks)}</span>
           )}
@@ -223,21 +228,6 @@ function Times({ times: { first, last, source, said } }: { times: TimeRange }) {
       )}
       <span class="unseen"> {said}</span>
     </span>
-  );
-}
-
-function Number_({ state, counts, name, go }: { state: ChunkState; counts: HealthCounts; name: string; go(): void }) {
-  const found = counts[state];
-  if (found === null) return <Unknown />;
-  if (Number(found) === 0) return <span class="quiet">0</span>;
-  const bad = lookOf(state) === "error" ? "bad" : "";
-  return (
-    <Button
-      text={count(found)}
-      class={`link ${bad}`}
-      aria-label={`${counted(found, "chunk")} of ${name} ${STATE_NAMES[state]}: list them`}
-      onClick={go}
-    />
   );
 }
 

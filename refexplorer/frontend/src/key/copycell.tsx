@@ -1,13 +1,12 @@
 /** What is shown as a cell of a notebook, for one library or another. */
 
 import { layout } from "../preview/slices.ts";
-import { Select, useSaid } from "../shared/controls.tsx";
-import { toClipboard } from "../shared/kept.ts";
-import { useStore } from "../shared/store.ts";
+import { Select } from "../shared/controls.tsx";
+import { toClipboard } from "../shared/browser.ts";
+import { useStore, useSaid } from "../shared/store.ts";
 import type { ExplorerOperations, ReadingModel } from "../shared/wire.ts";
 import { Earth } from "../geo/earth.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
-import { PLAIN } from "../explorer/state.ts";
 
 type Asked = ExplorerOperations["code.cell"]["asks"];
 type Library = Asked["library"];
@@ -46,12 +45,11 @@ export function CopyCell({ session }: { session: ExplorerSession }) {
 
 /** The part of the array that is drawn, and how; without a picture, the part that would be read. */
 function lookOf(session: ExplorerSession): Omit<Asked, "library"> {
-  const { item, picture, steps } = session.state;
+  const { item, steps } = session.state;
   const { plan, job, scale, times } = session.preview.state;
   const array = item!.array!;
   const { path } = array;
-  const own =
-    picture.array === path || (picture.array !== null && picture.array === session.state.selection) ? picture : PLAIN;
+  const own = session.pictureOf(path);
   const common = {
     array: path,
     scale,
@@ -90,13 +88,13 @@ function shownPart(
 
 /** The part that the middle shows of what was read, as Python writes it: along the scrubbers one index. */
 export function seenSlices(session: ExplorerSession, reading: ReadingModel): string[] {
-  const { look, picture, steps } = session.state;
+  const { look, steps } = session.state;
   const { earth } = session.of(Earth).state;
-  const mode = picture.array === reading.array ? picture.mode : PLAIN.mode;
+  const { mode, axes: chosen } = session.pictureOf(reading.array);
   const isWhole = mode === "statistics" || reading.channels != null || reading.slices.length !== reading.shape.length;
   if (isWhole) return reading.slices;
   const onMap = look === "map" && earth?.array === reading.array ? earth.axes : null;
-  const axes = layout(reading, [...(onMap ?? (picture.array === reading.array ? picture.axes : []))]).drawn;
+  const axes = layout(reading, [...(onMap ?? chosen)]).drawn;
   const drawn = axes.map(({ dimension }) => dimension).slice(mode === "line" && !onMap ? -1 : 0);
   return shownPart(reading, drawn, steps, (_, dimension) => reading.slices[dimension]!);
 }

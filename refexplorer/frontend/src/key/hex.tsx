@@ -5,7 +5,7 @@ import { useEffect, useId, useRef } from "preact/hooks";
 import { DataTable } from "../shared/controls.tsx";
 import { Button } from "../shared/parts.tsx";
 import { count } from "../shared/format.ts";
-import { decode } from "./decoded.ts";
+import { decode } from "./numbers.ts";
 import type { Block } from "./keydetails.ts";
 
 const ACROSS = 16;

@@ -3,13 +3,14 @@
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 
+import { DraftField } from "../shared/controls.tsx";
 import { DerivationSteps } from "../shared/derivation.tsx";
 import { isPlain } from "../shared/escaping.ts";
-import { bytes, count, exact, less, NOT_KNOWN, pretty, TYPE_NAMES } from "../shared/format.ts";
+import { bytes, count, exact, less, NOT_KNOWN, pretty, sizes, TYPE_NAMES } from "../shared/format.ts";
 import { Badge, Blank, Button, Copy, Notes } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
 import type { ArrayItem, Count, PathItem } from "../shared/wire.ts";
-import { Failure, Outcome } from "../shared/asking.tsx";
+import { Failure, Outcome } from "../shared/access.tsx";
 import { Hex } from "./hex.tsx";
 import { BLOCK, type KeyDetails } from "./keydetails.ts";
 import { Trace } from "./trace.tsx";
@@ -34,14 +35,7 @@ function KeyField({ session }: { session: ExplorerSession }) {
   return (
     <label class="choice key-field">
       <span>Key</span>
-      <input
-        key={selection}
-        type="text"
-        spellcheck={false}
-        placeholder="air/0.0.0"
-        defaultValue={selection}
-        onChange={(event) => session.run(session.reveal(event.currentTarget.value.trim()))}
-      />
+      <DraftField placeholder="air/0.0.0" text={selection} set={(key) => session.run(session.reveal(key.trim()))} />
     </label>
   );
 }
@@ -285,14 +279,14 @@ function ArrayFacts({ array, item, session }: { array: ArrayItem; item: PathItem
       <dl class="facts">
         {item.chunk && (
           <Line name="this chunk">
-            {by(item.chunk.index, ", ")} of {by(array.grid)}
+            {item.chunk.index.map(count).join(", ") || "1"} of {sizes(array.grid)}
           </Line>
         )}
         <Line name="shape">{shape(array)}</Line>
         <Line name="type">{array.dtype}</Line>
         <Line name="chunks">
           {array.chunk_runs && "up to "}
-          {by(array.chunks)}, {count(array.chunk_count)} in all
+          {sizes(array.chunks)}, {count(array.chunk_count)} in all
           {!isCounted && <span class="quiet">; how many have a reference is not known</span>}
           {missing > 0 && (
             <>
@@ -316,7 +310,7 @@ function ArrayFacts({ array, item, session }: { array: ArrayItem; item: PathItem
         </Line>
         {array.inner_chunks !== null && array.inner_chunks !== undefined && (
           <Line name="inner chunks">
-            {by(array.inner_chunks)}, {count(array.inner_count!)} in all; each chunk is a shard
+            {sizes(array.inner_chunks)}, {count(array.inner_count!)} in all; each chunk is a shard
           </Line>
         )}
         {session.part === "explorer" && (
@@ -360,13 +354,9 @@ function Line({ name, children }: { name: string; children: ComponentChildren })
 }
 
 /** "time 2,920 × lat 25 × lon 53" */
-function shape({ shape: sizes, dimensions }: ArrayItem): string {
-  if (sizes.length === 0) return "a single value";
-  return sizes.map((size, i) => `${dimensions?.[i] ?? ""} ${count(size)}`.trim()).join(" × ");
-}
-
-function by(sizes: Count[], separator = " × "): string {
-  return sizes.length === 0 ? "1" : sizes.map(count).join(separator);
+function shape({ shape: lengths, dimensions }: ArrayItem): string {
+  if (lengths.length === 0) return "a single value";
+  return lengths.map((size, i) => `${dimensions?.[i] ?? ""} ${count(size)}`.trim()).join(" × ");
 }
 
 /** The text of a JSON string; JSON of everything else. */

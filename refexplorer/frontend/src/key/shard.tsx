@@ -2,8 +2,8 @@
 
 import { useRef } from "preact/hooks";
 
-import { Failure, Outcome } from "../shared/asking.tsx";
-import { bytes, count, counted, NOT_KNOWN } from "../shared/format.ts";
+import { Failure, Outcome } from "../shared/access.tsx";
+import { bytes, count, counted, NOT_KNOWN, sizes } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { KeyDetails, ShardInside } from "./keydetails.ts";
 import { Trace } from "./trace.tsx";
@@ -168,8 +168,4 @@ function said(shard: ShardInside, number: number): string {
   if (kind === "absent") return `${index}: empty`;
   const range = `${count(shard.offsets[number]!)} + ${count(shard.lengths[number]!)} bytes`;
   return `${index}: ${range}${kind === "beyond" ? ", past the end of the shard" : ""}`;
-}
-
-function sizes(numbers: ShardInside["grid"]): string {
-  return numbers.length === 0 ? "1" : numbers.map(count).join(" × ");
 }

@@ -2,7 +2,7 @@
 
 import { bytes, count, milliseconds } from "../shared/format.ts";
 import type { TraceReply, StepModel } from "../shared/wire.ts";
-import { Failure } from "../shared/asking.tsx";
+import { Failure } from "../shared/access.tsx";
 
 const SHOWN = 16;
 
@@ -47,6 +47,7 @@ export function Trace({ trace: { steps, state, message, values } }: { trace: Tra
 }
 
 function Step({ step: { name, size, seconds, head, form, message } }: { step: StepModel }) {
+  const pairs = head.match(/../g) ?? [];
   return (
     <>
       <tr class={message === null ? "" : "broken"}>
@@ -59,7 +60,10 @@ function Step({ step: { name, size, seconds, head, form, message } }: { step: St
       <tr class={message === null ? "" : "broken"}>
         <td class="trace-head" colSpan={3}>
           {message === null ? (
-            <Head head={head} />
+            <code>
+              {pairs.slice(0, SHOWN).join(" ")}
+              {pairs.length > SHOWN ? " …" : ""}
+            </code>
           ) : (
             <span>
               <span aria-hidden="true">✕</span> failed here
@@ -69,15 +73,5 @@ function Step({ step: { name, size, seconds, head, form, message } }: { step: St
         </td>
       </tr>
     </>
-  );
-}
-
-function Head({ head }: { head: string }) {
-  const pairs = head.match(/../g) ?? [];
-  return (
-    <code>
-      {pairs.slice(0, SHOWN).join(" ")}
-      {pairs.length > SHOWN ? " …" : ""}
-    </code>
   );
 }

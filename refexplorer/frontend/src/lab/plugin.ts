@@ -1,7 +1,6 @@
-/** What refexplorer adds to JupyterLab and Notebook: commands, a menu entry, a card, ways to open a file. */
+/** What refexplorer adds to JupyterLab and Notebook: commands, a menu entry, a card, ways to open a file, an explorer below an output. */
 
-import type { App, Context, Packages, Tracker, Widget } from "./jupyter.ts";
-import { followButtons } from "./outputs.ts";
+import type { App, Context, Packages, Tracker, Widget, Kernel } from "./jupyter.ts";
 import { Tab } from "./tab.ts";
 
 const OPEN = "refexplorer:open";
@@ -64,19 +63,15 @@ export function plugins(jupyter: Packages): object[] {
         jupyter.filebrowser.IFileBrowserFactory,
         jupyter.launcher.ILauncher,
       ],
-      activate: (app: App, restorer: Restorer | null, browser: Browser | null, launcher: Launcher | null) =>
-        activate(jupyter, app, restorer, browser, launcher),
+      activate: (...given: Given) => activate(jupyter, ...given),
     },
   ];
 }
 
-function activate(
-  jupyter: Packages,
-  app: App,
-  restorer: Restorer | null,
-  browser: Browser | null,
-  launcher: Launcher | null,
-): void {
+/** What JupyterLab gives, null for each part that it does not have. */
+type Given = [app: App, restorer: Restorer | null, browser: Browser | null, launcher: Launcher | null];
+
+function activate(jupyter: Packages, ...[app, restorer, browser, launcher]: Given): void {
   const { commands, contextMenu, shell } = app;
   const files = new jupyter.apputils.WidgetTracker({ namespace: "refexplorer" });
   const folders = new jupyter.apputils.WidgetTracker({ namespace: "refexplorer-folders" });
@@ -295,4 +290,60 @@ function button(jupyter: Packages, label: string, act: () => void): Widget {
 /** A path as the kernel knows it, which begins where the files do. */
 function sourceOf(app: App, path: string): string {
   return path.includes("://") ? path : app.serviceManager.contents.localPath(path);
+}
+
+/** What `refexplorer/verbs/display.py` writes; JupyterLab removes it from outputs that it does not trust. */
+const BUTTON = "button[data-refexplorer-set]";
+/** Where nothing answers the button, it is not shown. */
+const STYLE = `${BUTTON}[hidden] { display: inline-block; cursor: pointer; }`;
+
+export function followButtons(app: App): void {
+  const style = document.createElement("style");
+  style.textContent = STYLE;
+  document.head.append(style);
+  const open = new WeakMap<Element, () => void>();
+  document.addEventListener("click", ({ target }) => {
+    const pressed = target instanceof Element ? target.closest<HTMLButtonElement>(BUTTON) : null;
+    const output = pressed?.closest(".refexplorer");
+    if (!pressed || !output) return;
+    const before = open.get(pressed);
+    open.delete(pressed);
+    before?.();
+    if (before === undefined) open.set(pressed, below(app, output, pressed.dataset["refexplorerSet"]!));
+    pressed.setAttribute("aria-expanded", String(before === undefined));
+  });
+}
+
+/** Opens an explorer below an output; what is returned closes it. */
+function below(app: App, output: Element, shown: string): () => void {
+  const box = document.createElement("div");
+  output.append(box);
+  const found = kernelAround(app, output);
+  if (found === null) {
+    box.setAttribute("role", "alert");
+    box.textContent = "This notebook has no kernel: start one, then run the cell again.";
+    return () => box.remove();
+  }
+  const tab = new Tab(app.serviceManager, box, { view: "explorer", shown }, undefined, found);
+  const close = () => {
+    gone.disconnect();
+    tab.close();
+    box.remove();
+  };
+  // A cell that is scrolled away leaves the page with all its outputs; one that is run again loses them.
+  const gone = new MutationObserver((changes) => {
+    const removed = changes.flatMap(({ removedNodes }) => [...removedNodes]);
+    if (removed.some((node) => node.contains(box))) close();
+  });
+  const area = output.closest(".jp-OutputArea");
+  if (area !== null) gone.observe(area, { childList: true });
+  return close;
+}
+
+/** The kernel of the notebook or console that contains an element. */
+function kernelAround(app: App, element: Element): Kernel | null {
+  for (const widget of app.shell.widgets("main")) {
+    if (widget.node.contains(element)) return widget.sessionContext?.session?.kernel ?? null;
+  }
+  return null;
 }

@@ -81,11 +81,6 @@ function valueAt(plot: Plotted | null, x: number, y: number): [number, number] |
   return [Number(plot.scale("x")!.invert!(x)), Number(plot.scale("y")!.invert!(y))];
 }
 
-/** Light or dark. */
-export function useTheme(element: { current: Element | null }): string {
-  return useAppearance(element).split(" ")[0]!;
-}
-
 /** Changes with everything that a canvas depends on: the theme, its contrast, whether colours are few. */
 export function useAppearance(element: { current: Element | null }): string {
   const [appearance, setAppearance] = useState("");

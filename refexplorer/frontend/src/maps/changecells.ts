@@ -3,7 +3,7 @@
 import { count } from "../shared/format.ts";
 import type { Frame } from "./board.tsx";
 import { cellAt, type Place } from "./cells.ts";
-import type { ChangePicture } from "../compare/comparing.ts";
+import type { ChangePicture } from "../compare/comparison.ts";
 import type { GridPicture } from "./maps.ts";
 import { type Box, fill, GAPPED, hatching, type Ink, letter, LETTERED } from "../shared/palette.ts";
 

@@ -1,13 +1,12 @@
-/** The picture of a map of chunks, with its cursor. */
+/** The picture of a map of chunks, with its cursor; and that of an array in the colours of its chunks. */
 
-import type { PlotOptions } from "@observablehq/plot";
 import * as Plot from "@observablehq/plot";
 import { useMemo, useState } from "preact/hooks";
 
 import { stepped } from "../shared/pointing.ts";
 import { escaped } from "../shared/escaping.ts";
 import { bytes, count } from "../shared/format.ts";
-import type { Kind } from "../shared/wire.ts";
+import type { Kind, ReadingModel } from "../shared/wire.ts";
 import type { ChunkState } from "../health/health.ts";
 import { Board, type Frame } from "./board.tsx";
 import { changeSaid, changesSummary, paintChanges } from "./changecells.ts";
@@ -25,7 +24,7 @@ import {
   type By,
   type Place,
 } from "./cells.ts";
-import type { ChangePicture } from "../compare/comparing.ts";
+import type { ChangePicture } from "../compare/comparison.ts";
 import type { GridPicture, Span } from "./maps.ts";
 import {
   type Box,
@@ -40,7 +39,7 @@ import {
   series,
   type Inks,
 } from "../shared/palette.ts";
-import { range } from "../preview/slices.ts";
+import { range, placesOf, type Axis } from "../preview/slices.ts";
 
 const MARGINS = { marginRight: 12, marginTop: 8, marginBottom: 36 };
 const LARGEST_CELL = 56;
@@ -121,7 +120,7 @@ function side(picture: GridPicture, which: 0 | 1) {
   return { name: picture.dimensions[axis]!, start, stop, step: picture.steps[at]! };
 }
 
-function frameOf(picture: GridPicture, width: number): PlotOptions {
+function frameOf(picture: GridPicture, width: number): Plot.PlotOptions {
   const [rows, columns] = [side(picture, 0), side(picture, 1)];
   const marginLeft = 34 + 7 * count(rows.stop).length;
   const room = width - marginLeft - MARGINS.marginRight;
@@ -263,4 +262,70 @@ export function domainOf(picture: GridPicture, by: By): Span | null {
   const numbers = by === "size" ? picture.size : picture.offset;
   const found = range(numbers.filter((number, cell) => !lacks(number) && presence(picture, cell).present > 0));
   return found && (found[0] === found[1] ? [found[0], found[0] + 1] : found);
+}
+
+/** What is painted in place of the values, and where chunks begin: cells along rows and columns. */
+export interface Painted {
+  cells: HTMLCanvasElement;
+  edges: { rows: number[]; columns: number[] };
+}
+
+/** Pixels of the canvas: so many that the patterns of files are seen. */
+const SHARP = 900;
+/** More edges than these would be the picture. */
+const MOST_EDGES = 60;
+
+export function paintedBy(
+  picture: GridPicture,
+  by: By,
+  reading: ReadingModel,
+  [rows, columns]: [Axis, Axis],
+  inks: Inks,
+  own: Colour | null,
+): Painted {
+  const cells = document.createElement("canvas");
+  const scale = Math.max(1, Math.ceil(SHARP / Math.max(rows.size, columns.size)));
+  [cells.width, cells.height] = [columns.size * scale, rows.size * scale];
+  const context = cells.getContext("2d")!;
+  const colour = own ?? colours(context, inks, picture, by);
+  const [down, across] = [rows, columns].map(({ dimension }, side) => spread(picture, reading, dimension, side)) as [
+    Span[],
+    Span[],
+  ];
+  for (const [row, [top, bottom]] of down.entries()) {
+    for (const [column, [left, right]] of across.entries()) {
+      const cell = cellAt(picture, [row, column]);
+      // Those that failed are marked on the picture.
+      if (presence(picture, cell).present === 0 || failures(picture, cell) > 0) continue;
+      const box = [left, top, right - left, bottom - top].map((each) => each * scale) as [
+        number,
+        number,
+        number,
+        number,
+      ];
+      context.fillStyle = colour(cell);
+      context.fillRect(...box);
+    }
+  }
+  return { cells, edges: { rows: edgesOf(down), columns: edgesOf(across) } };
+}
+
+/** Where in the values each row or column of chunks is. */
+function spread(picture: GridPicture, reading: ReadingModel, dimension: number, side: number): Span[] {
+  const length = side === 0 ? picture.rows : picture.columns;
+  return Array.from({ length }, (_, at): Span => {
+    const spans = spansOf(picture, side === 0 ? [at, 0] : [0, at]);
+    const [from, to] = [0, 1].map(
+      (end) =>
+        placesOf(
+          reading,
+          spans.map((span) => span[end]! - end),
+        )[dimension]![end]!,
+    );
+    return [Math.min(from!, to!), Math.max(from!, to!)];
+  });
+}
+
+function edgesOf(spans: Span[]): number[] {
+  return spans.length > MOST_EDGES ? [] : spans.map(([from]) => from).filter((at) => at > 0);
 }

@@ -4,8 +4,8 @@ import { useEffect, useRef } from "preact/hooks";
 
 import { count, counted } from "../shared/format.ts";
 import { Blank } from "../shared/parts.tsx";
-import { Pending, Waited } from "../shared/asking.tsx";
-import { arrayOptions, Choice, Toggles, Zoom } from "../shared/controls.tsx";
+import { Pending, Waited } from "../shared/access.tsx";
+import { arrayOptions, Choice, Stepper, Toggles, Zoom } from "../shared/controls.tsx";
 import { useStore } from "../shared/store.ts";
 import { fitting } from "./changecells.ts";
 import { ChangeLegend, Legend } from "./legend.tsx";
@@ -72,7 +72,6 @@ function ChunkGrid({ session }: { session: ExplorerSession }) {
   const { item, focus, by: chosen } = useStore(session);
   const { grid, gridError } = useStore(session.maps);
   const { changes, compared } = useStore(session.comparing);
-  const setBy = (look: By) => session.set({ by: look });
   const looks = Object.entries(LOOKS).filter(([look]) => look !== "change" || changes !== null);
   const by = looks.some(([look]) => look === chosen) ? chosen! : changes ? "change" : "target";
   const wanted = item?.array?.path ?? null;
@@ -101,7 +100,7 @@ function ChunkGrid({ session }: { session: ExplorerSession }) {
       <Waited waiting={session.maps.counting} />
       <Waited waiting={session.comparing.drawing} />
       <Heading grid={grid} alone={session.part !== WHOLE || grid.array !== wanted} />
-      <Controls grid={grid} by={by} looks={looks} setBy={setBy} show={session.maps.showGrid.bind(session.maps)} />
+      <Controls session={session} grid={grid} by={by} looks={looks} />
       {grid.rows * grid.columns === 0 ? (
         <Blank sentence={`${array || "/"} has a dimension of length 0, so it has no chunks.`} />
       ) : (
@@ -160,15 +159,15 @@ function named({ dimensions }: GridPicture, axis: number): boolean {
 }
 
 interface ControlsProps {
+  session: ExplorerSession;
   grid: GridPicture;
   by: By;
   looks: [string, string][];
-  setBy(by: By): void;
-  show(array: string, axes?: number[] | null, window?: Span[] | null): void;
 }
 
-function Controls({ grid, by, looks, setBy, show }: ControlsProps) {
+function Controls({ session, grid, by, looks }: ControlsProps) {
   const { array, arrays, axes, dimensions, window } = grid;
+  const show: typeof session.maps.showGrid = (...wish) => session.maps.showGrid(...wish);
   const isAlong = (test: (length: number, axis: number) => boolean) =>
     axes.every((axis) => test(window[axis]![1] - window[axis]![0], axis));
   const zoom = (by: 1 | -1) => {
@@ -185,7 +184,7 @@ function Controls({ grid, by, looks, setBy, show }: ControlsProps) {
       {arrays.length > 1 && (
         <Choice label="Array" value={array} options={arrayOptions(arrays, array)} choose={(path) => show(path)} />
       )}
-      <Choice label="Colour by" value={by} options={looks} choose={(look) => setBy(look as By)} />
+      <Choice label="Colour by" value={by} options={looks} choose={(look) => session.set({ by: look as By })} />
       {axes.length === 2 &&
         ["Down", "Across"].map((label, place) => (
           <Choice
@@ -219,20 +218,17 @@ function Others({ grid, redraw }: { grid: GridPicture; redraw(spans: Span[]): vo
         const all = stop - start === size;
         const move = (to: number) =>
           redraw(grid.window.map((span, i) => (i !== axis ? span : to < 0 ? [0, size] : [to, to + 1])));
+        const text = all ? `all ${count(size)} together` : `${count(start)} (${count(start + 1)} of ${count(size)})`;
         return (
-          <label key={axis} class="stepper">
-            <span>{grid.dimensions[axis]}</span>
-            <input
-              type="range"
-              min={-1}
-              max={size - 1}
-              value={all ? -1 : start}
-              onInput={(event) => move(Number(event.currentTarget.value))}
-            />
-            <output>
-              {all ? `all ${count(size)} together` : `${count(start)} (${count(start + 1)} of ${count(size)})`}
-            </output>
-          </label>
+          <Stepper
+            key={axis}
+            label={grid.dimensions[axis]!}
+            min={-1}
+            max={size - 1}
+            value={all ? -1 : start}
+            text={text}
+            move={move}
+          />
         );
       })}
     </>

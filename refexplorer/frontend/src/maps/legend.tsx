@@ -10,7 +10,7 @@ import { useAppearance } from "./board.tsx";
 import type { GridPicture, Span } from "./maps.ts";
 import { cross, fill, hatching, type Ink, inksOf, kindInk, series } from "../shared/palette.ts";
 import { changeInk, changesShown } from "./changecells.ts";
-import type { ChangePicture } from "../compare/comparing.ts";
+import type { ChangePicture } from "../compare/comparison.ts";
 
 const SWATCH = 14;
 
@@ -73,7 +73,8 @@ export function Legend({ grid, by }: { grid: GridPicture; by: By }) {
       </>
     );
   }
-  return <Entries label="Legend" entries={[...(by === "kind" ? kinds(grid) : targets(grid)), ...absent]} />;
+  const entries = by === "kind" ? kinds(grid) : [...grid.targets.map(targetEntry), ...inlineEntries(grid)];
+  return <Entries label="Legend" entries={[...entries, ...absent]} />;
 }
 
 /** Chunks that have a reference but not what is shown of it. */
@@ -91,14 +92,14 @@ function kinds({ states, counts }: GridPicture): LegendEntry[] {
   });
 }
 
-function targets(grid: GridPicture): LegendEntry[] {
-  const entries = grid.targets.map(({ url, number }) => ({
-    name: url === null ? targetName(url) : fileName(url),
-    title: targetName(url),
-    mark: series(number),
-  }));
-  const inline = grid.states.some((state, i) => /inline|base64/.test(state) && Number(grid.counts[i]) > 0);
-  return inline ? [...entries, { name: "in the set itself", mark: series(-1) }] : entries;
+export function targetEntry({ url, number }: GridPicture["targets"][number]): LegendEntry {
+  return { name: url === null ? targetName(url) : fileName(url), title: targetName(url), mark: series(number) };
+}
+
+/** What has its bytes in the set, and no file. */
+export function inlineEntries({ states, counts }: GridPicture): LegendEntry[] {
+  const some = states.some((state, i) => /inline|base64/.test(state) && Number(counts[i]) > 0);
+  return some ? [{ name: "in the set itself", mark: series(-1) }] : [];
 }
 
 function Ramp({ domain, label }: { domain: Span | null; label: string }) {

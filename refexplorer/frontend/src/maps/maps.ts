@@ -1,12 +1,14 @@
 /** What the maps of chunks and of targets know and ask for. */
 
 import { Newest, ViewStore } from "../shared/waiting.ts";
+import { chunkOf, indexOf, type Axis } from "../preview/slices.ts";
 import { RowWindow } from "../shared/rows/window.ts";
 import type {
   Count,
   ExplorerWire,
   Grid,
   Layout,
+  ReadingModel,
   TargetDates,
   TargetQuery,
   TargetRow,
@@ -83,9 +85,16 @@ export class Maps extends ViewStore<MapsState> {
   readonly sorting = this.waiting();
   readonly summing = this.waiting();
   readonly checking = this.work("targets.check");
-  private readonly grids = new Newest<GridWish>((wish) => this.drawGrid(wish));
+  private readonly grids = new Newest<GridWish>((wish) =>
+    this.attempt("gridError", async () => ({ grid: await this.gridOf(wish) })),
+  );
   private readonly strips = new Newest<StripWish>((wish) => this.drawStrip(wish));
-  private readonly paints = new Newest<GridWish>((wish) => this.drawPainted(wish));
+  private readonly paints = new Newest<GridWish>((wish) =>
+    this.attempt("gridError", async () => {
+      const picture = await this.gridOf(wish);
+      return { painted: picture && { picture, wish: JSON.stringify(wish) } };
+    }),
+  );
 
   constructor(wire: ExplorerWire) {
     super(wire, BLANK);
@@ -146,13 +155,6 @@ export class Maps extends ViewStore<MapsState> {
     if (this.state.painted?.wish !== JSON.stringify(wish)) void this.paints.ask(wish);
   }
 
-  private async drawPainted(wish: GridWish): Promise<void> {
-    await this.attempt("gridError", async () => {
-      const picture = await this.gridOf(wish);
-      return { painted: picture && { picture, wish: JSON.stringify(wish) } };
-    });
-  }
-
   /** Lists other targets, or the same in another way. */
   narrowTargets(change: Query): void {
     const query = tidy({ ...this.state.query, ...change });
@@ -193,10 +195,6 @@ export class Maps extends ViewStore<MapsState> {
     return this.strips.isBusy;
   }
 
-  private async drawGrid(wish: GridWish): Promise<void> {
-    await this.attempt("gridError", async () => ({ grid: await this.gridOf(wish) }));
-  }
-
   private async gridOf(wish: GridWish): Promise<GridPicture | null> {
     const { message, buffers } = await this.counting.ask("grid.show", wish);
     return message.map && pictured(message.map, buffers);
@@ -205,18 +203,28 @@ export class Maps extends ViewStore<MapsState> {
   private async drawStrip(wish: StripWish): Promise<void> {
     await this.attempt("stripError", async () => {
       const { message, buffers } = await this.sorting.ask("target.show", wish);
-      const [edges, covered, sharedBytes, begins, most] = buffers.map((buffer) => new Float64Array(buffer));
-      const strip = message.layout && {
-        ...exact(message.layout),
-        edges: edges!,
-        covered: covered!,
-        sharedBytes: sharedBytes!,
-        begins: begins!,
-        most: most!,
-      };
-      return { strip };
+      const { layout } = message;
+      if (layout === null) return { strip: null };
+      const [edges, covered, sharedBytes, begins, most] = arraysOf(buffers);
+      // Numbers that came as text are drawn as the nearest number.
+      const [start, stop, end] = [layout.start, layout.stop, layout.end].map(Number) as [number, number, number];
+      return { strip: { ...layout, start, stop, end, edges, covered, sharedBytes, begins, most } };
     });
   }
+}
+
+/** The chunks of what a picture shows of an array: along the axes that are drawn all, of the others those at the steps. */
+export function chunksOf(reading: ReadingModel, [rows, columns]: [Axis, Axis], steps: number[]) {
+  const axes = [rows.dimension, columns.dimension];
+  const ends = [0, 1].map((end) => {
+    const places = reading.shape.map((size, axis) => (axes.includes(axis) ? end * (size - 1) : (steps[axis] ?? 0)));
+    return chunkOf(reading, indexOf(reading, places)).index;
+  });
+  const window = ends[0]!.map((from, axis): Span => {
+    const to = ends[1]![axis]!;
+    return [Math.min(from, to), Math.max(from, to) + 1];
+  });
+  return { array: reading.array, axes, window } satisfies GridWish;
 }
 
 /** Without what is as it is at first. */
@@ -235,20 +243,14 @@ export function isNarrowed({ grid, window }: GridPicture): boolean {
 
 /** A grid with the numbers from its buffer. */
 export function pictured(map: Grid, buffers: ArrayBuffer[]): GridPicture {
-  const [perState, target, offset, size, distinct] = buffers.map((buffer) => new Float64Array(buffer));
-  return { ...drawable(map), perState: perState!, target: target!, offset: offset!, size: size!, distinct: distinct! };
+  const [perState, target, offset, size, distinct] = arraysOf(buffers);
+  const window = map.window.map(([start, stop]): Span => [Number(start), Number(stop)]);
+  return { ...map, window, steps: map.steps.map(Number), perState, target, offset, size, distinct };
 }
 
-/** As `exact`, of the window of a grid. */
-function drawable(grid: Grid) {
-  const window = grid.window.map(([start, stop]): Span => [Number(start), Number(stop)]);
-  return { ...grid, window, steps: grid.steps.map(Number) };
-}
-
-/** Numbers that came as text are drawn as the nearest number. */
-function exact(layout: Layout) {
-  const { start, stop, end } = layout;
-  return { ...layout, start: Number(start), stop: Number(stop), end: Number(end) };
+function arraysOf(buffers: ArrayBuffer[]) {
+  type Numbers = Float64Array;
+  return buffers.map((buffer) => new Float64Array(buffer)) as [Numbers, Numbers, Numbers, Numbers, Numbers];
 }
 
 /** A window of another size around a place, kept inside `[0, end)`. */

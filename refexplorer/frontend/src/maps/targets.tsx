@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 
 import { count } from "../shared/format.ts";
 import { Blank, Button } from "../shared/parts.tsx";
-import { Pending, Waited } from "../shared/asking.tsx";
+import { Pending, Waited } from "../shared/access.tsx";
 import { Zoom } from "../shared/controls.tsx";
 import { useStore } from "../shared/store.ts";
 import { Data } from "../preview/data.tsx";
@@ -16,8 +16,7 @@ import type { ExplorerSession } from "../explorer/session.ts";
 import type { ExplorerView } from "../explorer/view.ts";
 import { arrayName, summary } from "./intervals.ts";
 import { StripBoard } from "./strip.tsx";
-import { TargetCheck, TargetTable } from "./targettable.tsx";
-import { TargetTools } from "./targettools.tsx";
+import { TargetCheck, TargetTable, TargetTools } from "./targettable.tsx";
 import { Timeline } from "./timeline.tsx";
 
 export const VIEW: ExplorerView = {

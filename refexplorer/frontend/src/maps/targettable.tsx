@@ -1,18 +1,20 @@
-/** The table of targets, and the check of whether they are what the references say. */
+/** The table of targets, what it is narrowed to, and the check of whether they are what the references say. */
 
 import { Fragment } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-import { bytes, count, counted, fileName, NOT_KNOWN } from "../shared/format.ts";
-import { Order } from "../shared/controls.tsx";
+import { bytes, count, counted, fileName, NOT_KNOWN, moment } from "../shared/format.ts";
+import { Order, Choice, DraftField } from "../shared/controls.tsx";
 import { Button, Cut } from "../shared/parts.tsx";
 import { Rows, useActive } from "../shared/rows/rows.tsx";
-import { useStore } from "../shared/store.ts";
+import { useStore, useSaid } from "../shared/store.ts";
 import type { TargetFold, TargetRow } from "../shared/wire.ts";
-import { Allow, Failure, Working } from "../shared/asking.tsx";
+import { Allow, Failure, Working } from "../shared/access.tsx";
 import { targetName } from "./cells.ts";
 import type { Maps, Query } from "./maps.ts";
 import { apart, arrayName, common, isAlike, percent } from "./intervals.ts";
+import type { ExplorerSession } from "../explorer/session.ts";
+import { save, toClipboard } from "../shared/browser.ts";
 
 interface Props {
   maps: Maps;
@@ -301,6 +303,120 @@ export function TargetCheck({ maps }: { maps: Maps }) {
         <Allow grant={grant} key={grant} allow={ask} />
       ))}
       {error !== null && <Failure sentence={error} />}
+    </div>
+  );
+}
+
+const FOLDS: [string, string][] = [
+  ["none", "none"],
+  ["folder", "folder"],
+  ["host", "host"],
+];
+
+export function TargetTools({ session }: { session: ExplorerSession }) {
+  const { maps } = session;
+  const { query, found, files } = useStore(maps);
+  const [done, run] = useSaid();
+  const list = async (form: "text" | "csv") => {
+    const { name, text, left } = await maps.listTargets(form);
+    if (form === "csv") save(name, text, "text/csv");
+    const said =
+      form === "csv" ? "Saved" : (await toClipboard(text)) ? "Copied" : "The browser refused to copy the list";
+    return left > 0 ? `${said}; ${count(left)} more do not fit in one list` : said;
+  };
+  const total = files?.total ?? null;
+  const isNarrowed = Object.keys(query).some((name) => !["sort", "descending", "fold", "open"].includes(name));
+  useEffect(() => {
+    // the overview requests it, which an address may omit
+    if (isNarrowed && found !== null && total === null) void maps.sumTargets();
+  }, [isNarrowed, found === null, total === null]);
+  return (
+    <div class="target-tools">
+      <div class="controls">
+        <input
+          class="field"
+          type="search"
+          aria-label="Find files"
+          placeholder="Find files, such as 2020 or *.nc"
+          spellcheck={false}
+          value={query.find ?? ""}
+          onInput={(event) => maps.narrowTargets({ find: event.currentTarget.value })}
+        />
+        <Choice
+          label="Group by"
+          value={query.fold ?? "none"}
+          options={FOLDS}
+          choose={(fold) => maps.narrowTargets({ fold: fold as Query["fold"] & string, open: [] })}
+        />
+        <span class="space" />
+        <Button text="Copy list" onClick={() => void run(() => list("text"))} />
+        <Button text="Save as CSV" onClick={() => void run(() => list("csv"))} />
+      </div>
+      <Narrowed session={session} />
+      <p class="caption">
+        {found !== null &&
+          (isNarrowed && total !== null ? `${count(found)} of ${counted(total, "file")}` : counted(found, "file"))}
+        <span role="status">{done !== null && ` · ${done}`}</span>
+      </p>
+    </div>
+  );
+}
+
+/** Whose targets are listed: those of an array, or of a part of it, and of a period. */
+function Narrowed({ session }: { session: ExplorerSession }) {
+  const { maps, preview } = session;
+  const { query } = useStore(maps);
+  const { plan } = useStore(preview);
+  const { item } = useStore(session);
+  const { array, slices, since, until } = query;
+  const ofItem = item?.array?.path;
+  const offered =
+    plan !== null && plan.slices.length > 0 && (array !== plan.array || slices?.join() !== plan.slices.join());
+  return (
+    <div class="controls">
+      {array === undefined && ofItem !== undefined && (
+        <Button
+          text={`Only files of ${ofItem || "/"}`}
+          title={ofItem}
+          onClick={() => maps.narrowTargets({ array: ofItem })}
+        />
+      )}
+      {offered && (
+        <Button
+          text={`Only files needed for ${plan.array || "/"}[${plan.slices.join(", ")}]`}
+          title={`The selection of ${plan.array || "/"} that is shown under Values`}
+          onClick={() => maps.narrowTargets({ array: plan.array, slices: [...plan.slices] })}
+        />
+      )}
+      {array != null && (
+        <>
+          <span>
+            Files of <b>{array || "/"}</b>
+          </span>
+          <label class="choice">
+            <span>part</span>
+            <DraftField
+              key={array}
+              class="slice-text"
+              placeholder="all, or 0:10, :, 5"
+              title="An index or slice for each dimension, separated by commas: only the files needed to read it are listed"
+              text={slices?.join(", ") ?? ""}
+              set={(text) =>
+                maps.narrowTargets({ slices: text.trim() === "" ? null : text.split(",").map((part) => part.trim()) })
+              }
+            />
+          </label>
+          <Button text="Show all files" onClick={() => maps.narrowTargets({ array: null, slices: null })} />
+        </>
+      )}
+      {since != null && until != null && (
+        <>
+          <span>
+            from <b>{moment(since)}</b> until <b>{moment(until)}</b>
+          </span>
+          <Button text="Show all dates" onClick={() => maps.narrowTargets({ since: null, until: null })} />
+        </>
+      )}
     </div>
   );
 }

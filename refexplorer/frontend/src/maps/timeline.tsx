@@ -4,42 +4,29 @@ import { useMemo, useState } from "preact/hooks";
 
 import { count, counted, moment } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
-import type { DateBin } from "../shared/wire.ts";
+import type { DateBin, TargetDates } from "../shared/wire.ts";
 import { Board, type Frame } from "./board.tsx";
 import type { Maps } from "./maps.ts";
 
 const HEIGHT = 92;
 
 export function Timeline({ maps }: { maps: Maps }) {
-  const { dates, query } = useStore(maps);
-  if (dates === null || dates.ends === null || dates.bins.length === 0) return null;
-  return (
-    <Periods
-      bins={dates.bins}
-      ends={dates.ends}
-      dated={Number(dates.dated)}
-      told={Number(dates.by_coordinate)}
-      total={Number(dates.total)}
-      chosen={query.since ?? null}
-      maps={maps}
-    />
-  );
+  const { dates } = useStore(maps);
+  return dates?.ends && dates.bins.length > 0 ? <Periods dates={dates} ends={dates.ends} maps={maps} /> : null;
 }
 
 interface Props {
-  bins: DateBin[];
+  dates: TargetDates;
   /** The first date and the last. */
   ends: [number, number];
-  dated: number;
-  /** Of those, how many by a time coordinate. */
-  told: number;
-  total: number;
-  /** Where the period begins that is listed alone. */
-  chosen: number | null;
   maps: Maps;
 }
 
-function Periods({ bins, ends, dated, told, total, chosen, maps }: Props) {
+function Periods({ dates, ends, maps }: Props) {
+  const { bins } = dates;
+  const [dated, byCoordinate] = [Number(dates.dated), Number(dates.by_coordinate)];
+  /** Where the period begins that is listed alone. */
+  const chosen = useStore(maps).query.since ?? null;
   const [cursor, setCursor] = useState<number | null>(null);
   const [start, stop] = [bins[0]!.start!, bins.at(-1)!.stop!];
   const most = bins.reduce((top, { targets }) => Math.max(top, Number(targets)), 1);
@@ -97,9 +84,9 @@ function Periods({ bins, ends, dated, told, total, chosen, maps }: Props) {
     else return;
     event.preventDefault();
   };
-  const without = total - dated;
+  const without = Number(dates.total) - dated;
   const summary = [
-    `${counted(dated, "file")} from ${moment(ends[0])} to ${moment(ends[1])}, ${by(told, dated)}`,
+    `${counted(dated, "file")} from ${moment(ends[0])} to ${moment(ends[1])}, ${by(byCoordinate, dated)}`,
     empty > 0 ? `${counted(empty, "period")} of ${count(bins.length)} without one` : "",
     without > 0 ? `${counted(without, "file")} without a date` : "",
   ]
@@ -122,10 +109,10 @@ function Periods({ bins, ends, dated, told, total, chosen, maps }: Props) {
   );
 }
 
-function by(told: number, dated: number): string {
-  if (told === 0) return "by the dates in their names";
-  if (told === dated) return "by the time coordinate";
-  return `${count(told)} by the time coordinate, ${count(dated - told)} by the dates in their names`;
+function by(coordinate: number, dated: number): string {
+  if (coordinate === 0) return "by the dates in their names";
+  if (coordinate === dated) return "by the time coordinate";
+  return `${count(coordinate)} by the time coordinate, ${count(dated - coordinate)} by the dates in their names`;
 }
 
 function said({ start, stop, targets, lost }: DateBin): string {

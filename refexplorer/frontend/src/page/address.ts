@@ -1,7 +1,6 @@
 /** The address of the page: it follows where the person is, and the person follows it. */
 
-import type { Host, Off } from "../shared/host.ts";
-import type { Place } from "../shared/place.ts";
+import type { Host, Off, Place } from "../shared/host.ts";
 import { ask } from "./wire.ts";
 
 /** Keys that are chosen sooner after each other than this are one step back, ms. */

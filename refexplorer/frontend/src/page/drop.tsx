@@ -7,8 +7,7 @@ import { Button, Sentence } from "../shared/parts.tsx";
 import { bytes } from "../shared/format.ts";
 import { COMPARE_FILE, type Host } from "../shared/host.ts";
 import { useStore } from "../shared/store.ts";
-import { Upload } from "./upload.ts";
-import { useShared } from "./wire.ts";
+import { Upload, useShared } from "./wire.ts";
 
 const NO_FOLDER = "A folder cannot be dropped; open it by its path or URL instead.";
 

@@ -1,14 +1,13 @@
-/** The frame of the served page: its header, and the screen where a set is chosen. */
+/** The frame of the served page: its header, the lesson of a set, and the screen where a set is chosen. */
 
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 
 import type { Host } from "../shared/host.ts";
 import type { ViewProps } from "../shared/mount.tsx";
-import { Button, Sentence } from "../shared/parts.tsx";
+import { Button, Sentence, Copy } from "../shared/parts.tsx";
 import { ThemeButton } from "./themebutton.tsx";
 import { followAddress } from "./address.ts";
 import { DropOver } from "./drop.tsx";
-import { Lesson } from "./lesson.tsx";
 import { ask, useLost, useShared } from "./wire.ts";
 import { Opening, Start } from "./start.tsx";
 
@@ -78,5 +77,50 @@ function Navigation({ host, view }: { host: Host; view: string }) {
         />
       ))}
     </nav>
+  );
+}
+
+export function Lesson({ host, hidden }: { host: Host; hidden: boolean }) {
+  const { title, steps, next } = useShared(host, "lesson");
+  const [step, go] = useState(0);
+  useEffect(() => go(0), [title]);
+  if (!steps?.[step]) return null;
+  const [heading, text] = steps[step];
+  const following = steps[step + 1]?.[0];
+  return (
+    <details class="lesson" aria-label={title} open hidden={hidden}>
+      <summary>
+        <b>{title}</b> ({step + 1} of {steps.length})
+      </summary>
+      <div class="lesson-step">
+        <div aria-live="polite">
+          <h2>{heading}</h2>
+          {text.map((each) => (
+            <p key={each}>
+              <Marked text={each} />
+            </p>
+          ))}
+        </div>
+        <div class="lesson-ways">
+          {following && <Button text={following} main onClick={() => go(step + 1)} />}
+          {!following && <Copy text={text.join("\n\n")} label="Copy the text" />}
+          {!following && next && <Button text="Next lesson" main onClick={() => ask(host, "open", { source: next })} />}
+          {step > 0 && <Button text="Back" onClick={() => go(step - 1)} />}
+        </div>
+      </div>
+    </details>
+  );
+}
+
+/** Text with `code` and *names of buttons*. */
+function Marked({ text }: { text: string }) {
+  const parts = text.split(/(`[^`]+`|\*[^*]+\*)/);
+  return (
+    <>
+      {parts.map((part, i) => {
+        if (i % 2 === 0) return part;
+        return part[0] === "`" ? <code key={i}>{part.slice(1, -1)}</code> : <b key={i}>{part.slice(1, -1)}</b>;
+      })}
+    </>
   );
 }

@@ -1,7 +1,6 @@
 /** The screen where a set is chosen: by path or URL, as a file, or one that is offered. */
 
-import { useState } from "preact/hooks";
-
+import { AskForm } from "../shared/controls.tsx";
 import { bytes } from "../shared/format.ts";
 import type { Host } from "../shared/host.ts";
 import { Button, Sentence } from "../shared/parts.tsx";
@@ -22,7 +21,17 @@ export function Start({ host }: { host: Host }) {
         A reference set maps Zarr keys to bytes in other files. Open one to browse its keys, see what each one points
         to, plot its data and edit its templates. Opening it reads only the set itself.
       </p>
-      <Typed key={typed} open={open} busy={busy} typed={typed} />
+      <AskForm
+        key={typed}
+        box="source"
+        label="Path or URL of a reference set (JSON, gzip, zstd, or a parquet folder)"
+        placeholder="combined.json"
+        start={typed}
+        button="Open"
+        main
+        busy={busy}
+        go={open}
+      />
       <Drop host={host} busy={busy} />
       {problem !== "" && (
         <p class="failed" role="alert">
@@ -59,40 +68,16 @@ export function Opening({ host }: { host: Host }) {
   );
 }
 
-interface ChoiceProps {
+const isLesson = ({ source }: OfferedSet) => source.startsWith("lessons/");
+
+interface OfferedProps {
+  title: string;
+  sets: OfferedSet[];
   open(source: string): void;
   busy: boolean;
 }
 
-function Typed({ open, busy, typed }: ChoiceProps & { typed: string }) {
-  const [source, setSource] = useState(typed);
-  return (
-    <form
-      class="source"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (source.trim() !== "") open(source.trim());
-      }}
-    >
-      <label for="source">Path or URL of a reference set (JSON, gzip, zstd, or a parquet folder)</label>
-      <div class="source-line">
-        <input
-          id="source"
-          spellcheck={false}
-          autocomplete="off"
-          placeholder="combined.json"
-          value={source}
-          onInput={(event) => setSource(event.currentTarget.value)}
-        />
-        <Button text="Open" type="submit" main disabled={busy} />
-      </div>
-    </form>
-  );
-}
-
-const isLesson = ({ source }: OfferedSet) => source.startsWith("lessons/");
-
-function Offered({ title, sets, open, busy }: ChoiceProps & { title: string; sets: OfferedSet[] }) {
+function Offered({ title, sets, open, busy }: OfferedProps) {
   // A link can be copied and opened in another tab; a plain click stays on this page.
   const choose = (event: MouseEvent, source: string) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 
-import { keep, kept } from "../shared/kept.ts";
+import { keep, kept } from "../shared/browser.ts";
 import { Button } from "../shared/parts.tsx";
 import { watchTheme, type Theme } from "../shared/theme.ts";
 

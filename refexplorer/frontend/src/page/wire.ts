@@ -1,10 +1,10 @@
-/** What the page asks Python and hears from it: nothing is answered, `PageTraits` show what comes of it. */
+/** What the page asks Python and hears from it: nothing is answered, `PageTraits` show what comes of it. A file goes in pieces. */
 
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 
-import type { Host, Off } from "../shared/host.ts";
-import type { Fields, PageEvents, PageOperations } from "../shared/wire.ts";
-import type { Place } from "../shared/place.ts";
+import type { Host, Off, Place } from "../shared/host.ts";
+import type { Fields, PageEvents, PageOperations, PieceWanted } from "../shared/wire.ts";
+import { Store } from "../shared/store.ts";
 
 export function ask<K extends keyof PageOperations>(
   host: Host,
@@ -66,4 +66,47 @@ export function useShared<K extends keyof PageTraits>(host: Host, name: K): Page
     return host.onChange(name, (next) => setValue(next as PageTraits[K]));
   }, [host, name]);
   return value;
+}
+
+const PIECE = 2 ** 19;
+
+export interface UploadState {
+  file: File | null;
+  sent: number;
+}
+
+export class Upload extends Store<UploadState> {
+  private readonly host: Host;
+  private readonly off: Off;
+
+  constructor(host: Host) {
+    super({ file: null, sent: 0 });
+    this.host = host;
+    this.off = hear(host, "piece", (event) => void this.send(event));
+  }
+
+  close(): void {
+    this.off();
+  }
+
+  /** Sends a file, to be opened or to be compared with the set that is open. */
+  start(file: File, compares = false): void {
+    this.set({ file, sent: 0 });
+    ask(this.host, "upload", { name: file.name, size: file.size, compares });
+  }
+
+  stop(): void {
+    this.set({ file: null });
+    ask(this.host, "stop");
+  }
+
+  private async send({ start }: PieceWanted): Promise<void> {
+    const { file } = this.state;
+    if (file === null) return;
+    const piece = await file.slice(start, start + PIECE).arrayBuffer();
+    if (this.state.file !== file) return;
+    const sent = start + piece.byteLength;
+    this.set(sent < file.size ? { sent } : { sent, file: null });
+    ask(this.host, "piece", { piece });
+  }
 }

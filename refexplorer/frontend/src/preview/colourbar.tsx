@@ -1,15 +1,23 @@
 /** The bar of colours: how often each value occurs, two handles for its ends, its map and scale. */
 
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-
 import * as Plot from "@observablehq/plot";
 
-import { Choice, Select } from "../shared/controls.tsx";
+import { Choice, DraftField, Select } from "../shared/controls.tsx";
 import { Button } from "../shared/parts.tsx";
 import { moment, value } from "../shared/format.ts";
 import { useWidth } from "../shared/pointing.ts";
-import { counts, inverse, placing, percentiles, SCALES, type ScaleName } from "./bars.ts";
-import { SCHEMES, tableOf, type Scheme } from "./colours.ts";
+import {
+  counts,
+  inverse,
+  placing,
+  percentiles,
+  SCALES,
+  type ScaleName,
+  SCHEMES,
+  tableOf,
+  type Scheme,
+} from "./colours.ts";
 import { barScale } from "./plot.ts";
 import { range } from "./slices.ts";
 
@@ -239,13 +247,12 @@ function limitsOf(name: string, values: Float64Array, [low, high]: [number, numb
 
 export function Limits({ limits, values, now, set }: LimitsProps) {
   const field = (label: string, place: 0 | 1) => (
-    <input
-      type="text"
+    <DraftField
       inputMode="decimal"
       aria-label={label}
       placeholder="auto"
-      value={limits[place]}
-      onChange={(event) => set(limits.with(place, event.currentTarget.value.trim()) as [string, string])}
+      text={limits[place]}
+      set={(text) => set(limits.with(place, text.trim()) as [string, string])}
     />
   );
   return (

@@ -7,24 +7,50 @@ import { Zoom } from "../shared/controls.tsx";
 import { count, exact, value } from "../shared/format.ts";
 import { useStore } from "../shared/store.ts";
 import type { Flag, ReadingModel, ValuePlace } from "../shared/wire.ts";
-import { placing, type ScaleName } from "./bars.ts";
-import { Legend } from "../maps/legend.tsx";
-import { paintedBy, wishOf } from "../maps/painting.ts";
+import {
+  placing,
+  type ScaleName,
+  blended,
+  FLAG_COLOURS,
+  flagPlacing,
+  flagTable,
+  INFINITE,
+  signsOf,
+  pixelsOf,
+  tableOf,
+  type Scheme,
+} from "./colours.ts";
+import { Entries, Legend, type LegendEntry } from "../maps/legend.tsx";
+import { chunksOf } from "../maps/maps.ts";
+import { paintedBy } from "../maps/chunkboard.tsx";
 import { inksOf } from "../shared/palette.ts";
-import { longitudeOf } from "./coast.ts";
-import { blended, FLAG_COLOURS, flagPlacing, flagTable, INFINITE, signsOf, tableOf, type Scheme } from "./colours.ts";
-import { cellsOf, heatmap, line, painted, type Figure, type Look, type Marked } from "./plot.ts";
+import { longitudeOf, cellsOf, heatmap, line, type Figure, type Look, type Marked } from "./plot.ts";
 import { ARROWS, type Point, stepped, useDrag, useRoom, useWheel, useWidth, ZOOM, ZOOMS } from "../shared/pointing.ts";
 import { Earth } from "../geo/earth.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
-import { cellWords, chunkOf, endsOf, indexOf, lostAt, placeOf, placesOf, shownText, type Axis } from "./slices.ts";
-import { keptWith, profilesOf, type Kept } from "./lines/kept.ts";
-import { Profiles } from "./lines/profiles.tsx";
-import { Take } from "./take/take.tsx";
-import { sentences } from "./told/sentences.ts";
+import {
+  cellWords,
+  chunkOf,
+  endsOf,
+  indexOf,
+  lostAt,
+  placeOf,
+  placesOf,
+  shownText,
+  type Axis,
+  moved,
+  slicesOf,
+  wholeOf,
+  zoomed,
+  type Window,
+} from "./slices.ts";
+import { keptWith, profilesOf, type Kept } from "./profiles.ts";
+import { Profiles } from "./profiles.tsx";
+import { Take } from "./saveas.tsx";
+import { sentences } from "./description.ts";
 import { WHOLE } from "../explorer/state.ts";
 import { WhyValue } from "./why.tsx";
-import { moved, slicesOf, wholeOf, zoomed, type Window } from "./window.ts";
+import type { Preview } from "./preview.ts";
 
 /** Height of the picture for its width, px. */
 const heightOf = (width: number, tallest: number) => Math.min(tallest, Math.max(220, Math.round(width * 0.42)));
@@ -59,7 +85,7 @@ const AROUND = 320;
 const PANE = ".centre .pane";
 const SCRUBBER = 90;
 /** Of the colours: their height below a picture, and the width that they need beside one; px. */
-const COLOURS = [110, 260] as const;
+const COLOURS = [110, 200] as const;
 /** A picture of square cells that would be narrower is stretched. */
 const LEAST = 120;
 
@@ -130,16 +156,12 @@ export function Drawing({
   const left = by !== null && session.state.look !== "chunks" ? room / 2 : room;
   const tallest = room === 0 ? TALLEST : Math.max(SHORTEST, left - AROUND + (sliders.length === 0 ? SCRUBBER : 0));
   // A picture that is not as wide as its panel is larger with its colours beside it.
-  const taller = sizeOf(width, axes, tallest + COLOURS[0]);
-  const isBeside = second !== undefined && taller.width + COLOURS[1] <= width;
-  const size = isBeside ? taller : sizeOf(width, axes, tallest);
+  const [alone, beside] = [sizeOf(width, axes, tallest), sizeOf(width - COLOURS[1], axes, tallest + COLOURS[0])];
+  const isBeside = second !== undefined && beside.width >= alone.width;
+  const size = isBeside ? beside : alone;
   const [cursor, setCursor] = useState<number[] | null>(null);
   const [picked, setPicked] = useState<number[] | null>(null);
-  /** Where the bytes of the chunk below the cursor are. */
   const [point, setPoint] = useState<number[] | null>(null);
-  const [found, setFound] = useState<ValuePlace | null>(null);
-  /** The value at the first index of the cell below the cursor, where the cell is not that value. */
-  const [own, setOwn] = useState<{ index: string; text: string } | null>(null);
   const [view, setView] = useState<Window | null>(null);
   const pair: [Axis, Axis] | null = second ? [first!, second] : null;
   const window = pair && (view ?? wholeOf(pair));
@@ -155,7 +177,7 @@ export function Drawing({
   useEffect(() => {
     if (longitude !== null) void session.of(Earth).drawLand("110m");
   }, [longitude]);
-  const wish = pair && by ? wishOf(reading, pair, steps) : null;
+  const wish = pair && by ? chunksOf(reading, pair, steps) : null;
   const wished = JSON.stringify(wish);
   useEffect(() => {
     if (wish) session.maps.paint(wish);
@@ -194,7 +216,7 @@ export function Drawing({
     if (painting) return painting.cells;
     const [height, width] = [pair[0].size, pair[1].size];
     if (channels) return cellsOf(blended(channels, width, height, domain));
-    return painted(values, width, height, flags ? flagTable(flags.length) : tableOf(scheme), place);
+    return cellsOf(pixelsOf(values, width, height, flags ? flagTable(flags.length) : tableOf(scheme), place));
   }, [reading, steps.join(), drawnOf, scheme, place, channels, painting]);
   const sizes =
     session.preview.state.plan?.array === reading.array ? session.preview.state.plan.sizes.map(Number) : null;
@@ -231,21 +253,7 @@ export function Drawing({
     // What it shows is read out value by value below; its parts mean nothing by themselves.
     figure.current.element.setAttribute("aria-hidden", "true");
     box.current!.replaceChildren(figure.current.element);
-  }, [
-    reading,
-    steps.join(),
-    drawnOf,
-    width,
-    tallest,
-    domain.join(),
-    scheme,
-    scale,
-    chosen?.join(),
-    cells,
-    view,
-    look.coast !== null,
-    JSON.stringify(dots),
-  ]);
+  }, [reading, steps.join(), drawnOf, cells, frame]);
 
   useEffect(() => {
     if (view === null || pair === null || sizes === null) return;
@@ -283,26 +291,9 @@ export function Drawing({
     steps
       .with(axes[0]!.dimension, cell[0]!)
       .map((step, dimension) => (second?.dimension === dimension ? cell[1]! : step));
-  const under = cursor && chunkOf(reading, indexOf(reading, places(cursor))).key;
-  useEffect(() => {
-    if (cursor === null || found?.key === under) return;
-    const timer = setTimeout(() => {
-      session.preview.placeOf(reading.array, indexOf(reading, places(cursor))).then(setFound, () => setFound(null));
-    }, 100);
-    return () => clearTimeout(timer);
-  }, [under]);
-
   const index = cursor && indexOf(reading, places(cursor));
-  useEffect(() => {
-    if (index === null || !(reading.reduced || reading.is_complex)) return;
-    const timer = setTimeout(() => {
-      session.preview.valueAt(reading.array, index).then(
-        (text) => setOwn(text === null ? null : { index: index.join(), text }),
-        () => setOwn(null),
-      );
-    }, 100);
-    return () => clearTimeout(timer);
-  }, [index?.join(), reading]);
+  const key = index && chunkOf(reading, index).key;
+  const { place: found, own } = usePointed(session.preview, reading.array, index, key, reading);
 
   const pick = (cell: number[] | null) => {
     if (cell === null) return;
@@ -314,21 +305,16 @@ export function Drawing({
     session.set({ pin: { array: reading.array, index, ...pinned(cell) } });
     if (chosen) session.run(chosen);
   };
-  const captionOf = () => {
-    const where = sliders.map((axis) => `${axis.name} ${placeOf(axis, steps[axis.dimension]!)}`);
-    return {
-      title: labelOf(reading),
-      subtitle: [reading.array || "/", ...where].join(", "),
-      bar: box.current!.closest(".drawing")!.querySelector(".ruler"),
-    };
-  };
+  const where = sliders.map((axis) => `${axis.name} ${placeOf(axis, steps[axis.dimension]!)}`);
+  const captionOf = () => ({
+    title: labelOf(reading),
+    subtitle: [reading.array || "/", ...where].join(", "),
+    bar: box.current!.closest(".drawing")!.querySelector(".ruler"),
+  });
   const pinned = (cell: number[]) => {
     const flat = second ? cell[0]! * second.size + cell[1]! : cell[0]!;
-    const where = [
-      ...sliders.map((axis) => `${axis.name} ${placeOf(axis, steps[axis.dimension]!)}`),
-      ...axes.map((axis, i) => `${axis.name} ${placeOf(axis, cell[i]!)}`),
-    ];
-    return { where: where.join(", "), text: amount(reading, values[flat]!, text(flat)) };
+    const all = [...where, ...axes.map((axis, i) => `${axis.name} ${placeOf(axis, cell[i]!)}`)];
+    return { where: all.join(", "), text: amount(reading, values[flat]!, text(flat)) };
   };
   const keep = (cell: number[] | null) => {
     if (cell === null || pair === null) return;
@@ -379,7 +365,7 @@ export function Drawing({
       <PictureText id={told} values={values} axes={axes} reading={reading} isPart={isPart} />
       <p class="readout" role="status">
         {cursor
-          ? `${said(reading, axes, cursor, places(cursor), { values, text, own: own?.index === index!.join() ? own.text : null })}${channels ? ` · colours ${channels.map((each) => value(each[cursor[0]! * axes[1]!.size + cursor[1]!]!)).join(", ")}` : ""}${found && found.key === under ? placed(found) : ""}`
+          ? `${said(reading, axes, cursor, places(cursor), { values, text, own })}${channels ? ` · colours ${channels.map((each) => value(each[cursor[0]! * axes[1]!.size + cursor[1]!]!)).join(", ")}` : ""}${found?.kind ? ` · ${placed(found)}` : ""}`
           : figure.current?.omitted || "Point at the picture to read a value; click to select its chunk."}
       </p>
       {pair && (
@@ -392,7 +378,7 @@ export function Drawing({
               to {value(domain[1])}
             </span>
           ) : flags ? (
-            <FlagList flags={flags} />
+            <Entries label="Meanings of the values" entries={flags.map(flagEntry)} />
           ) : reading.minimum === null ? (
             <span class="quiet">No finite values</span>
           ) : (
@@ -429,11 +415,45 @@ export function Drawing({
   );
 }
 
+/** Milliseconds for which the cursor rests before anything is asked about its place. */
+const RESTED = 100;
+
+/**
+ * Where the bytes below the cursor are, as far as that is known; the value at an index where its cell is not that
+ * value. With the key of a chunk nothing is asked of one that is known.
+ */
+export function usePointed(
+  preview: Preview,
+  array: string,
+  index: number[] | null,
+  key: string | null,
+  reading: ReadingModel | null,
+): { place: ValuePlace | null; own: string | null } {
+  const [found, setFound] = useState<{ of: string; place: ValuePlace | null } | null>(null);
+  const [own, setOwn] = useState<{ at: string; text: string | null } | null>(null);
+  const at = index?.join() ?? "";
+  const of = key ?? at;
+  useEffect(() => {
+    if (index === null) return;
+    const timer = setTimeout(() => {
+      const set = (place: ValuePlace | null) => setFound({ of, place });
+      if (found?.of !== of) preview.placeOf(array, index).then(set, () => set(null));
+      if (!reading?.reduced && !reading?.is_complex) return;
+      preview.valueAt(array, index).then(
+        (text) => setOwn({ at, text }),
+        () => setOwn(null),
+      );
+    }, RESTED);
+    return () => clearTimeout(timer);
+  }, [at, reading]);
+  return { place: found?.of === of ? found.place : null, own: own?.at === at ? own.text : null };
+}
+
 /** The file and byte range of a chunk, in words. */
-function placed({ kind, url, offset, length }: ValuePlace): string {
+export function placed({ kind, url, offset, length }: ValuePlace): string {
   if (kind === null) return "";
-  if (url === null) return " · in the set";
-  return ` · ${url}${offset === null ? "" : `, bytes ${count(offset)} to ${count(Number(offset) + Number(length))}`}`;
+  if (url === null) return "in the set";
+  return `${url}${offset === null ? "" : `, bytes ${count(offset)} to ${count(Number(offset) + Number(length))}`}`;
 }
 
 /** The chunks to point out: the selected one, and those that failed in this slice. */
@@ -464,30 +484,15 @@ function flagsShown({ flags }: ReadingModel): Flag[] | null {
   return flags && flags.length > 0 && flags.length <= FLAG_COLOURS.length ? flags : null;
 }
 
-function FlagList({ flags }: { flags: Flag[] }) {
-  return (
-    <ul class="flags" aria-label="Meanings of the values">
-      {flags.map((flag, i) => (
-        <li key={flag.value}>
-          <span class="swatch" style={{ background: FLAG_COLOURS[i] }} /> {value(flag.value)} {flag.meaning}
-        </li>
-      ))}
-    </ul>
-  );
-}
+const flagEntry = (flag: Flag, i: number): LegendEntry => ({
+  name: `${value(flag.value)} ${flag.meaning}`,
+  mark: { colour: FLAG_COLOURS[i]!, pattern: 0 },
+});
 
 /** The colours of infinite values, which the bar of colours does not have. */
 export function Infinite({ signs }: { signs: (keyof typeof INFINITE)[] }) {
-  if (signs.length === 0) return null;
-  return (
-    <ul class="flags" aria-label="Infinite values">
-      {signs.map((sign) => (
-        <li key={sign}>
-          <span class="swatch" style={{ background: INFINITE[sign] }} /> {sign}
-        </li>
-      ))}
-    </ul>
-  );
+  const entries = signs.map((sign) => ({ name: sign, mark: { colour: INFINITE[sign], pattern: 0 } }));
+  return entries.length > 0 && <Entries label="Infinite values" entries={entries} />;
 }
 
 export function labelOf({ name, units, times }: ReadingModel): string {

@@ -1,15 +1,13 @@
-/** The line and the heatmap, drawn by Observable Plot; hovering is by position in its scales. */
+/** The line and the heatmap with its coasts, drawn by Observable Plot; hovering is by position in its scales. */
 
 import * as Plot from "@observablehq/plot";
 
 import { escaped } from "../shared/escaping.ts";
 import { moment } from "../shared/format.ts";
 import type { Land } from "../geo/earth.ts";
-import { linearPart, type ScaleName } from "./bars.ts";
-import { coastPath } from "./coast.ts";
-import { FLAG_COLOURS, INFINITE, pixelsOf, type Scheme } from "./colours.ts";
-import { extremes, infinities, titleOf, type Axis } from "./slices.ts";
-import type { Window } from "./window.ts";
+import { linearPart, type ScaleName, FLAG_COLOURS, INFINITE, type Scheme } from "./colours.ts";
+import { extremes, infinities, titleOf, type Axis, type Window } from "./slices.ts";
+import type { ReadingModel } from "../shared/wire.ts";
 
 export interface Figure {
   element: SVGElement | HTMLElement;
@@ -60,24 +58,13 @@ export const PLAIN_LINE: Pick<Look, "label" | "scheme" | "scale" | "marked"> = {
   marked: [],
 };
 
+/** Few values are seen one by one. */
+const DOTTED = 60;
+
 export function line(values: Float64Array, axis: Axis, look: Look): Figure {
   const drawn = extremes(values);
-  const place = (index: number) => axis.at?.[index] ?? axis.first + index * axis.step;
-  const { part, y } = upright(look);
-  const finite = (index: number) => finiteOf(values[index]!) / part;
-  const element = Plot.plot({
-    ...MARGINS,
-    width: look.width,
-    height: look.height,
-    x: { label: escaped(titleOf(axis)), labelArrow: "none", ...kindOf(axis.times) },
-    y,
-    marks: [
-      Plot.line(drawn, { x: place, y: finite, stroke: "var(--acc)", strokeWidth: 1.5 }),
-      values.length <= 60 ? Plot.dot(drawn, { x: place, y: finite, r: 2, fill: "var(--acc)" }) : null,
-      ...infinityMarks(values, place),
-    ],
-  }) as SVGSVGElement;
-  const invert = element && scaleOf(element, "x");
+  const element = lines([{ values, name: "", colour: "var(--acc)" }], axis, look, extremes);
+  const invert = scaleOf(element, "x");
   return {
     element,
     locate: (x) => {
@@ -99,11 +86,6 @@ function upright({ domain: [low, high], times }: Look) {
     part,
     y: { label: null, domain: [low / part, high / part], nice: true, grid: true, ...ticks, ...kindOf(times) },
   };
-}
-
-/** What a line is drawn of: it has a gap where a value is infinite. */
-function finiteOf(value: number): number {
-  return Number.isFinite(value) ? value : NaN;
 }
 
 /** Triangles at the edge of a plot where a line has infinite values. */
@@ -198,16 +180,6 @@ function edgeMarks({ edges }: Look, rows: Axis, columns: Axis): Plot.Markish[] {
 /** Cells as pixels: one for each, or more. */
 export type Cells = HTMLCanvasElement;
 
-export function painted(
-  values: Float64Array,
-  width: number,
-  height: number,
-  table: Uint8ClampedArray,
-  place: (value: number) => number,
-): Cells {
-  return cellsOf(pixelsOf(values, width, height, table, place));
-}
-
 /** Pixels as they are drawn between axes. */
 export function cellsOf(image: ImageData): Cells {
   const canvas = document.createElement("canvas");
@@ -218,12 +190,20 @@ export function cellsOf(image: ImageData): Cells {
 }
 
 /** Lines over one axis, each in a colour of its own. */
-export function lines(of: { values: Float64Array; name: string; colour?: string }[], axis: Axis, look: Look): Element {
+export function lines(
+  of: { values: Float64Array; name: string; colour?: string }[],
+  axis: Axis,
+  look: Look,
+  choose = (values: Float64Array) => extremes(values, 500),
+): SVGSVGElement {
   const place = (index: number) => axis.at?.[index] ?? axis.first + index * axis.step;
   const { part, y } = upright(look);
+  // A line has a gap where a value is infinite.
+  const height = (value: number) => (Number.isFinite(value) ? value / part : NaN);
   const points = of.flatMap(({ values, name }) =>
-    extremes(values, 500).map((index) => ({ x: place(index), y: finiteOf(values[index]!) / part, name })),
+    choose(values).map((index) => ({ x: place(index), y: height(values[index]!), name })),
   );
+  const isDotted = of.length === 1 && of[0]!.values.length <= DOTTED;
   const element = Plot.plot({
     ...MARGINS,
     width: look.width,
@@ -236,9 +216,10 @@ export function lines(of: { values: Float64Array; name: string; colour?: string 
     },
     marks: [
       Plot.line(points, { x: "x", y: "y", z: "name", stroke: "name", strokeWidth: 1.5 }),
+      isDotted ? Plot.dot(points, { x: "x", y: "y", r: 2, fill: "name" }) : null,
       ...of.flatMap(({ values }) => infinityMarks(values, place)),
     ],
-  });
+  }) as SVGSVGElement;
   element.setAttribute("aria-hidden", "true");
   return element;
 }
@@ -437,4 +418,59 @@ function indexAt(place: number, axis: Axis): number | null {
   const [begin, end] = edges(axis);
   const index = Math.floor(((place - begin) / (end - begin)) * axis.size);
   return index >= 0 && index < axis.size ? index : null;
+}
+
+/** Which of the two drawn axes is the longitude; null where the picture is not one of latitude and longitude. */
+export function longitudeOf(reading: ReadingModel, [rows, columns]: [Axis, Axis]): "rows" | "columns" | null {
+  if (rows.at === null || columns.at === null) return null;
+  const along = [rows, columns].map(({ dimension }) => reading.coordinates[dimension]?.along).join();
+  if (along === "latitude,longitude") return "columns";
+  return along === "longitude,latitude" ? "rows" : null;
+}
+
+type Ring = [number, number][];
+
+/** The rings of some land. */
+function ringsOf(land: Land): Ring[] {
+  const features = land.type === "FeatureCollection" ? land.features : [land];
+  return features.flatMap(({ geometry }) => {
+    if (geometry.type === "Polygon") return geometry.coordinates as Ring[];
+    return geometry.type === "MultiPolygon" ? (geometry.coordinates as Ring[][]).flat() : [];
+  });
+}
+
+/** A whole turn, degrees: some sets count longitudes from 0 to 360. */
+const TURN = 360;
+
+/** The path of the coasts in pixels; `x` and `y` place a longitude and a latitude. */
+export function coastPath(
+  land: Land,
+  [west, east]: [number, number],
+  place: (longitude: number, latitude: number) => [number, number],
+): string {
+  const [from, to] = [Math.floor((west - 180) / TURN), Math.ceil((east + 180) / TURN)];
+  const turns = Array.from({ length: to - from + 1 }, (_, i) => (from + i) * TURN);
+  const lines: string[] = [];
+  for (const ring of ringsOf(land)) {
+    for (const turn of turns) {
+      const inside = ring.some(([longitude]) => longitude + turn >= west && longitude + turn <= east);
+      if (!inside) continue;
+      let pen = false;
+      let path = "";
+      for (let i = 0; i < ring.length; i++) {
+        const [longitude, latitude] = ring[i]!;
+        // The edge of the map is no coast: Antarctica is closed along it.
+        const isEdge = Math.abs(longitude) > 179.99 || latitude < -89.9;
+        if (isEdge) {
+          pen = false;
+          continue;
+        }
+        const [x, y] = place(longitude + turn, latitude);
+        path += `${pen ? "L" : "M"}${x.toFixed(1)},${y.toFixed(1)}`;
+        pen = true;
+      }
+      lines.push(path);
+    }
+  }
+  return lines.join("");
 }

@@ -71,8 +71,7 @@ function wholeOf(
   const height = HEAD + tall + (below > 0 ? below + 8 : 0);
   const svg = made("svg", { xmlns: SVG });
   const font = styleOf(figure, "--text") || "sans-serif";
-  for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` }))
-    svg.setAttribute(name, String(value));
+  set(svg, { width, height, viewBox: `0 0 ${width} ${height}` });
   const ink = styleOf(figure, "--ink") || "#000";
   svg.append(
     made("rect", { width, height, fill: styleOf(figure, "--bg") || "#fff" }),
@@ -80,20 +79,10 @@ function wholeOf(
     text(subtitle, { x: 8, y: 35, fill: styleOf(figure, "--ink2") || ink, "font-family": font, "font-size": 11 }),
   );
   if (canvas) {
-    const cells = made("image", {
-      x: canvas.offsetLeft,
-      y: canvas.offsetTop + HEAD,
-      width: canvas.clientWidth,
-      height: canvas.clientHeight,
-      href: canvas.toDataURL("image/png"),
-      preserveAspectRatio: "none",
-    });
-    svg.append(cells);
+    const { offsetLeft: x, offsetTop: y, clientWidth, clientHeight } = canvas;
+    svg.append(imageOf(canvas, { x, y: y + HEAD, width: clientWidth, height: clientHeight }));
   }
-  const drawn = standingAlone(axes);
-  for (const [name, value] of Object.entries({ x: 0, y: HEAD, width, height: tall }))
-    drawn.setAttribute(name, String(value));
-  svg.append(drawn);
+  svg.append(set(standingAlone(axes), { x: 0, y: HEAD, width, height: tall }));
   if (bar) svg.append(...barOf(bar, HEAD + tall + 4));
   return { svg, width, height };
 }
@@ -103,27 +92,28 @@ function barOf(bar: Element, top: number): SVGElement[] {
   const frame = bar.getBoundingClientRect();
   return [...bar.querySelectorAll("svg, canvas")].map((part) => {
     const box = part.getBoundingClientRect();
-    const place = {
-      x: box.left - frame.left + 8,
-      y: box.top - frame.top + top,
-      width: box.width,
-      height: box.height,
-    };
-    if (part instanceof HTMLCanvasElement)
-      return made("image", { ...place, href: part.toDataURL("image/png"), preserveAspectRatio: "none" });
-    const copy = standingAlone(part as SVGSVGElement);
-    for (const [name, value] of Object.entries(place)) copy.setAttribute(name, String(value));
-    return copy;
+    const { width, height } = box;
+    const place = { x: box.left - frame.left + 8, y: box.top - frame.top + top, width, height };
+    return part instanceof HTMLCanvasElement ? imageOf(part, place) : set(standingAlone(part as SVGSVGElement), place);
   });
 }
 
-function made(name: string, attributes: Record<string, string | number>): SVGElement {
-  const element = document.createElementNS(SVG, name);
+type Attributes = Record<string, string | number>;
+
+function set<E extends SVGElement>(element: E, attributes: Attributes): E {
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
   return element;
 }
 
-function text(words: string, attributes: Record<string, string | number>): SVGElement {
+function made(name: string, attributes: Attributes): SVGElement {
+  return set(document.createElementNS(SVG, name), attributes);
+}
+
+function imageOf(canvas: HTMLCanvasElement, place: Attributes): SVGElement {
+  return made("image", { ...place, href: canvas.toDataURL("image/png"), preserveAspectRatio: "none" });
+}
+
+function text(words: string, attributes: Attributes): SVGElement {
   const element = made("text", attributes);
   element.textContent = words;
   return element;

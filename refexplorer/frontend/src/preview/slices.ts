@@ -1,8 +1,7 @@
-/** From the values of a reading to the line or the picture that is drawn. */
+/** From the values of a reading to the line or the picture that is drawn, its chunks and its window. */
 
 import { count, exact, grouped, moment } from "../shared/format.ts";
 import type { ReadingModel } from "../shared/wire.ts";
-import { axesOf } from "./chunkaxis.ts";
 import type { Integers } from "./time/frames.ts";
 
 export interface Axis {
@@ -119,6 +118,11 @@ export function textsOf(
   const type = reduced === "mean" ? "float64" : value_type!;
   return (index) =>
     exact(values[index]!, type, integers === null || Number.isNaN(values[index]!) ? undefined : integers[index]!);
+}
+
+/** Where the slice is along each dimension: what was asked for, if the reading has it. */
+export function stepsIn({ shape }: ReadingModel, asked: number[]): number[] {
+  return shape.map((size, dimension) => (asked[dimension]! < size ? asked[dimension]! : 0));
 }
 
 /** Values of the drawn dimensions, C order, at the given step of every other dimension. */
@@ -296,4 +300,91 @@ export function figures(values: Float64Array, integers: Integers | null = null) 
     median: left / 2 + right / 2,
     deviation: Math.sqrt(squares / known.length) * scale,
   };
+}
+
+/** Start and end along rows and columns, in cells of the reading; outside of 0 to its size, too. */
+export type Window = [rows: [number, number], columns: [number, number]];
+
+export function wholeOf([rows, columns]: [Axis, Axis]): Window {
+  return [
+    [0, rows.size],
+    [0, columns.size],
+  ];
+}
+
+/** The window by so many times smaller, about a point of it (0 to 1 along each side). */
+export function zoomed(window: Window, factor: number, about: [number, number]): Window {
+  return window.map(([from, to], side) => {
+    const still = from + (to - from) * about[side]!;
+    return [still - (still - from) / factor, still + (to - still) / factor];
+  }) as Window;
+}
+
+/** The window moved by shares of its sides. */
+export function moved(window: Window, by: [number, number]): Window {
+  return window.map(([from, to], side) => [from + (to - from) * by[side]!, to + (to - from) * by[side]!]) as Window;
+}
+
+/** Fewest values along a side. */
+const LEAST = 4;
+
+/** The window inside the array, with few values at least; null where it is what is read already. */
+export function slicesOf(reading: ReadingModel, axes: [Axis, Axis], window: Window, sizes: number[]): string[] | null {
+  const slices = [...reading.slices];
+  axes.forEach(({ dimension }, side) => {
+    const [start, , step] = reading.region[dimension]!.map(Number) as [number, number, number];
+    const own = step / (reading.blocks?.[dimension] || 1);
+    const least = LEAST * own;
+    const size = sizes[dimension]!;
+    let [from, to] = window[side]!.map((cell) => start + cell * step) as [number, number];
+    const length = Math.min(size, Math.max(least, Math.round(to - from)));
+    from = Math.round((from + to) / 2 - length / 2);
+    from = Math.max(0, Math.min(size - length, from));
+    to = Math.min(size, from + length);
+    slices[dimension] = `${from === 0 ? "" : from}:${to >= size ? "" : to}${own > 1 ? `:${own}` : ""}`;
+  });
+  return slices.join() === reading.slices.join() ? null : slices;
+}
+
+type Runs = NonNullable<ReadingModel["chunk_runs"]>;
+
+export interface ChunkAxis {
+  /** The chunk that an element is in. */
+  at(place: number): number;
+  /** The first element of a chunk. */
+  start(chunk: number): number;
+}
+
+/** @param sizes - The length of a chunk along each dimension, of the longest where they differ. */
+export function axesOf(sizes: readonly (number | string)[], runs: Runs | null | undefined): ChunkAxis[] {
+  return sizes.map((size, dimension) => (runs ? varying(runs[dimension]!) : regular(Number(size))));
+}
+
+function regular(size: number): ChunkAxis {
+  return { at: (place) => Math.floor(place / size), start: (chunk) => chunk * size };
+}
+
+function varying(runs: Runs[number]): ChunkAxis {
+  const [firsts, begins, lengths] = [0, 1, 2].map((part) => runs.map((run) => Number(run[part])));
+  return {
+    at: (place) => {
+      const run = lastUpTo(begins!, place);
+      return firsts![run]! + Math.floor((place - begins![run]!) / lengths![run]!);
+    },
+    start: (chunk) => {
+      const run = lastUpTo(firsts!, chunk);
+      return begins![run]! + (chunk - firsts![run]!) * lengths![run]!;
+    },
+  };
+}
+
+/** The last of ascending numbers that is no larger than one; the first where all are. */
+function lastUpTo(numbers: readonly number[], number: number): number {
+  let [low, high] = [0, numbers.length];
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (numbers[middle]! <= number) low = middle;
+    else high = middle;
+  }
+  return low;
 }

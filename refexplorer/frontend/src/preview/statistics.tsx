@@ -2,6 +2,7 @@
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 
+import { DataTable } from "../shared/controls.tsx";
 import { count, moment, NOT_KNOWN, value } from "../shared/format.ts";
 import type { ReadingModel } from "../shared/wire.ts";
 import { histogram } from "./plot.ts";
@@ -31,17 +32,19 @@ export function Statistics({ reading, parts, isPart }: Props) {
       at < 0 ? "NaN" : reading.reduced === "mean" ? value(own[at]!) : shownText(reading, text(at));
     return { ...known, low: say(known.low), high: say(known.high) };
   });
+  type Figures = (typeof found)[number];
   const say = reading.times ? moment : value;
-  const line = (name: string, text: (each: (typeof found)[number]) => string) => (
-    <tr key={name}>
-      <th scope="row">{name}</th>
-      {found.map((each, i) => (
-        <td key={i} class="number">
-          {text(each)}
-        </td>
-      ))}
-    </tr>
-  );
+  const lines: [name: string, text: (each: Figures) => string][] = [
+    ["values", (each) => count(each.count)],
+    ["missing", (each) => (isPart ? NOT_KNOWN : count(each.missing))],
+    ["infinite", (each) => count(each.infinite)],
+    ["lowest", (each) => each.low],
+    ["mean", (each) => say(each.mean)],
+    ["median", (each) => say(each.median)],
+    ["highest", (each) => each.high],
+    ["deviation", (each) => value(each.deviation)],
+  ];
+  const hidden = [found.some((each) => each.infinite > 0) ? "" : "infinite", reading.times ? "deviation" : ""];
   return (
     <>
       {cellWords(reading) && (
@@ -50,31 +53,19 @@ export function Statistics({ reading, parts, isPart }: Props) {
           {reading.extremes?.map((text) => shownText(reading, text)).join(" to ") ?? "none"}.
         </p>
       )}
-      <table class="kinds statistics">
-        <thead>
-          <tr>
-            <th scope="col">{reading.units && !reading.times ? reading.units : ""}</th>
-            <th scope="col" class="number">
-              this slice
-            </th>
-            {parts.length > 1 && (
-              <th scope="col" class="number">
-                all values read
-              </th>
-            )}
-          </tr>
-        </thead>
-        <tbody>
-          {line("values", (each) => count(each.count))}
-          {line("missing", (each) => (isPart ? NOT_KNOWN : count(each.missing)))}
-          {found.some((each) => each.infinite > 0) && line("infinite", (each) => count(each.infinite))}
-          {line("lowest", (each) => each.low)}
-          {line("mean", (each) => say(each.mean))}
-          {line("median", (each) => say(each.median))}
-          {line("highest", (each) => each.high)}
-          {!reading.times && line("deviation", (each) => value(each.deviation))}
-        </tbody>
-      </table>
+      <DataTable
+        class="kinds statistics"
+        rows={lines.filter(([name]) => !hidden.includes(name))}
+        of={([name]) => name}
+        columns={[
+          { head: reading.units && !reading.times ? reading.units : "", cell: ([name]) => name },
+          ...found.map((each, i) => ({
+            head: i === 0 ? "this slice" : "all values read",
+            class: "number",
+            cell: ([, text]: (typeof lines)[number]) => text(each),
+          })),
+        ]}
+      />
       <div class="figure" ref={box} />
     </>
   );

@@ -3,13 +3,14 @@
 import { useId, useMemo, useState } from "preact/hooks";
 
 import { count, counted, value } from "../shared/format.ts";
-import { DataTable, useSaid } from "../shared/controls.tsx";
-import { toClipboard } from "../shared/kept.ts";
+import { DataTable } from "../shared/controls.tsx";
+import { toClipboard } from "../shared/browser.ts";
 import { Button } from "../shared/parts.tsx";
 import type { ReadingModel } from "../shared/wire.ts";
 import { csvOf } from "./saving.ts";
 import { cellWords, layout, placeOf, shownText, titleOf, type Axis } from "./slices.ts";
-import { cut, holds, spansOf, stepped, type Range } from "./take/range.ts";
+import { cut, holds, spansOf, stepped, type Range } from "./cellrange.ts";
+import { useSaid } from "../shared/store.ts";
 
 const ROWS = 200;
 const COLUMNS = 40;

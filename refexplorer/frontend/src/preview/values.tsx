@@ -1,6 +1,5 @@
 /** What came of a reading: the controls of its picture, the picture or a table, a summary. */
 
-import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 
 import { Button } from "../shared/parts.tsx";
@@ -14,16 +13,16 @@ import { SCHEMES, type Scheme } from "./colours.ts";
 import { PLAIN, type Picture } from "../explorer/state.ts";
 import type { ChunkState } from "../health/health.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
-import { indexOf, layout, range, shownText, slice, textsOf, type Axis, type Layout } from "./slices.ts";
+import { indexOf, layout, range, shownText, slice, stepsIn, textsOf, type Axis, type Layout } from "./slices.ts";
 import type { Integers } from "./time/frames.ts";
-import { type Kept, rowsOf } from "./lines/kept.ts";
-import { Lines } from "./lines/profiles.tsx";
+import { type Kept, rowsOf } from "./profiles.ts";
+import { Lines } from "./profiles.tsx";
 import { Statistics } from "./statistics.tsx";
 import { NumberTable, TextTable } from "./tabular.tsx";
 import { PLAIN_LINE } from "./plot.ts";
-import { Menu, type KeptMenu } from "../shared/menu.tsx";
-import { Steps } from "./scrubber.tsx";
-import { seriesAlong } from "./series.tsx";
+import type { KeptMenu } from "../shared/menu.tsx";
+import { PartMenu, Places } from "./part.tsx";
+import { Steps, seriesAlong } from "./scrubber.tsx";
 import { WhyValue } from "./why.tsx";
 
 const MODES = { heatmap: "Picture", line: "Line", lines: "Lines", table: "Table", statistics: "Statistics" } as const;
@@ -34,25 +33,19 @@ interface Props {
   reading: ReadingModel;
   values: Float64Array | null;
   integers: Integers | null;
-  /** Which part is read, and how much: at the end of the menu. */
-  part: ComponentChildren;
   menu: KeptMenu;
-  /** Scrubbers of the dimensions of which one place is read. */
-  places: ComponentChildren;
   /** Whether more values are on their way: what is said of all of them waits. */
   isPart: boolean;
 }
 
-export function Values({ session, reading, values, integers, part: menu, menu: keptMenu, places, isPart }: Props) {
+export function Values({ session, reading, values, integers, menu, isPart }: Props) {
   const [kept, setKept] = useState<Kept[]>([]);
-  const { steps: asked, picture, selection, pin } = useStore(session);
+  const { steps: asked, pin } = useStore(session);
   const { array } = reading;
-  // That of an address names the key, which may be a chunk of the array.
-  const isOwn = picture.array === array || (picture.array !== null && picture.array === selection);
-  const { axes: wanted, mode, limits, scale, scheme: named } = isOwn ? picture : PLAIN;
+  const picture = session.pictureOf(array);
+  const { axes: wanted, mode, limits, scale, scheme: named } = picture;
   const scheme = (Object.hasOwn(SCHEMES, named) ? named : PLAIN.scheme) as Scheme;
-  const draw = (change: Partial<Picture>) =>
-    session.set({ picture: { ...(isOwn ? picture : PLAIN), ...change, array } });
+  const draw = (change: Partial<Picture>) => session.set({ picture: { ...picture, ...change, array } });
   const setWanted = (axes: number[]) => draw({ axes });
   const setScheme = (next: Scheme) => draw({ scheme: next });
   const setLimits = (next: [string, string]) => draw({ limits: next });
@@ -66,7 +59,7 @@ export function Values({ session, reading, values, integers, part: menu, menu: k
     () => (drawable === "line" && whole.drawn.length === 2 ? layout(reading, [whole.drawn[1]!.dimension]) : whole),
     [whole, drawable],
   );
-  const steps = reading.shape.map((size, dimension) => (asked[dimension]! < size ? asked[dimension]! : 0));
+  const steps = stepsIn(reading, asked);
   const channel = drawable === "heatmap" && !isSingle ? (reading.channels ?? null) : null;
   const isColoured =
     channel !== null && plan.stepped.some(({ dimension }) => dimension === channel) && reading.shape[channel]! > 2;
@@ -104,13 +97,11 @@ export function Values({ session, reading, values, integers, part: menu, menu: k
       <div class={`values ${reading.state}`}>
         <div class="picture-head">
           <Fields session={session} reading={reading} />
-          <Menu label="Part and reading" kept={keptMenu}>
-            {menu}
-          </Menu>
+          <PartMenu session={session} array={array} kept={menu} />
         </div>
         <Caption reading={reading} session={session} isPart={isPart} />
         <TextTable reading={reading} />
-        {places}
+        <Places session={session} array={array} />
       </div>
     );
   }
@@ -128,15 +119,14 @@ export function Values({ session, reading, values, integers, part: menu, menu: k
         />
       )}
       <Fields session={session} reading={reading} />
-      <Menu label="Part and reading" kept={keptMenu}>
+      <PartMenu session={session} array={array} kept={menu}>
         {!single && (
           <div class="controls">
             <Axes plan={plan} choose={setWanted} />
           </div>
         )}
         <Decoding session={session} />
-        {menu}
-      </Menu>
+      </PartMenu>
     </>
   );
   const bar = domain && (
@@ -158,7 +148,7 @@ export function Values({ session, reading, values, integers, part: menu, menu: k
   const below = (
     <>
       {!single && <Steps session={session} reading={reading} axes={stepped} series={series} />}
-      {places}
+      <Places session={session} array={array} />
     </>
   );
   const hasOwnHead = !single && drawable !== "table" && drawable !== "lines" && drawable !== "statistics";

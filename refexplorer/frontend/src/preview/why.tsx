@@ -1,9 +1,10 @@
 /** The reason for one value: from its chunk over reference, bytes and codecs to what xarray shows. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 
 import type { ExplorerSession } from "../explorer/session.ts";
 import { Button, Sentence } from "../shared/parts.tsx";
+import { useAnswer } from "../shared/store.ts";
 import type { ValueTraced } from "../shared/wire.ts";
 
 interface Props {
@@ -15,35 +16,25 @@ interface Props {
   atOnce?: boolean;
 }
 
-type Answer = { asking: true } | { error: string } | ValueTraced;
-
 export function WhyValue({ session, array, index, atOnce = false }: Props) {
-  const [answer, setAnswer] = useState<Answer | null>(null);
-  const ask = async () => {
-    setAnswer({ asking: true });
-    try {
-      setAnswer(await session.preview.why(array, index));
-    } catch (error) {
-      setAnswer({ error: (error as Error).message });
-    }
-  };
-  useEffect(() => {
-    if (atOnce) void ask();
-  }, [array, index.join()]);
+  const [times, setTimes] = useState(atOnce ? 1 : 0);
+  const { answer, error, isComing } = useAnswer(times === 0 ? null : `${times} ${array} ${index.join()}`, () =>
+    session.preview.why(array, index),
+  );
   return (
     <div class="why">
       {!atOnce && (
         <>
-          <Button text="Why this value?" disabled={answer !== null && "asking" in answer} onClick={() => void ask()} />{" "}
+          <Button text="Why this value?" disabled={isComing} onClick={() => setTimes(times + 1)} />{" "}
           <code>
             {array}[{index.join(", ")}]
           </code>
         </>
       )}
       <div role="status">
-        {answer && "asking" in answer && <p class="quiet">Tracing the value …</p>}
-        {answer && "error" in answer && <p class="bad">{answer.error}</p>}
-        {answer && "sentence" in answer && <Chain traced={answer} />}
+        {isComing && <p class="quiet">Tracing the value …</p>}
+        {!isComing && error !== null && <p class="bad">{error}</p>}
+        {!isComing && answer && <Chain traced={answer} />}
       </div>
     </div>
   );

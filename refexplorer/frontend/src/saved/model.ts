@@ -1,10 +1,10 @@
 /** The model that an explorer is given on a saved page: its traits, and answers from what was recorded. */
 
 import { TabModel } from "../lab/model.ts";
-import type { Message } from "../shared/host.ts";
-import type { Place } from "../shared/place.ts";
+import type { Message, Place } from "../shared/host.ts";
+import type { PathItem } from "../shared/wire.ts";
 import type { Saved } from "./content.ts";
-import { codeOf, Replay } from "./replay.ts";
+import { Replay } from "./replay.ts";
 
 /** The position of the user is in the fragment of the address. */
 export function savedModel(saved: Saved): TabModel {
@@ -20,7 +20,8 @@ export function savedModel(saved: Saved): TabModel {
   };
   const answer = (asked: unknown) => {
     const { message, buffers } = replay.answer(asked as Message);
-    const code = codeOf({ message, buffers });
+    // Python for the request, if known; otherwise `CodeChanged` has it.
+    const code = (message["item"] as PathItem | undefined)?.code ?? null;
     queueMicrotask(() => {
       model.hear(
         { ...message, id: (asked as Message)["id"] },

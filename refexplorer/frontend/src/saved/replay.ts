@@ -1,28 +1,26 @@
 /** Answers the requests of the explorer from the recording; the others fail with the message that a kernel is needed. */
 
-import { axesOf } from "../preview/chunkaxis.ts";
+import { axesOf } from "../preview/slices.ts";
 import type { Message } from "../shared/host.ts";
-import type {
-  BesidePart,
-  Count,
-  EarthMap,
-  Grid,
-  HealthCounts,
-  PathItem,
-  Plan,
-  ReadingModel,
-  Row,
-  TargetQuery,
-  ValuePlace,
+import {
+  type BesidePart,
+  type Count,
+  type EarthMap,
+  type Grid,
+  type HealthCounts,
+  type PathItem,
+  type Plan,
+  type ReadingModel,
+  type Row,
+  type TargetQuery,
+  type ValuePlace,
+  EMPTY_ROW,
 } from "../shared/wire.ts";
-import { EMPTY_ROW } from "../shared/wire.ts";
 import type { FoundRow, ItemRecord, Saved, SavedRow } from "./content.ts";
-import { obstacle, subtract } from "./gap.ts";
-import { cut } from "./grid.ts";
+import { obstacle, subtract } from "./difference.ts";
+import { cut, partOf, planOf, type ReadPart } from "./parts.ts";
 import { frameOf } from "../preview/time/frames.ts";
-import { partOf, planOf, type ReadPart } from "./parts.ts";
-import { search, type Searched, type Sought } from "./search.ts";
-import { SavedTree } from "./tree.ts";
+import { search, type Searched, type Sought, SavedTree } from "./tree.ts";
 
 export interface Answer {
   message: Message;
@@ -156,33 +154,15 @@ export class Replay {
       return { total: this.tree.total, capped: false, in_targets: 0, unfinished: false };
     }
     const { found, inTargets } = search(this.keys, sought);
-    return this.list(
-      found.map(({ path }) => path),
-      inTargets,
-      !this.isWhole(),
-    );
+    return { ...this.list(found), in_targets: inTargets };
   }
 
   private listState(state: string, array: string | null): Message | null {
-    if (state === "referenced") {
-      const found = this.keys.filter(
-        ({ item }) => item.chunk != null && (array === null || item.chunk.array === array),
-      );
-      return this.list(
-        found.map(({ path }) => path),
-        0,
-        !this.isWhole(),
-      );
-    }
+    if (state === "referenced")
+      return this.list(this.keys.filter(({ item: { chunk } }) => chunk && (array === null || chunk.array === array)));
     const listed = this.saved.content.states[`${state} ${array === null ? "" : `of ${array}`}`];
-    if (listed === undefined) return this.hasNone(state, array) ? this.list([], 0, false) : null;
-    this.found = listed.rows.map((row, at) => placed(row, at, listed.rows.length));
-    return {
-      total: listed.rows.length,
-      capped: listed.rows.length < Number(listed.total),
-      in_targets: 0,
-      unfinished: false,
-    };
+    if (listed === undefined) return this.hasNone(state, array) ? this.show([], 0) : null;
+    return this.show(listed.rows, listed.total);
   }
 
   /** Whether it is known that an array, or the whole set, has no chunk of a state. */
@@ -195,23 +175,20 @@ export class Replay {
   private listTarget(url: string | null): Message {
     const found = this.keys.filter(({ item }) => item.url === url && (item.kind === "url" || item.kind === "range"));
     found.sort((one, other) => Number(one.item.offset ?? 0) - Number(other.item.offset ?? 0));
-    return this.list(
-      found.map(({ path }) => path),
-      0,
-      !this.isWhole(),
-    );
+    return this.list(found);
   }
 
-  /** Whether all keys of the set are here. */
-  private isWhole(): boolean {
-    return Object.values(this.saved.content.tree).every(({ rows, total }) => rows.length === Number(total));
+  /** Shows keys in place of the tree; there may be more if not all keys of the set are here. */
+  private list(keys: Key[]): Message {
+    const { tree } = this.saved.content;
+    const isWhole = Object.values(tree).every(({ rows, total }) => rows.length === Number(total));
+    const rows = keys.map(({ path, item }) => this.rows.get(path) ?? rowOf(path, item));
+    return this.show(rows, isWhole ? rows.length : Infinity);
   }
 
-  private list(paths: string[], inTargets: number, capped: boolean): Message {
-    this.found = paths.map((path, at) =>
-      placed(this.rows.get(path) ?? rowOf(path, this.itemAt(path)), at, paths.length),
-    );
-    return { total: paths.length, capped, in_targets: inTargets, unfinished: false };
+  private show(rows: FoundRow[], total: Count): Message {
+    this.found = rows.map((row, at) => placed(row, at, rows.length));
+    return { total: rows.length, capped: rows.length < Number(total), in_targets: 0, unfinished: false };
   }
 
   private item(path: string): Message {
@@ -270,7 +247,6 @@ export class Replay {
     return part && { message: { map: part.map }, buffers: part.buffers };
   }
 
-  /** The cost of a part of what is here: none. */
   /** How a part is read; what was not recorded cannot be. */
   private plan(asked: Message): Message | null {
     const found = this.planned(asked);
@@ -296,7 +272,9 @@ export class Replay {
       slices = (this.plan({ array, index: how["index"] ?? null })?.["plan"] as Plan | undefined)?.slices;
     const isPlain = how["scale"] !== false && how["times"] !== false && how["field"] == null;
     const part = slices == null || !isPlain ? null : this.partOf(array as string, slices as string[]);
-    return part && asAnswer(part, { reading: part.reading });
+    if (part === null) return null;
+    const buffers = [part.values, part.integers].flatMap((each) => (each === null ? [] : [copied(each)]));
+    return { message: { reading: part.reading }, buffers };
   }
 
   private wholePlan(array: string): Plan | null {
@@ -379,8 +357,6 @@ export class Replay {
       high: null as number | null,
       has_difference: false,
     };
-    const copied = (array: ReadPart["values"] | ReadPart["integers"]) =>
-      (array?.slice().buffer as ArrayBuffer | undefined) ?? new ArrayBuffer(0);
     const buffers = [one, two].map(({ values }) => copied(values));
     const areExact = one.integers !== null || two.integers !== null;
     const integers = areExact ? [one, two].map((each) => copied(each.integers)) : [];
@@ -427,13 +403,9 @@ function firstOf({ shape, region, slices }: ReadingModel): string[] {
   return slices.map((text, axis) => (long.includes(axis) ? String(region[axis]![0]) : text));
 }
 
-function asAnswer(part: ReadPart, reading: Message): Answer {
-  return {
-    message: reading,
-    buffers: [part.values, part.integers].flatMap((each) =>
-      each === null ? [] : [each.slice().buffer as ArrayBuffer],
-    ),
-  };
+/** A buffer of its own for the view; empty where there are no numbers. */
+function copied(array: ReadPart["values"] | ReadPart["integers"]): ArrayBuffer {
+  return (array?.slice().buffer as ArrayBuffer | undefined) ?? new ArrayBuffer(0);
 }
 
 function isUnasked(name: string, value: unknown): boolean {
@@ -452,23 +424,8 @@ function placed(row: FoundRow, at: number, siblings: number): Row {
 }
 
 /** A row of what no level of the tree has here. */
-function rowOf(path: string, item: PathItem | string): FoundRow {
-  const known = typeof item === "string" ? null : item;
-  return {
-    ...EMPTY_ROW,
-    path,
-    name: path,
-    kind: known?.kind ?? null,
-    size: known?.size ?? null,
-    target: known?.url ?? null,
-    origin: known?.origin ?? null,
-  };
-}
-
-/** Python for the request, if known; otherwise `CodeChanged` has it. */
-export function codeOf({ message }: Answer): string | null {
-  const item = message["item"] as PathItem | undefined;
-  return item?.code ?? null;
+function rowOf(path: string, { kind, size, url, origin }: PathItem): FoundRow {
+  return { ...EMPTY_ROW, path, name: path, kind, size, target: url, origin };
 }
 
 /** The name that identifies a request, as `name_of` in `refexplorer/views/saved/recorded_editor.py` writes it. */

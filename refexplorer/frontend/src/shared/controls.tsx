@@ -5,8 +5,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { Button, Sentence } from "./parts.tsx";
 
-/** Values with their names, or alone where they are their names. */
-export type Options = readonly (string | readonly [value: string, name: string])[];
+/** Values with their names, or alone where they are their names; some below a heading. */
+export type Options = readonly Option[];
+type Option = string | readonly [value: string, name: string] | { label: string; options: Options };
 
 interface SelectProps {
   class?: string;
@@ -35,15 +36,23 @@ export function Select({ value = "", options, choose, first, ...others }: Select
           {first}
         </option>
       )}
-      {options.map((each) => {
-        const [option, name] = typeof each === "string" ? [each, each] : each;
-        return (
-          <option key={option} value={option}>
-            {name}
-          </option>
-        );
-      })}
+      {options.map(optionOf)}
     </select>
+  );
+}
+
+function optionOf(option: Option) {
+  if (typeof option === "object" && "label" in option)
+    return (
+      <optgroup key={option.label} label={option.label}>
+        {option.options.map(optionOf)}
+      </optgroup>
+    );
+  const [value, name] = typeof option === "string" ? [option, option] : option;
+  return (
+    <option key={value} value={value}>
+      {name}
+    </option>
   );
 }
 
@@ -169,6 +178,8 @@ interface AskProps extends FieldProps {
   button?: string;
   /** Whether the button is the main one. */
   main?: boolean;
+  /** Whether what was sent before is not done yet; left out, the main button waits for a text. */
+  busy?: boolean;
   /** Whether an empty text is an answer, too. */
   isOptional?: boolean;
   go(text: string): void;
@@ -184,6 +195,7 @@ export function AskForm({
   start = "",
   button,
   main = false,
+  busy,
   isOptional = false,
   go,
   typed,
@@ -222,22 +234,50 @@ export function AskForm({
           <span>{label}</span> {field}
         </label>
       )}
-      {button !== undefined && <Button main={main} type="submit" text={button} disabled={main && text.trim() === ""} />}
+      {button !== undefined && (
+        <Button main={main} type="submit" text={button} disabled={busy ?? (main && text.trim() === "")} />
+      )}
       {children}
     </form>
   );
 }
 
-/** A button that lets a person choose a file, also by the keyboard. */
-export function FileButton({
-  label,
-  disabled,
-  choose,
-}: {
+interface FileProps {
   label: string;
   disabled?: boolean;
   choose(file: File): void;
-}) {
+}
+
+interface StepperProps {
+  label: string;
+  /** Where it is, among so many places from the first on. */
+  value: number;
+  min?: number;
+  max: number;
+  text: string;
+  move(to: number): void;
+}
+
+/** A slider with its name, and where it is in words. */
+export function Stepper({ label, value, min = 0, max, text, move }: StepperProps) {
+  return (
+    <label class="stepper">
+      <span>{label}</span>
+      <input
+        type="range"
+        min={min}
+        max={max}
+        value={value}
+        aria-valuetext={text}
+        onInput={(event) => move(Number(event.currentTarget.value))}
+      />
+      <output>{text}</output>
+    </label>
+  );
+}
+
+/** A button that lets a person choose a file, also by the keyboard. */
+export function FileButton({ label, disabled, choose }: FileProps) {
   const input = useRef<HTMLInputElement>(null);
   return (
     <>
@@ -255,19 +295,6 @@ export function FileButton({
       />
     </>
   );
-}
-
-/** What came of the last action, for some milliseconds or until the next, and a way to run one; a failure says why. */
-export function useSaid(
-  forget = Infinity,
-): [said: string | null, run: (act: () => Promise<string | null>) => Promise<void>] {
-  const [said, say] = useState<string | null>(null);
-  const run = async (act: () => Promise<string | null>) => {
-    say(null);
-    say(await act().catch((error: Error) => error.message));
-    if (forget < Infinity) setTimeout(() => say(null), forget);
-  };
-  return [said, run];
 }
 
 /** Sentences one below the other. */

@@ -55,33 +55,21 @@ function Formula({ step: { pieces, result, variables } }: { step: Derived }) {
     return variables.length > 0 ? <span>{result}</span> : <code>{result}</code>;
   }
   const isSplit = pieces.some((piece) => piece.result !== null);
+  const apart = (Name: "span" | "b", shown: "text" | "result") =>
+    pieces.map((piece, i) =>
+      piece.result === null ? (
+        piece.text
+      ) : (
+        <Name class="expression" key={i}>
+          {piece[shown]}
+        </Name>
+      ),
+    );
   return (
     <span>
-      <code>
-        {pieces.map((piece, i) =>
-          piece.result === null ? (
-            piece.text
-          ) : (
-            <span class="expression" key={i}>
-              {piece.text}
-            </span>
-          ),
-        )}
-      </code>
+      <code>{apart("span", "text")}</code>
       <span class="quiet"> → </span>
-      <code>
-        {isSplit
-          ? pieces.map((piece, i) =>
-              piece.result === null ? (
-                piece.text
-              ) : (
-                <b class="expression" key={i}>
-                  {piece.result}
-                </b>
-              ),
-            )
-          : result}
-      </code>
+      <code>{isSplit ? apart("b", "result") : result}</code>
     </span>
   );
 }

@@ -22,9 +22,18 @@ export function count(value: Count | bigint): string {
   return (typeof value === "string" ? BigInt(value) : value).toLocaleString("en");
 }
 
+/** "2 × 96 × 96"; of no dimension 1. */
+export function sizes(numbers: readonly Count[]): string {
+  return numbers.map(count).join(" × ") || "1";
+}
+
 /** "1 key", "2 keys". */
 export function counted(value: Count | bigint, noun: string): string {
   return `${count(value)} ${noun}${Number(value) === 1 ? "" : "s"}`;
+}
+
+export function countedNotes(severity: Severity, n: number): string {
+  return severity === "info" ? `${counted(n, "finding")} worth knowing` : counted(n, severity);
 }
 
 const UNITS = ["kB", "MB", "GB", "TB", "PB", "EB"];

@@ -1,4 +1,4 @@
-/** One face for the two hosts: anywidget's model in a notebook, Panel's JSComponent model on the page. */
+/** One face for the two hosts: anywidget's model in a notebook, Panel's JSComponent model on the page; and its places. */
 
 export type Off = () => void;
 export type Message = Record<string, unknown>;
@@ -42,15 +42,13 @@ interface NotebookModel {
   set(name: string, value: unknown): void;
   save_changes(): void;
   send(message: unknown): void;
-  on(event: string, callback: (...values: never[]) => void): void;
-  off(event: string, callback: (...values: never[]) => void): void;
+  on(event: string, callback: Callback): void;
+  off(event: string, callback: Callback): void;
 }
 
-interface PageModel {
+interface PageModel extends Pick<NotebookModel, "on" | "off"> {
   [name: string]: unknown;
   send_msg(message: unknown): void;
-  on(event: string, callback: (value: never) => void): void;
-  off(event: string, callback: (value: never) => void): void;
 }
 
 export type Model = NotebookModel | PageModel;
@@ -61,11 +59,18 @@ export function adapt(model: Model): Host {
     : notebook(model as NotebookModel);
 }
 
-function notebook(model: NotebookModel): Host {
-  const listen = (event: string, callback: (...values: never[]) => void): Off => {
+type Callback = (...values: never[]) => void;
+
+/** Listens to a model; what is returned ends it. */
+function listening(model: { on(event: string, callback: Callback): void; off: NotebookModel["off"] }) {
+  return (event: string, callback: Callback): Off => {
     model.on(event, callback);
     return () => model.off(event, callback);
   };
+}
+
+function notebook(model: NotebookModel): Host {
+  const listen = listening(model);
   return {
     place: model.place ?? "notebook",
     isMain: model.get("main") === true,
@@ -97,10 +102,7 @@ const PAGE_NAMES: Record<string, string> = { document: "text" };
 
 function page(model: PageModel): Host {
   const named = (name: string) => PAGE_NAMES[name] ?? name;
-  const listen = (event: string, callback: (value: never) => void): Off => {
-    model.on(event, callback);
-    return () => model.off(event, callback);
-  };
+  const listen = listening(model);
   return {
     place: "page",
     isMain: true,
@@ -125,3 +127,17 @@ function copied(view: DataView): ArrayBuffer {
   bytes.set(new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
   return bytes.buffer;
 }
+
+export interface Place {
+  address: string;
+  step: number;
+}
+
+/** What an address says of the explorer itself; `refexplorer/hosts/page/page.py` knows the same names. */
+export const PLACES = [
+  ...["view", "key", "slice", "part", "mode", "axes", "colours", "limits", "raw", "find", "kinds", "list", "only"],
+  ...["notes", "by", "other", "changes", "gone"],
+] as const;
+
+/** Texts by name; views say others. */
+export type Places = Record<string, string | undefined>;

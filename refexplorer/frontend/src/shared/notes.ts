@@ -8,8 +8,8 @@ export const TOGETHER = 4;
 const READABLE_COLUMN = 200;
 
 /** Notes of one code and severity together, in the order of the first of each. */
-export function grouped(notes: Note[]): Note[][] {
-  const groups = new Map<string, Note[]>();
+export function grouped<N extends Note>(notes: N[]): N[][] {
+  const groups = new Map<string, N[]>();
   for (const note of notes) {
     const kind = `${note.code} ${note.severity}`;
     groups.set(kind, [...(groups.get(kind) ?? []), note]);

@@ -33,6 +33,17 @@ export function inksOf(element: Element): Inks {
   return { paper: of("--bg"), hatch: of("--ink2"), ink: of("--ink"), accent: of("--acc"), bad: of("--bad"), few, of };
 }
 
+let canvas: CanvasRenderingContext2D | null = null;
+
+/** Red, green, blue and opacity of a colour: a canvas has them as bytes, whatever way it is written. */
+export function bytesOf(colour: string): [red: number, green: number, blue: number, alpha: number] {
+  canvas ??= document.createElement("canvas").getContext("2d", { willReadFrequently: true })!;
+  canvas.fillStyle = colour;
+  canvas.clearRect(0, 0, 1, 1);
+  canvas.fillRect(0, 0, 1, 1);
+  return [...canvas.getImageData(0, 0, 1, 1).data] as [number, number, number, number];
+}
+
 /** A custom property as a colour: it may be computed from others, or be one of the system's. */
 function resolved(element: Element, name: string): string {
   const probe = document.createElement("span");

@@ -1,13 +1,13 @@
 /** Small pieces that both views show. */
 
 import { Fragment, type ButtonHTMLAttributes, type ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
 
 import { grouped, placeOf, TOGETHER } from "./notes.ts";
-import { KIND_NAMES, SEVERITY_MARKS } from "./format.ts";
+import { count, KIND_NAMES, SEVERITY_MARKS } from "./format.ts";
 import type { Host } from "./host.ts";
-import { toClipboard } from "./kept.ts";
-import type { Kind, Note, Severity } from "./wire.ts";
+import { toClipboard } from "./browser.ts";
+import type { Count, Kind, Note, Severity } from "./wire.ts";
+import { useSaid } from "./store.ts";
 
 interface ButtonProps extends ButtonHTMLAttributes {
   /** The label, if it is plain text. */
@@ -78,19 +78,19 @@ export function Words({ text }: { text: string }) {
   );
 }
 
-interface NotesProps {
-  notes: Note[];
+interface NotesProps<N> {
+  notes: N[];
   /** What happens on a click, or null for a note that leads nowhere. */
-  follow(note: Note): (() => void) | null;
+  follow(note: N): (() => void) | null;
   /** What can be done about a note. */
-  actions?(note: Note): ComponentChildren;
+  actions?(note: N): ComponentChildren;
   /** What there is to know about the code of a note, or of notes that are folded. */
   about?(code: string): ComponentChildren;
 }
 
 /** Notes with their place, each a button where there is somewhere to go; many of one kind are folded. */
-export function Notes({ notes, follow, actions, about }: NotesProps) {
-  const lines = (shown: Note[], folded: boolean) =>
+export function Notes<N extends Note>({ notes, follow, actions, about }: NotesProps<N>) {
+  const lines = (shown: N[], folded: boolean) =>
     shown.map((note) => (
       <li key={`${note.code} ${note.pointer}`}>
         <NoteLine note={note} go={follow(note)} />
@@ -125,7 +125,7 @@ function Group({ notes, about, children }: { notes: Note[]; about: ComponentChil
           <span class="note-text">
             <Sentence text={meaning} />
           </span>
-          <span class="note-place">{total.toLocaleString("en")} times</span>
+          <span class="note-place">{count(total)} times</span>
         </summary>
         {about}
         <ul class="notes">{children}</ul>
@@ -135,7 +135,7 @@ function Group({ notes, about, children }: { notes: Note[]; about: ComponentChil
 }
 
 function NoteLine({ note, go }: { note: Note; go: (() => void) | null }) {
-  const more = Number(note.count) > 1 ? ` (${(Number(note.count) - 1).toLocaleString("en")} more like this)` : "";
+  const more = Number(note.count) > 1 ? ` (${count(Number(note.count) - 1)} more like this)` : "";
   const body = (
     <>
       <SeverityMark severity={note.severity} />
@@ -157,13 +157,11 @@ function NoteLine({ note, go }: { note: Note; go: (() => void) | null }) {
 
 /** Puts a text on the clipboard and says so. */
 export function Copy({ text, label = "Copy" }: { text: string | (() => string); label?: string }) {
-  const [said, say] = useState<string | null>(null);
-  const copy = async () => {
-    say((await toClipboard(typeof text === "string" ? text : text())) ? "Copied" : "Select the text and copy it");
-    setTimeout(() => say(null), 1600);
-  };
+  const [said, run] = useSaid(1600);
+  const copy = async () =>
+    (await toClipboard(typeof text === "string" ? text : text())) ? "Copied" : "Select the text and copy it";
   return (
-    <Button aria-label={said ?? label} onClick={copy} disabled={text === ""}>
+    <Button aria-label={said ?? label} onClick={() => void run(copy)} disabled={text === ""}>
       <span role="status">{said ?? label}</span>
     </Button>
   );
@@ -189,6 +187,21 @@ export function Blank({ sentence, retry }: { sentence: string; retry?: () => voi
       {retry && <Button text="Try again" onClick={retry} />}
     </div>
   );
+}
+
+interface CountProps {
+  n: Count | null;
+  /** What the number is of, and what the link does. */
+  label(n: Count): string;
+  bad?: boolean;
+  go(): void;
+}
+
+/** A number that leads to what it counts. */
+export function CountLink({ n, label, bad = false, go }: CountProps) {
+  if (n === null) return <Unknown />;
+  if (Number(n) === 0) return <span class="quiet">0</span>;
+  return <Button text={count(n)} class={bad ? "link bad" : "link"} aria-label={label(n)} onClick={go} />;
 }
 
 /** A number that is not known. */

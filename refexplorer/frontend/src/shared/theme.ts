@@ -1,6 +1,7 @@
 /** Light or dark, and how strong: what the surroundings say, then what the system says. */
 
 import type { Off } from "./host.ts";
+import { bytesOf } from "./palette.ts";
 
 export type Theme = "light" | "dark";
 
@@ -65,12 +66,8 @@ function canvas(): Theme | null {
   return colorScheme.includes("light") ? null : "dark";
 }
 
-/** Whatever way the page writes the colour of its ground, a canvas has it as bytes. */
 function background(element: Element): Theme | null {
-  const context = document.createElement("canvas").getContext("2d")!;
-  context.fillStyle = getComputedStyle(element).backgroundColor;
-  context.fillRect(0, 0, 1, 1);
-  const [red = 0, green = 0, blue = 0, alpha = 0] = context.getImageData(0, 0, 1, 1).data;
+  const [red, green, blue, alpha] = bytesOf(getComputedStyle(element).backgroundColor);
   if (alpha === 0) return null;
   return 0.299 * red + 0.587 * green + 0.114 * blue < 128 ? "dark" : "light";
 }

@@ -1,26 +1,7 @@
 /** The page of a diagnostic code: what readers do, how it comes about, what to do, the smallest example. */
 
-import { useEffect, useState } from "preact/hooks";
-
 import { Button, Sentence } from "../shared/parts.tsx";
 import type { CodePage } from "../shared/wire.ts";
-
-/** The page of a code, once it is here, or why it is not; none of null. */
-export function useCodePage(ask: (code: string) => Promise<CodePage>, code: string | null) {
-  const [found, setFound] = useState<{ page: CodePage | null; trouble: string | null }>({ page: null, trouble: null });
-  useEffect(() => {
-    let isCurrent = code !== null;
-    if (code !== null)
-      ask(code).then(
-        (page) => isCurrent && setFound({ page, trouble: null }),
-        (error: Error) => isCurrent && setFound({ page: null, trouble: error.message }),
-      );
-    return () => {
-      isCurrent = false;
-    };
-  }, [code]);
-  return found;
-}
 
 interface Props {
   page: CodePage;

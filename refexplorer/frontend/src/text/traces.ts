@@ -1,24 +1,35 @@
 /** Lights up in the text what the chosen row comes from, and shows what each expression gave. */
 
-import { type EditorState, type Extension, type Range, StateEffect, StateField } from "@codemirror/state";
+import {
+  type EditorState,
+  type Extension,
+  type Range,
+  StateEffect,
+  StateField,
+  type StateEffectType,
+} from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView, hoverTooltip, showTooltip, type Tooltip } from "@codemirror/view";
 
 import type { Derivation, Piece } from "../shared/wire.ts";
 import { pathAt, pointerOf } from "./assistance.ts";
 import { tip } from "./code.ts";
 
-const setTraces = StateEffect.define<DecorationSet>();
 const SOURCE = Decoration.mark({ class: "trace" });
 
-/** The marks move along with what is typed, until the next ones come. */
-const traces = StateField.define<DecorationSet>({
-  create: () => Decoration.none,
-  update(marks, transaction) {
-    const set = transaction.effects.find((effect) => effect.is(setTraces));
-    return set ? set.value : marks.map(transaction.changes);
-  },
-  provide: (field) => EditorView.decorations.from(field),
-});
+/** Marks that move along with what is typed, until the effect sets the next ones. */
+function marksSetBy(set: StateEffectType<DecorationSet>): StateField<DecorationSet> {
+  return StateField.define<DecorationSet>({
+    create: () => Decoration.none,
+    update(marks, transaction) {
+      const found = transaction.effects.find((effect) => effect.is(set));
+      return found ? found.value : marks.map(transaction.changes);
+    },
+    provide: (field) => EditorView.decorations.from(field),
+  });
+}
+
+const setTraces = StateEffect.define<DecorationSet>();
+const traces = marksSetBy(setTraces);
 
 /** What the expression at a place gave for the chosen row. */
 function valueAt(state: EditorState, place: number): Tooltip | null {
@@ -94,18 +105,9 @@ function markOf({ from, to, result }: Piece): Range<Decoration>[] {
 
 type Place = readonly [from: number, to: number];
 
-const setPlaces = StateEffect.define<DecorationSet>();
 const PLACE = Decoration.mark({ class: "rule-place" });
-
-/** The marks move along with what is typed, until the next ones come. */
-export const rulePlaces = StateField.define<DecorationSet>({
-  create: () => Decoration.none,
-  update(marks, transaction) {
-    const set = transaction.effects.find((effect) => effect.is(setPlaces));
-    return set ? set.value : marks.map(transaction.changes);
-  },
-  provide: (field) => EditorView.decorations.from(field),
-});
+const setPlaces = StateEffect.define<DecorationSet>();
+export const rulePlaces = marksSetBy(setPlaces);
 
 /** Shows the places, and scrolls to the first if none is in sight; no places clear what was shown. */
 export function showPlaces(view: EditorView, places: readonly Place[], reveal: boolean): void {

@@ -3,7 +3,7 @@
 import { count, counted, KIND_NAMES, KINDS } from "../shared/format.ts";
 import { targetName } from "../maps/cells.ts";
 import { Badge, Button } from "../shared/parts.tsx";
-import { Waited } from "../shared/asking.tsx";
+import { Waited } from "../shared/access.tsx";
 import { useStore } from "../shared/store.ts";
 import type { Count, KeysFound, Kind } from "../shared/wire.ts";
 import type { ExplorerSession } from "../explorer/session.ts";
@@ -75,7 +75,7 @@ export function SearchBox({ session, kinds }: Props) {
             <span aria-hidden="true">±</span> Changes only
           </Button>
         )}
-        <span class={wrong ? "find-said bad" : "find-said"} role="status">
+        <span class={wrong ? "find-said bad" : "find-said quiet"} role="status">
           {wrong ?? (focus === null && searching && found !== null ? said(found) : "")}
         </span>
         {searching && found?.unfinished && <Button text="Stop" onClick={() => session.stopSearch()} />}

@@ -1,21 +1,21 @@
-/** The tree of keys: an ARIA treegrid of which only the visible rows are in the document. */
+/** The tree of keys: an ARIA treegrid of which only the visible rows are in the document; its marks, its menu. */
 
-import type { CSSProperties } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { bytes, count, fileName, TYPE_NAMES } from "../shared/format.ts";
+import { bytes, count, fileName, TYPE_NAMES, counted, SEVERITY_MARKS } from "../shared/format.ts";
 import { Badge, Cut, Unknown } from "../shared/parts.tsx";
 import { ChunkStrip } from "../shared/strip.tsx";
-import { Rows, type RowsHandle } from "../shared/rows/rows.tsx";
+import { type RowPlace, Rows, type RowsHandle } from "../shared/rows/rows.tsx";
 import { useStore } from "../shared/store.ts";
-import { EMPTY_ROW, type Row } from "../shared/wire.ts";
-import { Badges, ChangeMarks } from "./badges.tsx";
-import { CopyMenu, copyKey, type Place } from "./copymenu.tsx";
+import { EMPTY_ROW, type Row, type PathItem, type Badges as Counts, type RowChanges } from "../shared/wire.ts";
 import { SHORTCUTS } from "../explorer/keys.tsx";
 import { isTroubled, SearchBox } from "./search.tsx";
 import type { ExplorerSession } from "../explorer/session.ts";
 import type { ExplorerView, PartProps } from "../explorer/view.ts";
 import type { Only } from "../explorer/state.ts";
+import { toClipboard } from "../shared/browser.ts";
+import { ActionList } from "../shared/menu.tsx";
+import { STATE_NAMES } from "../health/health.ts";
 
 const TYPE_AHEAD_MS = 700;
 /** The origin of a chunk that has no reference. */
@@ -82,24 +82,22 @@ function Tree({ session, label }: { session: ExplorerSession; label: string }) {
         header={<Columns troubled={troubled} compared={compared} />}
         empty={emptyOf(session)}
       >
-        {(row = WAITING, { index, key, id, style }) => (
+        {(row = WAITING, place) => (
           <TreeRow
-            key={key}
-            id={id}
+            key={place.key}
+            place={place}
             row={row}
-            index={index}
-            style={style}
             flat={searching}
             troubled={troubled}
             compared={compared}
-            active={index === active}
+            active={place.index === active}
             selected={row.path === selection && selection !== ""}
             press={() => {
               pressed.current = row;
             }}
-            choose={() => choose(index, row)}
+            choose={() => choose(place.index, row)}
             toggle={() => session.run(session.toggle(row))}
-            onContextMenu={(event) => onContextMenu(event, index, row)}
+            onContextMenu={(event) => onContextMenu(event, place.index, row)}
           />
         )}
       </Rows>
@@ -147,10 +145,8 @@ const NOTHING: Record<Only, string> = {
 };
 
 interface RowProps {
-  id: string;
   row: Row;
-  index: number;
-  style: CSSProperties;
+  place: RowPlace;
   flat: boolean;
   /** Whether rows have a cell for what is wrong. */
   troubled: boolean;
@@ -164,21 +160,7 @@ interface RowProps {
   onContextMenu(event: MouseEvent): void;
 }
 
-function TreeRow({
-  id,
-  row,
-  index,
-  style,
-  flat,
-  troubled,
-  compared,
-  active,
-  selected,
-  press,
-  choose,
-  toggle,
-  onContextMenu,
-}: RowProps) {
+function TreeRow({ row, place, flat, troubled, compared, active, selected, toggle, ...on }: RowProps) {
   const waiting = row === WAITING;
   const branch = row.type !== "key" && !flat;
   const absent = row.origin === ABSENT;
@@ -193,20 +175,20 @@ function TreeRow({
   };
   return (
     <div
-      id={id}
+      id={place.id}
       class={`row ${state}${row.type}-row`}
       role="row"
-      aria-rowindex={index + 2}
+      aria-rowindex={place.index + 2}
       aria-level={row.depth + 1}
       aria-posinset={waiting ? undefined : Number(row.position)}
       aria-setsize={waiting ? undefined : Number(row.siblings)}
       aria-expanded={branch ? row.open : undefined}
       aria-selected={selected}
-      style={style}
-      onPointerDown={press}
-      onClick={choose}
+      style={place.style}
+      onPointerDown={on.press}
+      onClick={on.choose}
       onDblClick={branch ? toggle : undefined}
-      onContextMenu={onContextMenu}
+      onContextMenu={on.onContextMenu}
     >
       <span
         role="gridcell"
@@ -340,4 +322,135 @@ async function activate(session: ExplorerSession): Promise<void> {
   if (session.state.searching) await session.reveal(row.path);
   else if (row.type !== "key") await session.toggle(row);
   else await session.select(row.path);
+}
+
+/** In px from the corner of the tree. */
+export interface Place {
+  left: number;
+  top: number;
+}
+
+const CHOICES: { name: string; text(item: PathItem): string | null }[] = [
+  { name: "Copy key", text: ({ path }) => path },
+  { name: "Copy reference", text: ({ raw }) => raw },
+  { name: "Copy code", text: ({ code }) => code },
+];
+
+/** Puts the key of the active row on the clipboard. */
+export async function copyKey(session: ExplorerSession): Promise<void> {
+  const row = await session.activeRow();
+  if (row) await copy(row.path);
+}
+
+interface Props {
+  session: ExplorerSession;
+  place: Place;
+  /** Null: that of the active row. */
+  path: string | null;
+  close(): void;
+}
+
+export function CopyMenu({ session, place, path, close }: Props) {
+  const [item, setItem] = useState<PathItem | null>(null);
+  useEffect(() => {
+    session.run(
+      (async () => {
+        const key = path ?? (await session.activeRow())?.path;
+        if (key !== undefined) setItem(await session.itemOf(key));
+      })(),
+    );
+  }, []);
+  const choices = CHOICES.map(({ name, text }) => {
+    const found = item && text(item);
+    return { name, act: found ? () => session.run(copy(found)) : null };
+  });
+  const style = { left: `${place.left}px`, top: `${place.top}px` };
+  return <ActionList label="Copy" choices={choices} style={style} close={close} />;
+}
+
+async function copy(text: string): Promise<void> {
+  if (!(await toClipboard(text))) throw new Error("The browser refused to copy the text.");
+}
+
+export function Badges({ badges, leaf }: { badges: Counts | null | undefined; leaf: boolean }) {
+  if (!badges) return null;
+  const said = words(badges);
+  // Notes of severity error are mostly about what is rejected: both numbers would say the same thing twice.
+  const lost = Number(badges.rejected) + Number(badges.failed) + Number(badges.differing) || Number(badges.errors);
+  const marks = [
+    { name: "error", mark: SEVERITY_MARKS.error, n: lost },
+    { name: "overlap", mark: <Overlap />, n: Number(badges.overlapping) },
+    { name: "warning", mark: SEVERITY_MARKS.warning, n: Number(badges.warnings) },
+    { name: "none", mark: <i class="hatch small" />, n: Number(badges.absent) },
+  ].filter(({ n }) => n > 0);
+  return (
+    <span class="marks" title={said}>
+      <span class="unseen">{said}</span>
+      {marks.map(({ name, mark, n }) => (
+        <span key={name} class={`severity ${name}`} aria-hidden="true">
+          {mark}
+          {leaf ? "" : short(n)}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+/** Two squares over each other: the character for it is missing in common fonts. */
+function Overlap() {
+  return (
+    <svg class="overlap-mark" aria-hidden="true" viewBox="0 0 10 10">
+      <path d="M.5 .5h6v6h-6zM3.5 3.5h6v6h-6z" />
+    </svg>
+  );
+}
+
+const CHANGES = [
+  ["added", "+"],
+  ["removed", "−"],
+  ["changed", "~"],
+] as const;
+
+/** What became of a key, or of the keys below a folder, since the other set. */
+export function ChangeMarks({ changes }: { changes: RowChanges | null | undefined }) {
+  if (!changes) return null;
+  const found = CHANGES.filter(([name]) => Number(changes[name]) > 0);
+  const said = changes.words ?? found.map(([name]) => `${counted(changes[name], "key")} ${name}`).join(", ");
+  return (
+    <span class="marks" title={said}>
+      <span class="unseen">{said}</span>
+      {found.map(([name, mark]) => (
+        <span key={name} class={`change ${name}`} aria-hidden="true">
+          {mark}
+          {changes.words === null ? short(Number(changes[name])) : ""}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+/** What is wrong, in words. */
+function words({ rejected, failed, differing, overlapping, absent, errors, warnings }: Counts): string {
+  const chunks = [
+    [rejected, "rejected"],
+    [failed, "failed"],
+    [differing, STATE_NAMES.differing],
+    [overlapping, STATE_NAMES.overlapping],
+    [absent, "without a reference"],
+  ] as const;
+  const notes = [
+    [errors, "error"],
+    [warnings, "warning"],
+  ] as const;
+  return [
+    ...chunks.filter(([n]) => Number(n) > 0).map(([n, what]) => `${counted(n, "chunk")} ${what}`),
+    ...notes.filter(([n]) => Number(n) > 0).map(([n, noun]) => counted(n, noun)),
+  ].join(", ");
+}
+
+/** 118 → "118", 12345 → "12k": the whole number is in the title. */
+function short(n: number): string {
+  if (n < 1e4) return count(n);
+  const power = Math.min(4, Math.floor(Math.log10(n) / 3));
+  return `${Math.floor(n / 1000 ** power)}${["", "k", "M", "G", "T"][power]}`;
 }

@@ -1,8 +1,8 @@
 /** Branches, tags and snapshots to choose from: to open one, and to compare any two. */
 
 import { Button } from "../shared/parts.tsx";
-import { Failure, Offer, Waited } from "../shared/asking.tsx";
-import { Sentences } from "../shared/controls.tsx";
+import { Failure, Offer, Waited } from "../shared/access.tsx";
+import { type Options, Select, Sentences } from "../shared/controls.tsx";
 import { useStore } from "../shared/store.ts";
 import type { VersionList } from "../shared/wire.ts";
 import type { VersionPicker } from "./versions.ts";
@@ -12,6 +12,11 @@ const SHOWN = 12;
 
 export function Versions({ picker }: { picker: VersionPicker }) {
   const { versions, before, after, changes, error } = useStore(picker);
+  const choice = (name: string, chosen: string, choose: (version: string) => void) => (
+    <label class="version-choice">
+      {name} <Select aria-label={name} value={chosen} options={optionsOf(versions!)} choose={choose} />
+    </label>
+  );
   return (
     <section class="versions" aria-label="Versions of the repository">
       <h3>Versions</h3>
@@ -23,23 +28,13 @@ export function Versions({ picker }: { picker: VersionPicker }) {
         />
       ) : (
         <>
-          <Choice
-            name="Version"
-            versions={versions}
-            chosen={after}
-            choose={(next) => picker.set({ after: next, changes: null })}
-          />
+          {choice("Version", after, (next) => picker.set({ after: next, changes: null }))}
           <Button
             text="Open this version"
             disabled={after === versions.shown}
             onClick={() => void picker.open(after)}
           />
-          <Choice
-            name="compared with"
-            versions={versions}
-            chosen={before}
-            choose={(next) => picker.set({ before: next, changes: null })}
-          />
+          {choice("compared with", before, (next) => picker.set({ before: next, changes: null }))}
           <Button text="What changed since" disabled={before === after} onClick={() => void picker.compare()} />
           {versions.more && <p class="quiet">There are older snapshots; `refexplorer.history` lists them all.</p>}
         </>
@@ -57,44 +52,17 @@ export function Versions({ picker }: { picker: VersionPicker }) {
   );
 }
 
-interface ChoiceProps {
-  name: string;
-  versions: VersionList;
-  chosen: string;
-  choose(version: string): void;
-}
-
-function Choice({ name, versions, chosen, choose }: ChoiceProps) {
-  const named: [string, [string, string][]][] = [
-    ["Branches", versions.branches],
-    ["Tags", versions.tags],
-  ];
-  return (
-    <label class="version-choice">
-      {name}{" "}
-      <select aria-label={name} value={chosen} onChange={(event) => choose(event.currentTarget.value)}>
-        {named.map(
-          ([label, entries]) =>
-            entries.length > 0 && (
-              <optgroup key={label} label={label}>
-                {entries.map(([version]) => (
-                  <option key={version} value={version}>
-                    {version}
-                  </option>
-                ))}
-              </optgroup>
-            ),
-        )}
-        <optgroup label="Snapshots">
-          {versions.snapshots.map(({ id, written, message, names }) => (
-            <option key={id} value={id}>
-              {[id.slice(0, SHOWN), written, message, names.join(", ")].filter(Boolean).join(" · ")}
-            </option>
-          ))}
-        </optgroup>
-      </select>
-    </label>
-  );
+function optionsOf({ branches, tags, snapshots }: VersionList): Options {
+  const named = ([version]: [string, string]) => version;
+  const written = snapshots.map(({ id, written, message, names }): [string, string] => [
+    id,
+    [id.slice(0, SHOWN), written, message, names.join(", ")].filter(Boolean).join(" · "),
+  ]);
+  return [
+    { label: "Branches", options: branches.map(named) },
+    { label: "Tags", options: tags.map(named) },
+    { label: "Snapshots", options: written },
+  ].filter(({ options }) => options.length > 0);
 }
 
 function Lines({ name, lines }: { name: string; lines: string[] }) {

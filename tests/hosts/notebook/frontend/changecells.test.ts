@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { changeSaid, changesShown, changesSummary } from "../../../../refexplorer/frontend/src/maps/changecells.ts";
-import type { ChangePicture } from "../../../../refexplorer/frontend/src/maps/comparing.ts";
+import type { ChangePicture } from "../../../../refexplorer/frontend/src/compare/comparison.ts";
 
 const KINDS = [
   { name: "same", mark: "=", words: "the same", keys: 9 },

@@ -7,7 +7,7 @@ import {
   percentiles,
   placing,
   type ScaleName,
-} from "../../../../refexplorer/frontend/src/preview/bars.ts";
+} from "../../../../refexplorer/frontend/src/preview/colours.ts";
 
 test("a place on the bar and back", () => {
   for (const [name, domain] of [

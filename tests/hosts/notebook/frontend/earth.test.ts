@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { earthState, earthText } from "../../../../refexplorer/frontend/src/geo/place.ts";
+import { earthState, earthText } from "../../../../refexplorer/frontend/src/geo/earth.ts";
 import {
   fitted,
   placed,

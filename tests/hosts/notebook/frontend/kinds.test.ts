@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { blended, pixelsOf } from "../../../../refexplorer/frontend/src/preview/colours.ts";
-import { rowsOf } from "../../../../refexplorer/frontend/src/preview/lines/kept.ts";
+import { rowsOf } from "../../../../refexplorer/frontend/src/preview/profiles.ts";
 import type { Axis } from "../../../../refexplorer/frontend/src/preview/slices.ts";
 
 class Image {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { put } from "../../../../refexplorer/frontend/src/preview/preview.ts";
-import { moved, slicesOf, wholeOf, zoomed } from "../../../../refexplorer/frontend/src/preview/window.ts";
+import { moved, slicesOf, wholeOf, zoomed } from "../../../../refexplorer/frontend/src/preview/slices.ts";
 import type { Axis } from "../../../../refexplorer/frontend/src/preview/slices.ts";
 import type { ReadingModel } from "../../../../refexplorer/frontend/src/shared/wire.ts";
 

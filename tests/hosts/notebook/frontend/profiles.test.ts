@@ -8,10 +8,10 @@ import {
   MOST_KEPT,
   profilesOf,
   type Kept,
-} from "../../../../refexplorer/frontend/src/preview/lines/kept.ts";
+} from "../../../../refexplorer/frontend/src/preview/profiles.ts";
 import { csvOf } from "../../../../refexplorer/frontend/src/preview/saving.ts";
 import type { Axis } from "../../../../refexplorer/frontend/src/preview/slices.ts";
-import { cut, holds, stepped } from "../../../../refexplorer/frontend/src/preview/take/range.ts";
+import { cut, holds, stepped } from "../../../../refexplorer/frontend/src/preview/cellrange.ts";
 import type { ReadingModel } from "../../../../refexplorer/frontend/src/shared/wire.ts";
 
 const axis = (

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { ExplorerSession } from "../../../../refexplorer/frontend/src/explorer/session.ts";
-import { followState, readListed } from "../../../../refexplorer/frontend/src/explorer/whereabouts.ts";
+import { followState, readListed } from "../../../../refexplorer/frontend/src/explorer/address.ts";
 import type { Host, Message } from "../../../../refexplorer/frontend/src/shared/host.ts";
 
 const PARTS = [

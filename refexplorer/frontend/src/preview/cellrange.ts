@@ -1,7 +1,7 @@
 /** A range of cells that was drawn by hand in a table. */
 
-import { ARROWS } from "../../shared/pointing.ts";
-import type { Axis } from "../slices.ts";
+import { ARROWS } from "../shared/pointing.ts";
+import type { Axis } from "./slices.ts";
 
 /** Row and column of the cell where it began, and of the one where it ends; both are in it. */
 export interface Range {

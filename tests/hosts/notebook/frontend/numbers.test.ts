@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { decode } from "../../../../refexplorer/frontend/src/key/decoded.ts";
+import { decode } from "../../../../refexplorer/frontend/src/key/numbers.ts";
 
 function meanings(bytes: number[], at = 0): Record<string, [string, string]> {
   return Object.fromEntries(decode(Uint8Array.from(bytes), at).map(({ name, little, big }) => [name, [little, big]]));

@@ -2,12 +2,13 @@
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-import { Button } from "../../shared/parts.tsx";
-import { counted } from "../../shared/format.ts";
-import { useWidth } from "../../shared/pointing.ts";
-import { lineColours, lines, type Look } from "../plot.ts";
-import { type Axis, placeOf } from "../slices.ts";
-import { type Kept, type Line, linesAcross, linesAlong, MOST_KEPT, type Profile } from "./kept.ts";
+import { Entries } from "../maps/legend.tsx";
+import { Button } from "../shared/parts.tsx";
+import { counted } from "../shared/format.ts";
+import { useWidth } from "../shared/pointing.ts";
+import { lineColours, lines, type Look } from "./plot.ts";
+import { type Axis, placeOf } from "./slices.ts";
+import { type Kept, type Line, linesAcross, linesAlong, MOST_KEPT, type Profile } from "./profiles.ts";
 
 interface Props {
   axes: [Axis, Axis];
@@ -95,19 +96,7 @@ interface AlongProps extends Pick<Props, "look"> {
 }
 
 function Along({ axis, at, lines: found, of, look }: AlongProps) {
-  const box = useRef<HTMLDivElement>(null);
-  const width = useWidth(box);
-  useLayoutEffect(() => {
-    if (width > 0) box.current!.replaceChildren(lines(found, axis, { ...look, width, height: HEIGHT }));
-  }, [
-    ...of,
-    width,
-    look.domain.join(),
-    axis.name,
-    axis.first,
-    axis.size,
-    found.map(({ name, colour }) => `${name} ${colour}`).join(),
-  ]);
+  const box = useDrawnLines(found, axis, { ...look, height: HEIGHT }, of);
   const through = at ?? `through ${counted(found.length, "point")}`;
   return (
     <figure aria-label={`Along ${axis.name} ${through}: ${numbersOf(found)}`}>
@@ -117,6 +106,17 @@ function Along({ axis, at, lines: found, of, look }: AlongProps) {
       <div class="figure" ref={box} />
     </figure>
   );
+}
+
+/** The element that holds a plot of lines, drawn again with what they are taken from. */
+function useDrawnLines(drawn: Line[], axis: Axis, look: Look, of: unknown[]) {
+  const box = useRef<HTMLDivElement>(null);
+  const width = useWidth(box);
+  const names = drawn.map(({ name, colour }) => `${name} ${colour}`).join();
+  useLayoutEffect(() => {
+    if (width > 0) box.current!.replaceChildren(lines(drawn, axis, { ...look, width }));
+  }, [...of, width, look.domain.join(), axis.name, axis.first, axis.size, names]);
+  return box;
 }
 
 function placeIn(axes: [Axis, Axis], side: number, { at }: Profile): string {
@@ -136,22 +136,15 @@ interface LinesProps {
 }
 
 export function Lines({ lines: drawn, axis, look, label }: LinesProps) {
-  const box = useRef<HTMLDivElement>(null);
-  const width = useWidth(box);
-  useLayoutEffect(() => {
-    if (width > 0) box.current!.replaceChildren(lines(drawn, axis, { ...look, width }));
-  }, [drawn, width, look.domain.join(), axis]);
-  const colours = lineColours(drawn.length);
+  const box = useDrawnLines(drawn, axis, look, [drawn, axis]);
+  const entries = lineColours(drawn.length).map((colour, i) => ({
+    name: drawn[i]!.name,
+    mark: { colour, pattern: 0 },
+  }));
   return (
     <figure class="lines" aria-label={label}>
       <div class="figure" ref={box} />
-      <ul class="flags" aria-label="Lines">
-        {drawn.map(({ name }, i) => (
-          <li key={name}>
-            <span class="swatch" style={{ background: colours[i] }} /> {name}
-          </li>
-        ))}
-      </ul>
+      <Entries label="Lines" entries={entries} />
     </figure>
   );
 }

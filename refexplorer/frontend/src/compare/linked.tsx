@@ -3,13 +3,11 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { placing } from "../preview/bars.ts";
-import { tableOf, type Scheme } from "../preview/colours.ts";
-import { heatmap, legend, line, painted, type Figure, type Look } from "../preview/plot.ts";
-import { placeOf, type Axis } from "../preview/slices.ts";
-import { moved, zoomed, type Window } from "../preview/window.ts";
+import { placing, pixelsOf, tableOf, type Scheme } from "../preview/colours.ts";
+import { cellsOf, heatmap, legend, line, type Figure, type Look } from "../preview/plot.ts";
+import { placeOf, type Axis, moved, zoomed, type Window } from "../preview/slices.ts";
 import { ARROWS, stepped, useDrag, useWidth, ZOOM, ZOOMS } from "../shared/pointing.ts";
-import { ALL, type Shares } from "./besides.ts";
+import { ALL, type Shares } from "./sidebyside.ts";
 
 /** What is between two pictures, px. */
 export const GAP = 12;
@@ -97,14 +95,14 @@ function Linked({ picture, width, window, setWindow, point }: LinkedProps) {
   const [at, setAt] = useState<number[] | null>(null);
   const pair = axes.length === 2 ? (axes as [Axis, Axis]) : null;
   const cells = useMemo(
-    () => pair && painted(values, pair[1].size, pair[0].size, tableOf(scheme), placing("linear", domain)),
+    () => pair && cellsOf(pixelsOf(values, pair[1].size, pair[0].size, tableOf(scheme), placing("linear", domain))),
     [values, scheme, domain.join()],
   );
   const height = Math.round(Math.min(340, Math.max(190, width * 0.7)));
   const look: Look = { width, height, label: title, domain, scheme, scale: "linear", times, marked: [] };
   useLayoutEffect(() => {
     if (width <= 0) return;
-    figure.current = pair ? heatmap(cells!, pair, look, cellsOf(window, pair)) : line(values, axes[0]!, look);
+    figure.current = pair ? heatmap(cells!, pair, look, windowOf(window, pair)) : line(values, axes[0]!, look);
     figure.current.element.setAttribute("aria-hidden", "true");
     box.current!.replaceChildren(figure.current.element);
     if (pair) bar.current?.replaceChildren(legend("", Math.min(220, width), look));
@@ -149,7 +147,7 @@ function Linked({ picture, width, window, setWindow, point }: LinkedProps) {
 }
 
 /** The window in the cells of a picture. */
-function cellsOf(shares: Shares, axes: [Axis, Axis]): Window {
+function windowOf(shares: Shares, axes: [Axis, Axis]): Window {
   return shares.map(([from, to], i) => [from * axes[i]!.size, to * axes[i]!.size]) as Window;
 }
 

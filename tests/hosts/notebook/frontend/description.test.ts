@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { sentences } from "../../../../refexplorer/frontend/src/preview/told/sentences.ts";
+import { sentences } from "../../../../refexplorer/frontend/src/preview/description.ts";
 import type { Axis } from "../../../../refexplorer/frontend/src/preview/slices.ts";
 
 const axis = (name: string, at: number[]): Axis => ({

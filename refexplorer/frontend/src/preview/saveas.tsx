@@ -1,13 +1,13 @@
 /** Files of what is seen: the picture, its cells, the values as they are stored. */
 
-import type { ExplorerSession } from "../../explorer/session.ts";
-import { useSaid } from "../../shared/controls.tsx";
-import { Button } from "../../shared/parts.tsx";
-import type { ReadingModel } from "../../shared/wire.ts";
-import { Menu } from "../../shared/menu.tsx";
-import { save } from "../../shared/kept.ts";
-import { pngOf, svgOf, type Caption } from "../saving.ts";
-import { indexOf, type Axis } from "../slices.ts";
+import type { ExplorerSession } from "../explorer/session.ts";
+import { Button } from "../shared/parts.tsx";
+import type { ReadingModel } from "../shared/wire.ts";
+import { Menu } from "../shared/menu.tsx";
+import { save } from "../shared/browser.ts";
+import { pngOf, svgOf, type Caption } from "./saving.ts";
+import { indexOf, type Axis } from "./slices.ts";
+import { useSaid } from "../shared/store.ts";
 
 interface Props {
   session: ExplorerSession;

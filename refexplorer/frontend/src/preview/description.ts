@@ -1,8 +1,8 @@
 /** A picture in words, for screen readers. */
 
-import { count, counted, moment, value } from "../../shared/format.ts";
-import type { ReadingModel } from "../../shared/wire.ts";
-import { placeOf, type Axis } from "../slices.ts";
+import { count, counted, moment, value } from "../shared/format.ts";
+import type { ReadingModel } from "../shared/wire.ts";
+import { placeOf, type Axis } from "./slices.ts";
 
 /** The number of parts along each side of a picture whose means are described. */
 const PARTS = 3;

@@ -1,17 +1,17 @@
 /** What the browser remembers: one that keeps nothing shows everything as it is at first. */
 
 /** What is kept under a name; null where there is nothing, or nothing that can be read. */
-export function kept(name: string): unknown {
+export function kept(name: string, store?: Storage): unknown {
   try {
-    return JSON.parse(localStorage.getItem(name) ?? "null");
+    return JSON.parse((store ?? localStorage).getItem(name) ?? "null");
   } catch {
     return null;
   }
 }
 
 /** Texts that are kept under a name. */
-export function keptTexts(name: string): string[] {
-  const found = kept(name);
+export function keptTexts(name: string, store?: Storage): string[] {
+  const found = kept(name, store);
   return Array.isArray(found) ? found.filter((each) => typeof each === "string") : [];
 }
 

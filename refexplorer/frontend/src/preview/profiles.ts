@@ -1,7 +1,7 @@
 /** Points of a picture whose profiles are kept: they stay where they are in the array while slices and windows change. */
 
-import { FLAG_COLOURS } from "../colours.ts";
-import { type Axis, placeOf } from "../slices.ts";
+import { FLAG_COLOURS } from "./colours.ts";
+import { type Axis, placeOf } from "./slices.ts";
 
 /** Profiles that are distinguished by their colours; black, which follows, cannot be seen on a dark page. */
 export const MOST_KEPT = 7;

@@ -5,7 +5,7 @@ import { RowWindow } from "../shared/rows/window.ts";
 import type { ChangeRow, Changes, ComparedChunk, ComparisonSummary, ExplorerWire } from "../shared/wire.ts";
 import { type GridPicture, pictured, type Span } from "../maps/maps.ts";
 import { type Integers, integersOf } from "../preview/time/frames.ts";
-import { keep, keptTexts } from "../shared/kept.ts";
+import { keep, keptTexts } from "../shared/browser.ts";
 
 export interface ChangePicture extends Changes {
   /** The picture that it belongs to. */

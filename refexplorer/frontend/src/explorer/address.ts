@@ -1,10 +1,9 @@
 /** What the explorer shows, as texts: on the page its address, in a notebook the trait `state`. */
 
-import type { Comparing, ComparingState } from "../compare/comparing.ts";
+import type { Comparing, ComparingState } from "../compare/comparison.ts";
 import { LOOKS, type By } from "../maps/cells.ts";
 import { indices, isNarrowed, readSpans, spansText } from "../maps/maps.ts";
-import type { Host, Off } from "../shared/host.ts";
-import { PLACES, type Place, type Places } from "../shared/place.ts";
+import { type Host, type Off, PLACES, type Place, type Places } from "../shared/host.ts";
 import type { Kind, Severity } from "../shared/wire.ts";
 import { KINDS } from "../shared/format.ts";
 import { STATE_NAMES, type ChunkState } from "../health/health.ts";
@@ -34,9 +33,16 @@ function followAddress(host: Host, session: ExplorerSession): Off {
     tell();
   };
   void go();
-  const offs = [session.watchAll(tell), host.onChange("asked", () => void go())];
+  return both(
+    session.watchAll(tell),
+    host.onChange("asked", () => void go()),
+  );
+}
+
+function both(one: Off, other: Off): Off {
   return () => {
-    for (const off of offs) off();
+    one();
+    other();
   };
 }
 
@@ -61,10 +67,10 @@ function followTrait(host: Host, session: ExplorerSession): Off {
     going = false;
   };
   void go();
-  const offs = [session.watchAll(tell), host.onChange("state", () => void go())];
-  return () => {
-    for (const off of offs) off();
-  };
+  return both(
+    session.watchAll(tell),
+    host.onChange("state", () => void go()),
+  );
 }
 
 /** What views say in an address, by their names in it. */
@@ -126,8 +132,7 @@ export function readListed(text: string): Focus | null {
 }
 
 /** Shows what some texts say; what cannot be read of them is as it is at first. */
-async function goTo(session: ExplorerSession, asked: Places): Promise<void> {
-  const places = asked;
+async function goTo(session: ExplorerSession, places: Places): Promise<void> {
   const now = placesOf(session);
   const key = places.key ?? "";
   const list = readListed(places.list ?? "");

@@ -7,7 +7,7 @@ import {
   besideText,
   followed,
   type Sides,
-} from "../../../../refexplorer/frontend/src/beside/besides.ts";
+} from "../../../../refexplorer/frontend/src/compare/sidebyside.ts";
 
 const part = (slices: string[], array = "sst", other = false) => ({ array, slices, other });
 

@@ -5,18 +5,17 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 
 import type { ExplorerSession } from "../explorer/session.ts";
 import type { ExplorerView } from "../explorer/view.ts";
-import { cellWords, layout } from "../preview/slices.ts";
+import { cellWords, layout, zoomed } from "../preview/slices.ts";
 import type { Integers } from "../preview/time/frames.ts";
-import { zoomed } from "../preview/window.ts";
-import { Failure, Question, Waited } from "../shared/asking.tsx";
+import { Failure, Question, Waited } from "../shared/access.tsx";
 import { arrayOptions, Choice, DraftField, Toggles, Zoom } from "../shared/controls.tsx";
 import { bytes, count, exact, grouped, moment, value } from "../shared/format.ts";
 import { Button, Sentence } from "../shared/parts.tsx";
 import { ZOOM } from "../shared/pointing.ts";
 import { useStore } from "../shared/store.ts";
 import type { BesideRead, Plan, ReadingModel } from "../shared/wire.ts";
-import style from "./beside.css";
-import { ALL, Besides, besideSides, besideText, type Part, type Shares, type Sides } from "./besides.ts";
+import style from "./sidebyside.css";
+import { ALL, Besides, besideSides, besideText, type Part, type Shares, type Sides } from "./sidebyside.ts";
 import { type Drawn, LinkedPictures } from "./linked.tsx";
 
 const NAMES = ["Left", "Right"] as const;

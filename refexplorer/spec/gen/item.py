@@ -353,7 +353,10 @@ def runs(
 
 def failing(item: GenItem, start: int, stop: int) -> Iterator[int]:
     """Yield the numbers of keys, from `start` to `stop`, for which a template fails."""
-    return chain.from_iterable(_in_parts(_failing, item, start, stop, BLOCK))
+    parts = _in_parts(
+        lambda item, numbers, *of: numbers[~_good(item, *of)].tolist(), item, start, stop, BLOCK
+    )
+    return chain.from_iterable(parts)
 
 
 def _in_parts(
@@ -389,12 +392,6 @@ def _parts(item: GenItem, start: int, stop: int, most: int) -> Iterator[_RunPart
 def fails(item: GenItem, combinations: np.ndarray) -> bool:
     """Return whether templates fail for any of some combinations of the `varying` dimensions."""
     return not _good(item, values_at(item.varying, combinations), combinations.shape).all()
-
-
-def _failing(
-    item: GenItem, numbers: np.ndarray, values: Values, shape: tuple[int, ...]
-) -> list[int]:
-    return numbers[~_good(item, values, shape)].tolist()
 
 
 def _good(item: GenItem, values: Values, shape: tuple[int, ...]) -> np.ndarray:

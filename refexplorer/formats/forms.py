@@ -283,19 +283,15 @@ class ParquetForm(SourceForm):
         return None if store is None else found
 
 
-ZARR_MARKS = (
-    "zarr.json",
-    ".zgroup",
-    ".zarray",
-)  # A store has one of these, unless it is consolidated
-_METADATA = (*ZARR_MARKS, ".zattrs", ZMETADATA)
+_OF_ZARR = ("zarr.json", ".zgroup", ".zarray")  # A store has one, unless it is consolidated
+_METADATA = (*_OF_ZARR, ".zattrs", ZMETADATA)
 _CONSOLIDATED = b'"zarr_consolidated_format"'
 _PARQUET = b'"record_size"'
 _EDGE = 4096  # Bytes at each end of consolidated metadata that name the layout
 
 
 class ZarrForm(SourceForm):
-    """A folder or bucket that can be listed; metadata are read, but no chunks."""
+    """A store of Zarr v2 or v3 that can be listed: each chunk is a whole file, and none is read."""
 
     name = "Zarr"
 
@@ -305,7 +301,7 @@ class ZarrForm(SourceForm):
         filesystem, place = folder.filesystem(), folder.place
         if "http" in filesystem.protocol:  # whose files cannot be listed
             return None
-        if not any(map(folder.has, ZARR_MARKS)) and not is_consolidated(folder):
+        if not any(map(folder.has, _OF_ZARR)) and not is_consolidated(folder):
             return None
         try:
             entries = _listed(filesystem, folder, terms.limits)

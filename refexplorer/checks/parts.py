@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from refexplorer.checks.sorting import SHARE_BITS, Interval, PlanSizes
 from refexplorer.formats.columns.references import text_column
 from refexplorer.io.fetch.background import POLL, Stopped
+from refexplorer.refset.target_layout import shared_ranges
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 
@@ -53,7 +54,7 @@ def overlaps(targets: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.nd
     is_new[bounds] = True
     same = np.append(False, ~is_new[1:] & (starts[1:] == starts[:-1]) & (ends[1:] == ends[:-1]))
     first = np.flatnonzero(~same)  # of each distinct range
-    shared = _shared(starts[first], ends[first], is_new[first])
+    shared = shared_ranges(starts[first], ends[first], is_new[first])
     partly = shared[np.cumsum(~same) - 1]
     equal = same | np.append(same[1:], False)
     found[rows] = np.where(partly, PARTLY, np.where(equal, SAME, ALONE))
@@ -82,25 +83,6 @@ def _summed_up(ranges: np.ndarray) -> np.ndarray:
     others = mine[2, (mine != last[:, None]).any(axis=0)]
     rest = target, start - 1, others.max(initial=start - 1)
     return np.stack([rest, last], axis=1)
-
-
-def _shared(starts: np.ndarray, ends: np.ndarray, is_new: np.ndarray) -> np.ndarray:
-    """Return which distinct ranges share bytes with another one of the same target."""
-    is_behind = ends[1:] < ends[:-1]
-    has_longer = (is_behind & ~is_new[1:]).any()  # else each ends the furthest so far
-    reach = _reach(ends, np.cumsum(is_new) - 1) if has_longer else ends
-    meets_before = np.append(False, ~is_new[1:] & (starts[1:] < reach[:-1]))
-    meets_after = np.append(~is_new[1:] & (starts[1:] < ends[:-1]), False)
-    shared: np.ndarray = meets_before | meets_after
-    return shared
-
-
-def _reach(ends: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """Return the furthest end so far within each group, shape ``(n,)``."""
-    ranks = np.argsort(np.argsort(ends, kind="stable"), kind="stable")
-    furthest = np.maximum.accumulate(group * len(ends) + ranks) - group * len(ends)
-    reach: np.ndarray = np.sort(ends)[furthest]
-    return reach
 
 
 DECODING_COST = 100  # As so many references counts a chunk to be decoded

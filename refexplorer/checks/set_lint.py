@@ -90,15 +90,17 @@ def _text(array: ArrayMeta) -> str:
 
 def _problem(array: ArrayMeta, text: str) -> tuple[str, str] | None:
     """Return the code and the rest of the sentence for a fault; None if there is none."""
-    codecs = list(_codecs(array))
     is_plain = array.zarr_format == 2 or _is_plain(array)
-    if is_plain and all(_is_known(*codec) for codec in codecs):
+    if is_plain and all(
+        name in _KNOWN and isinstance(settings, Mapping) and settings.keys() <= _KNOWN[name]
+        for name, settings in array.pipeline
+    ):
         return None
     try:
         refuse_unsafe("array", text.encode())
     except RefexplorerError as error:
         return "unsafe-codec", f"{error}".removeprefix("array ")
-    for name, _ in codecs:
+    for name, _ in array.pipeline:
         if name and not is_installed(name, array.zarr_format):
             guess = suggest(name, _KNOWN)
             return "codec-not-installed", f"{missing(name, array.zarr_format)} {guess}".rstrip()
@@ -114,26 +116,6 @@ def _problem(array: ArrayMeta, text: str) -> tuple[str, str] | None:
     return None if refusal is None else ("bad-metadata", f"cannot be opened by Zarr: {refusal}")
 
 
-def _codecs(array: ArrayMeta) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield codec names and settings."""
-    written: Any = array.metadata
-    if array.zarr_format == 3:
-        codecs = written.get("codecs")
-        for codec in codecs if isinstance(codecs, list) else ():
-            named = codec if isinstance(codec, Mapping) else {"name": codec}
-            yield str(named.get("name", "")), named.get("configuration") or {}
-        return
-    filters = written.get("filters")
-    for codec in [*(filters if isinstance(filters, list) else ()), written.get("compressor")]:
-        if isinstance(codec, Mapping):
-            settings = {name: value for name, value in codec.items() if name != "id"}
-            yield str(codec.get("id", "")), settings
-
-
-def _is_known(name: str, settings: object) -> bool:
-    return name in _KNOWN and isinstance(settings, Mapping) and settings.keys() <= _KNOWN[name]
-
-
 def _is_plain(array: ArrayMeta) -> bool:
     """Return whether Zarr v3 metadata have only what the lint rules of the specification know."""
     written: Any = array.metadata
@@ -143,13 +125,9 @@ def _is_plain(array: ArrayMeta) -> bool:
         and str(written.get("data_type")) in _PLAIN_TYPES
         and encoding in _PLAIN_ENCODINGS
         and isinstance(codecs, list)
-        and [_name(codec) for codec in codecs if _name(codec) in _TO_BYTES] == ["bytes"]
-        and _name(codecs[0]) in ("bytes", "transpose")
+        and [name for name, _ in array.pipeline if name in _TO_BYTES] == ["bytes"]
+        and array.pipeline[0][0] in ("bytes", "transpose")
     )
-
-
-def _name(codec: object) -> object:
-    return codec.get("name") if isinstance(codec, Mapping) else codec
 
 
 DECODED_CHUNKS = 2_000

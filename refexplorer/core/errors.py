@@ -90,7 +90,7 @@ class SpecError(SourceError):
         self,
         message: str,
         *,
-        code: str,
+        code: str = "not-json",
         pointer: str = "",
         line: int | None = None,
         column: int | None = None,
@@ -108,12 +108,14 @@ class AccessError(RefexplorerError):
     target
         The requested URL.
     grant
-        What to pass to `ReferenceSet.allowing` to read it, such as ``"s3://bucket"``.
+        What to pass to `ReferenceSet.allowing` to read it, such as ``"s3://bucket"``; may be empty.
     fact
         The message without the advice for Python, for views with a button.
     """
 
-    def __init__(self, message: str, *, target: str, grant: str, fact: str | None = None) -> None:
+    def __init__(
+        self, message: str, *, target: str, grant: str = "", fact: str | None = None
+    ) -> None:
         super().__init__(message)
         self.target, self.grant = target, grant
         self.fact = masked_text(message if fact is None else fact)

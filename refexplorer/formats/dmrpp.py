@@ -76,13 +76,11 @@ def read_xml(stream: Readable, name: str, limits: Limits) -> Element:
         raise SpecError(
             f"{escape(name)} is not well-formed XML: {expat.ErrorString(error.code)} in line "
             f"{error.position[0]}.",
-            code="not-json",
         ) from None
     except (LookupError, ValueError, TypeError) as error:  # of the codec that it names
         why = str(error).partition("\n")[0].rstrip(".")
         raise SpecError(
             f"{escape(name)} cannot be read as XML: {escape(why, 200)}; save it as UTF-8.",
-            code="not-json",
         ) from None
     return root
 
@@ -121,7 +119,6 @@ class _LimitedBuilder(TreeBuilder):
         raise SpecError(
             f"{self._name} declares a document type, which DMR++ does not use and which can make "
             "a small file expand without end; it is not read.",
-            code="not-json",
         )
 
 

@@ -51,7 +51,7 @@ _DEPTH_CHECKED = 2**20
 def parse_json(text: str, limits: Limits, findings: Findings) -> object:
     """Parse JSON; record duplicate keys and NaN; the last of duplicate keys wins."""
     if not text.strip():
-        raise SpecError("The document is empty.", code="not-json")
+        raise SpecError("The document is empty.")
     if (lists := text.count("[")) > limits.json_lists:
         raise LimitError(
             f"The document contains {lists:,} lists, mostly references, more than the limit of "
@@ -194,7 +194,6 @@ def _too_deep(limits: Limits) -> SpecError:
     return SpecError(
         f"The JSON is nested more than {limits.json_depth} levels deep; "
         "`Limits.json_depth` raises the limit.",
-        code="not-json",
     )
 
 
@@ -237,9 +236,10 @@ def read_whole(
     source: Source, templates: Mapping[str, str] | None, limits: Limits, findings: Findings
 ) -> tuple[Mapping[str, Any], Document]:
     """Return the document as written and as interpreted."""
-    if not source.is_document:
-        document = _of_references(source, templates, limits, findings)
-        return document.refs, document
+    if not source.is_document:  # its references, written as in V0
+        refs = source.references()
+        assert refs is not None
+        return refs, replace(read_document({}, templates, limits, findings), refs=refs)
     try:
         value = source.value
         if (text := source.text) is not None:
@@ -250,15 +250,6 @@ def read_whole(
         raise placed(error, source) from None
     assert value is not None
     return value, document
-
-
-def _of_references(
-    source: Source, templates: Mapping[str, str] | None, limits: Limits, findings: Findings
-) -> Document:
-    """Return a document for a source without one: its references, written as in V0."""
-    refs = source.references()
-    assert refs is not None
-    return replace(read_document({}, templates, limits, findings), refs=refs)
 
 
 def read_long(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
@@ -213,8 +213,12 @@ def read_source(
     is_path: bool = False,
 ) -> Source:
     """Find and read a source; a path is never treated as text, whatever it looks like."""
-    with _terms(limits, files, progress, storage_options or {}, locate) as terms:
+    telling = None if progress is None else partial(_tell, progress)
+    terms = OpeningTerms(limits, files or OwnFiles(), telling, storage_options or {}, locate)
+    try:
         return _of_path(str(source), terms) if is_path else _of_any(source, terms)
+    except _Raised as stopped:
+        raise stopped.raised from None
 
 
 class _Raised(BaseException):
@@ -223,21 +227,6 @@ class _Raised(BaseException):
     def __init__(self, raised: BaseException) -> None:
         super().__init__(raised)
         self.raised = raised
-
-
-@contextmanager
-def _terms(
-    limits: Limits,
-    files: Files | None,
-    progress: Progress | None,
-    options: Mapping[str, Any],
-    locate: Locate | None,
-) -> Iterator[OpeningTerms]:
-    telling = None if progress is None else partial(_tell, progress)
-    try:
-        yield OpeningTerms(limits, files or OwnFiles(), telling, options, locate)
-    except _Raised as stopped:
-        raise stopped.raised from None
 
 
 def _tell(progress: Progress, done: int, size: int) -> None:

@@ -10,14 +10,18 @@ import warnings
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from refexplorer.core.errors import SourceError, SpecError
+from refexplorer.core.errors import LimitError, SourceError, SpecError
+from refexplorer.core.files import read_within
+from refexplorer.core.limits import Limits
 from refexplorer.core.text import escape
+from refexplorer.formats.columns.table import EntriesBuilder
 from refexplorer.formats.datafiles.confined_references import DataFileSource, made_references
 from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.formats.datafiles.references import references_of
 from refexplorer.formats.datafiles.streams import RangeStream
+from refexplorer.formats.datafiles.zarr_terms import base64_text
 from refexplorer.formats.dmrpp import DmrppFile, read_xml
 from refexplorer.formats.documents import parse_json
 from refexplorer.formats.icechunk.facts import MARKS
@@ -42,7 +46,7 @@ from refexplorer.formats.other_files import (
     refuse_other,
     stac_references,
 )
-from refexplorer.formats.parquet.zipped import zipped_store
+from refexplorer.formats.parquet.store import zipped_store
 from refexplorer.formats.source import (
     DATA_FILE,
     JSON,
@@ -53,11 +57,14 @@ from refexplorer.formats.source import (
     SourceFile,
     SourceFolder,
     SourceForm,
+    cause,
     decode_text,
     warn_of_left_out,
 )
-from refexplorer.formats.zarr_stores import ZarrForm, is_consolidated
 from refexplorer.spec.findings import Findings
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
 
 
 class JsonForm(SourceForm):
@@ -165,7 +172,6 @@ class DmrppForm(SourceForm):
             raise SpecError(
                 f"{escape(file.name)} is not a DMR++ document: it begins with the element "
                 f"{escape(root.tag.rpartition('}')[2], 100)}, not with a DAP4 Dataset.",
-                code="not-json",
             )
         described = DmrppFile(root)
         made = references_of(described)
@@ -275,6 +281,85 @@ class ParquetForm(SourceForm):
             place = f"{file.location.rstrip('/')}/{file.name}"
         found = Source(file.name, self.name, file.location, store=store, place=place)
         return None if store is None else found
+
+
+_OF_ZARR = ("zarr.json", ".zgroup", ".zarray")  # A store has one, unless it is consolidated
+_METADATA = (*_OF_ZARR, ".zattrs", ZMETADATA)
+_CONSOLIDATED = b'"zarr_consolidated_format"'
+_PARQUET = b'"record_size"'
+_EDGE = 4096  # Bytes at each end of consolidated metadata that name the layout
+
+
+class ZarrForm(SourceForm):
+    """A store of Zarr v2 or v3 that can be listed: each chunk is a whole file, and none is read."""
+
+    name = "Zarr"
+
+    def of_folder(self, folder: SourceFolder, terms: OpeningTerms) -> Source | None:
+        if (folder.local is None and not folder.is_sought) or folder.version is not None:
+            return None
+        filesystem, place = folder.filesystem(), folder.place
+        if "http" in filesystem.protocol:  # whose files cannot be listed
+            return None
+        if not any(map(folder.has, _OF_ZARR)) and not is_consolidated(folder):
+            return None
+        try:
+            entries = _listed(filesystem, folder, terms.limits)
+        except OSError as error:
+            raise SourceError(
+                f"{escape(folder.name)} is a Zarr store that cannot be listed: {cause(error)}."
+            ) from None
+        # only its own files are allowed
+        return Source(folder.name, self.name, place, entries=entries.finish(), place=place)
+
+
+def is_consolidated(folder: SourceFolder) -> bool:
+    """Return whether a folder has Zarr's consolidated metadata, not those of a parquet store."""
+    if not folder.has(ZMETADATA):
+        return False
+    with folder.filesystem().open(f"{folder.path}/{ZMETADATA}", "rb") as file:
+        edges = file.read(_EDGE)
+        size = file.seek(0, 2)
+        file.seek(max(0, size - _EDGE))
+        edges += file.read(_EDGE)
+    return _CONSOLIDATED in edges and _PARQUET not in edges
+
+
+def _listed(filesystem: AbstractFileSystem, folder: SourceFolder, limits: Limits) -> EntriesBuilder:
+    """Return references to the files of a store, its metadata as values."""
+    root = f"{folder.path.rstrip('/')}/"
+    keys = sorted(path.removeprefix(root) for path in filesystem.find(folder.path))
+    if len(keys) > limits.expanded_keys:
+        raise LimitError(
+            f"{escape(folder.name)} has {len(keys):,} files, more than {limits.expanded_keys:,}; "
+            "`Limits.expanded_keys` raises the limit."
+        )
+    builder, rest = EntriesBuilder(), limits.document_bytes
+    values: dict[str, object] = {}
+    for key in (each for each in keys if each.rpartition("/")[2] in _METADATA):
+        with filesystem.open(root + key, "rb") as file:
+            data = read_within(file, rest + 1)
+        rest -= len(data)
+        if rest < 0:
+            raise LimitError(
+                f"The metadata of {escape(folder.name)} have more than {limits.document_bytes:,} "
+                "bytes; `Limits.document_bytes` raises the limit."
+            )
+        values[key] = _text(data)
+    builder.add_values(values)
+    chunks = [key for key in keys if key not in values]
+    place = f"{folder.place.rstrip('/')}/"
+    builder.add_whole(chunks, [place + key for key in chunks])
+    return builder
+
+
+def _text(data: bytes) -> str:
+    """Return metadata as the value of a reference; other values than text are kept as is."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        text = ""
+    return text if text[:1] in ("{", "[") else base64_text(data)
 
 
 class VirtualiZarrForm(SourceForm):

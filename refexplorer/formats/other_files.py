@@ -223,7 +223,6 @@ def refuse_named(name: str, head: bytes) -> None:
         raise SpecError(
             f"{name} is named like a {kind} file, but does not begin like one: its first bytes are "
             f"{starts}. It may be damaged, or only partly downloaded; download it again.",
-            code="not-json",
         )
 
 
@@ -243,7 +242,7 @@ def refuse_zarr(name: str, has: Callable[[str], bool]) -> None:
 
 def _refused(name: str, kind: FileKind) -> SpecError:
     what, remedy = kind
-    return SpecError(f"{name} is {what}, not a reference set; {remedy}.", code="not-json")
+    return SpecError(f"{name} is {what}, not a reference set; {remedy}.")
 
 
 def is_dmrpp(head: bytes) -> bool:

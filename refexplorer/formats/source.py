@@ -54,7 +54,6 @@ def decode_text(data: bytes) -> str:
         raise SpecError(
             f"The document is not text: byte {error.start:,} is not valid "
             f"{error.encoding.upper()}.",
-            code="not-json",
         ) from None
 
 
@@ -221,11 +220,9 @@ class OpeningTerms:
 
 def of_file(progress: Progress | None, number: int, count: int) -> Progress | None:
     """Return the progress of one of several files, which reports files to `progress`."""
-    return None if progress is None else partial(_count_files, progress, number, count)
-
-
-def _count_files(progress: Progress, number: int, count: int, done: int, size: int) -> None:
-    progress(FileCount(number + (0 < size == done)), FileCount(count))
+    if progress is None:
+        return None
+    return lambda done, size: progress(FileCount(number + (0 < size == done)), FileCount(count))
 
 
 def options_for(url: str, options: Mapping[str, Any]) -> Mapping[str, Any]:

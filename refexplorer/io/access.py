@@ -217,7 +217,7 @@ def _without_dots(path: str) -> str:
 
 
 def _refused(url: str, reason: str) -> AccessError:
-    return AccessError(f"{shown(url)} {reason}.", target=url, grant="")
+    return AccessError(f"{shown(url)} {reason}.", target=url)
 
 
 def shown(url: str, limit: int = 200) -> str:
@@ -341,7 +341,7 @@ def _of_place(name: str, options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     host = options.get("host", "" if known is None else known.host)
     if not host:
         raise AccessError(
-            f"storage_options of {shown(name)} have a port, but no host.", target=name, grant=""
+            f"storage_options of {shown(name)} have a port, but no host.", target=name
         )
     place = parse(f"{protocol}://{authority_of(str(host), options.get('port'))}")
     rest = {key: value for key, value in options.items() if key not in ("host", "port")}
@@ -349,7 +349,7 @@ def _of_place(name: str, options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         return f"{protocol}://{place.authority}", rest
     if known.authority != place.authority:
         message = f"storage_options of {shown(name)} name another host, {shown(place.authority)}."
-        raise AccessError(message, target=name, grant="")
+        raise AccessError(message, target=name)
     return name, rest
 
 
@@ -453,7 +453,7 @@ class AccessPolicy:
     def allowed(self, url: str) -> Place:
         """Do the same as `place`, also for a folder."""
         if not url:
-            raise AccessError("The URL of the reference is empty.", target=url, grant="")
+            raise AccessError("The URL of the reference is empty.", target=url)
         place = parse(self.resolve(url))
         if not any(root.holds(place) for root in self._places):
             whose = f" (the part before @ is a user name; the host is {shown(place.host)})"
@@ -492,7 +492,6 @@ class AccessPolicy:
                 f"{shown(place.url)} may be inside the machine or network that serves this "
                 f"page; the person who starts the page can add --allow {shown(place.grant)}.",
                 target=place.url,
-                grant="",
             )
 
     def _add(self, name: str) -> None:
@@ -529,7 +528,6 @@ class InternetPolicy(AccessPolicy):
                 f"{host} resolves to {address}, inside the machine or network that serves this "
                 f"page; the person who starts the page can add --allow {error.grant}.",
                 target=error.target,
-                grant="",
             ) from None
 
 
@@ -539,7 +537,6 @@ def _not_opened(path: str) -> AccessError:
         f"{escape(path, _NAME_SHOWN)} is not opened on this page: start it with "
         f"`refexplorer serve` and this path, or with `--allow` and its folder.",
         target=path,
-        grant="",
     )
 
 
@@ -563,7 +560,6 @@ def allowed_names(
                 f'allow takes names of buckets, hosts and folders, such as "s3://bucket", not '
                 f"{escape(repr(each), _NAME_SHOWN)}.",
                 target="",
-                grant="",
             )
     return tuple(os.fspath(each) for each in given)
 
@@ -577,7 +573,7 @@ def require_existing(allow: Iterable[str | os.PathLike[str]]) -> tuple[str, ...]
         is_host = name == "localhost" or re.fullmatch(r"[\w-]*([.:]+[\w-]+)+", name) is not None
         if place.protocol == "file" and not is_host and not Path(place.path).exists():
             message = f"allow={name!r} names no existing file or folder of this machine."
-            raise AccessError(message, target=name, grant="")
+            raise AccessError(message, target=name)
     return names
 
 
@@ -589,7 +585,6 @@ def _granted_place(name: str) -> Place:
             f"allow={name!r} is not valid: {error} Name a bucket, a host or a folder, such as "
             '"s3://bucket".',
             target=name,
-            grant="",
         ) from None
 
 
@@ -617,4 +612,4 @@ def _require_regular(url: str, place: Place) -> None:
         return
     if not stat.S_ISREG(mode):
         message = f"{shown(url)} is not a regular file, but only regular files are read."
-        raise AccessError(message, target=url, grant="")
+        raise AccessError(message, target=url)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.io.earth import INSTALL, is_installed
 from refexplorer.refset.conventions import AffineGrid, affine_grid, conventions_of, crs_of
 from refexplorer.refset.opened_set import SetLike, internals
-
-if TYPE_CHECKING:
-    from refexplorer.spec.zarr_metadata import ArrayMeta
+from refexplorer.spec.zarr_metadata import ArrayMeta
 
 DEGREES = "degrees of longitude and latitude"
 Direction = Literal["latitude", "longitude"]

@@ -53,7 +53,8 @@ class ArrayReader:
         names = (".zarray", ".zattrs", "zarr.json")
         texts = tuple(self._table.text(prefix(path) + name) for name in names)
         if texts not in self._known:
-            self._known[texts] = _read(path, *map(_object, texts))
+            objects = (None if text is None else parse_metadata(text) for text in texts)
+            self._known[texts] = _read(path, *objects)
         array = self._known[texts]
         return array if array is None or array.path == path else replace(array, path=path)
 
@@ -74,10 +75,6 @@ def _read(
         return None
 
 
-def _object(text: str | None) -> Mapping[str, object] | None:
-    return None if text is None else parse_metadata(text)
-
-
 def count_by_arithmetic(segment: Generated, array: ArrayMeta) -> int | None:
     """Count the keys inside the grid of an array; None if arithmetic cannot determine it."""
     inverter = segment.item.inverter
@@ -95,7 +92,8 @@ def count_by_arithmetic(segment: Generated, array: ArrayMeta) -> int | None:
         return None
     sizes = [array.grid[place] for place in places]
     pairs = list(zip(numbers, sizes, strict=True))
-    if all(_is_inside(number, size, dimensions) for number, size in pairs):
+    bounds = [_bounds(number, dimensions) for number in numbers]
+    if all(low >= 0 and high < size for (low, high), size in zip(bounds, sizes, strict=True)):
         return segment.count
     digits = [_plain_digit(number) for number in numbers]
     names = [None if digit is None else digit[0] for digit in digits]
@@ -132,12 +130,6 @@ def _places_in(
     if -1 in places:
         return None
     return places if all(index[place] < array.grid[place] for place in fixed) else None
-
-
-def _is_inside(number: Number, size: int, dimensions: Mapping[str, Dimension]) -> bool:
-    """Return whether a number of a key is between 0 and a size, whatever the dimensions."""
-    low, high = _bounds(number, dimensions)
-    return low >= 0 and high < size
 
 
 def _bounds(number: Number, dimensions: Mapping[str, Dimension]) -> tuple[int, int]:
@@ -196,6 +188,14 @@ class ArrayIndex:
     def paths(self) -> tuple[str, ...]:
         """Paths of all arrays with readable metadata, in tree order."""
         return tuple(array.path for array in self)
+
+    def of_rows(self) -> np.ndarray:
+        """Return the array of each explicit reference: a position in `paths`, or -1; int32."""
+        found = np.full(self._tree.table.count, -1, np.int32)
+        for position, path in enumerate(self.paths):
+            if (folder := self._tree.folder(path)) is not None:
+                found[self._tree.rows_below(folder)] = position
+        return found
 
     def __iter__(self) -> Iterator[ArrayMeta]:
         """Yield all arrays with readable metadata, in tree order."""

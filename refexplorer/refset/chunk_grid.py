@@ -146,7 +146,7 @@ class ChunkReferences:
 
     @cached_property
     def _all(self) -> ChunkColumns:
-        found = [self._of_records(segment.loaded) for segment in self._numbered]
+        found = [self._of_records(each.between(0, each.count)) for each in self._numbered]
         return _concatenated([self._others, *found])
 
     def read(self, progress: Progress | None = None) -> list[ChunkBlock]:
@@ -232,7 +232,7 @@ class ChunkReferences:
 
     def _of_segment(self, segment: Segment) -> Iterator[ChunkColumns]:
         if isinstance(segment, Records):
-            yield self._of_records(segment.loaded)
+            yield self._of_records(segment.between(0, segment.count))
             return
         assert isinstance(segment, Generated)
         for table in generated_tables(segment):

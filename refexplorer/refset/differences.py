@@ -51,9 +51,8 @@ from refexplorer.refset.parquet_segment import ParquetRecords
 from refexplorer.refset.segments import Segment, table_of, tables
 from refexplorer.spec.findings import pointer
 from refexplorer.spec.gen.dimensions import Dimension, values_at
-from refexplorer.spec.gen.item import FIELDS, GenItem
+from refexplorer.spec.gen.item import FIELDS
 from refexplorer.spec.references import Base64, Inline, Reference
-from refexplorer.spec.templates.template import Template
 from refexplorer.spec.zarr_metadata import ArrayMeta, parse_metadata
 
 _ABSENT = object()
@@ -176,17 +175,14 @@ def _meaning(segment: Segment) -> object:
         return id(segment)
     item = segment.item
     fields = [getattr(item, field) for field in FIELDS]
-    used = {name for field in fields if field is not None for name in _names(field, item)}
+    known = [field for field in fields if field is not None]
+    used = {name for each in known for name in (*each.names, *(call[0] for call in each.calls))}
     return (
         tuple(None if field is None else field.text for field in fields),
         tuple((dimension.name, dimension.values) for dimension in item.dimensions),
-        tuple((name, item.templates[name].text) for name in sorted(used)),
+        tuple((name, item.templates[name].text) for name in sorted(used & item.templates.keys())),
         segment.overridden,
     )
-
-
-def _names(template: Template, item: GenItem) -> Iterable[str]:
-    return (template.names | {name for name, _ in template.calls}) & item.templates.keys()
 
 
 def _written_out(parts: Sequence[Segment], skipped: set[int], limits: Limits) -> Table:
@@ -359,7 +355,13 @@ class Differences:
             )
         grid = np.full(array.grid, ABSENT, np.int8)
         matched = self.matched
-        for alike in tables(one for one in matched.alike if _are_near(one, array)):
+        folder = array.folder.rstrip("/")
+        near = (
+            each
+            for each in matched.alike
+            if is_within(folder, each.folder) or is_within(each.folder, folder)
+        )
+        for alike in tables(near):
             _mark(grid, array, alike, np.arange(alike.count), SAME)
         _mark(grid, array, matched.before, matched.pairs[0], self.compared.changes)
         _mark(grid, array, matched.before, matched.removed, matched.removals)
@@ -380,12 +382,6 @@ def _reference(table: Table, row: int) -> Reference | None:
 def _parsed(reference: Reference | None) -> object:
     assert isinstance(reference, Inline | Base64)
     return parse_metadata(reference.data.decode(errors="replace"))
-
-
-def _are_near(segment: Segment, array: ArrayMeta) -> bool:
-    """Return whether a segment may contain chunks of an array."""
-    folder = array.folder.rstrip("/")
-    return is_within(folder, segment.folder) or is_within(segment.folder, folder)
 
 
 def _mark(

@@ -59,7 +59,13 @@ def _lint_ranges(opened: OpenedSet, part: Segment, columns: Columns, notes: KeyF
         _note_overlap(part, columns, rows[first : first + 2].tolist(), count, notes)
     for target, first, count in _by_target(columns, rows, ends):
         if count >= _ENDS_NEEDED:
-            _note_ends(part, columns.urls[target], int(rows[first]), count, notes)
+            message = (
+                f"The lengths of {count:,} ranges of {columns.urls[target]} equal the offset of "
+                "the next range: they look like end offsets."
+            )
+            hint = "The third element of a reference is the length in bytes, not the end."
+            key = part.key_at(int(rows[first]))
+            notes.add("length-is-end", key, message, hint, count=count)
     _lint_repeats(opened, part, columns, rows, same, notes)
 
 
@@ -69,10 +75,11 @@ def _in_order(columns: Columns) -> tuple[np.ndarray, ...]:
     rows = np.flatnonzero(is_range).astype(np.int32)
     disorder, *found = _pairs(columns, rows)
     # sorting is what costs here, so an order is tried only where the one before left disorder
-    for order in (_order_of_places, _full_order):
+    for is_full in (False, True):
         if not len(disorder):
             break
-        rows = rows[order(columns, rows)]
+        order = np.lexsort(_at(columns, rows)[::-1]) if is_full else _order_of_places(columns, rows)
+        rows = rows[order]
         disorder, *found = _pairs(columns, rows)
     return rows, *found
 
@@ -86,10 +93,6 @@ def _order_of_places(columns: Columns, rows: np.ndarray) -> np.ndarray:
     positions *= span
     positions += columns.offsets[rows]
     return np.argsort(positions)
-
-
-def _full_order(columns: Columns, rows: np.ndarray) -> np.ndarray:
-    return np.lexsort(_at(columns, rows)[::-1])
 
 
 def _at(columns: Columns, rows: np.ndarray) -> _Sorted:
@@ -145,7 +148,11 @@ def _lint_repeats(
     """Report chunks of one array that have the range of another; `rows` are sorted."""
     if not len(same):
         return
-    paths, arrays = _arrays_of(opened, part)
+    if isinstance(part, Records):
+        paths: tuple[str, ...] = (part.array.path,)
+        arrays = np.zeros(part.count, np.int32)
+    else:
+        paths, arrays = opened.arrays.paths, opened.arrays.of_rows()
     if np.any(arrays[rows[same]] != arrays[rows[same + 1]]):  # arrays that share ranges
         rows, same = _by_array(rows, same, arrays)
     owners = arrays[rows[same]]
@@ -167,19 +174,6 @@ def _by_array(
     rows, ranges = rows[order], ranges[order]
     alike = (ranges[1:] == ranges[:-1]) & (arrays[rows[1:]] == arrays[rows[:-1]])
     return rows, np.flatnonzero(alike)
-
-
-def _arrays_of(opened: OpenedSet, part: Segment) -> tuple[tuple[str, ...], np.ndarray]:
-    """Return paths of arrays, and the index of each row's array; -1 for none."""
-    if isinstance(part, Records):
-        return (part.array.path,), np.zeros(part.count, np.int32)
-    paths = opened.arrays.paths
-    positions = np.full(opened.table.count, -1, np.int32)
-    for position, path in enumerate(paths):
-        folder = opened.tree.folder(path)
-        if folder is not None:
-            positions[opened.tree.rows_below(folder)] = position
-    return paths, positions
 
 
 def _by_target(
@@ -217,13 +211,6 @@ def _note_repeats(
     )
     hint = "This is correct only where their values are equal, as in empty regions; otherwise an "
     notes.add("repeated-range", key, message, f"{hint}offset was repeated.", count=count)
-
-
-def _note_ends(part: Segment, url: str | None, row: int, count: int, notes: KeyFindings) -> None:
-    message = f"The lengths of {count:,} ranges of {url} equal the offset of the next range: they "
-    message += "look like end offsets."
-    hint = "The third element of a reference is the length in bytes, not the end."
-    notes.add("length-is-end", part.key_at(row), message, hint, count=count)
 
 
 _NEIGHBOURS = 3  # Other chunks of the array that must agree on how their URLs are spelt

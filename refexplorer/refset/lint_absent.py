@@ -44,9 +44,11 @@ class _Along(NamedTuple):
         index[self.place] = self.array.axes[self.place].number_at(element)
         return self.array.chunk_key(index)
 
-    def spread(self, flags: np.ndarray) -> np.ndarray:
-        """Return flags of chunks along the axis for each of its elements."""
-        axis = self.array.axes[self.place]
+    def present(self, chunks: ChunkReferences) -> np.ndarray:
+        """Return for each element of the axis whether any chunk there is in the source."""
+        flags, axis = np.zeros(self.chunks, np.bool_), self.array.axes[self.place]
+        for known in (chunks.chunks, chunks.left_out):
+            flags[known.indices[:, self.place].astype(np.int64)] = True
         starts = axis.starts_of(np.arange(len(flags)))
         return np.repeat(flags, np.diff(starts, append=axis.extent))
 
@@ -170,12 +172,8 @@ def _lint_axis(
         chunks = ChunkReferences(opened, each.array)
         if not chunks.complete:
             return
-        along = chunks.chunks.indices[:, each.place].astype(np.int64)
-        rejected = chunks.left_out.indices[:, each.place].astype(np.int64)
-        flags = np.zeros(each.chunks, np.bool_)
-        flags[along] = flags[rejected] = True
-        has |= each.spread(flags)
-        is_joined |= _has_files(chunks, along)
+        has |= each.present(chunks)
+        is_joined |= _has_files(chunks, chunks.chunks.indices[:, each.place].astype(np.int64))
     if not is_joined or not has.any():
         return
     values = None if coordinate is None else _values_at(opened, coordinate, missing)
@@ -248,12 +246,7 @@ def _values_at(
     if count == 0:
         return np.ones(axis.array.shape[0], np.bool_)
     chunks = ChunkReferences(opened, axis.array)
-    if not chunks.complete:
-        return None
-    flags = np.zeros(axis.chunks, np.bool_)
-    flags[chunks.chunks.indices[:, 0].astype(np.int64)] = True
-    flags[chunks.left_out.indices[:, 0].astype(np.int64)] = True
-    return axis.spread(flags)
+    return axis.present(chunks) if chunks.complete else None
 
 
 def _runs(flags: np.ndarray) -> Iterator[tuple[int, int]]:

@@ -352,10 +352,11 @@ def _lint_lengths(opened: OpenedSet, chunks: StoredChunks, notes: KeyFindings) -
             message = f"`{key}` has a length of 0 bytes, which decode to no chunk.{more}"
             hint = "Leave the key out if the chunk has no data: then it reads as the fill value."
         else:
+            shape = " x ".join(map(str, chunk.chunks)) or "1"
             message = (
                 f"`{key}` has {counted(length, 'byte')}, but a chunk of {array.path_text()}, "
                 f"which is not compressed, takes {chunk.encoded_size:,}: "
-                f"{_shape(chunk.chunks)} elements of {array.dtype}.{more}"
+                f"{shape} elements of {array.dtype}.{more}"
             )
             hint = "Check the length, and shape, chunks and data type of the array."
         notes.add(code, key, message, hint, count=len(rows))
@@ -370,10 +371,6 @@ def _odd_rows(opened: OpenedSet, chunks: StoredChunks) -> np.ndarray:
     indices = np.stack(np.unravel_index(numbers, array.narrow_grid), axis=1)
     sizes = array.encoded_sizes(indices)
     return rows[:0] if sizes is None else rows[chunks.columns.lengths[rows] != sizes]
-
-
-def _shape(lengths: tuple[int, ...]) -> str:
-    return " x ".join(map(str, lengths)) or "1"
 
 
 def _ranks(columns: Columns) -> np.ndarray:
@@ -518,7 +515,10 @@ def _lint_attributes(opened: OpenedSet, array: ArrayMeta, notes: KeyFindings) ->
     lacking = [
         f"`{escape(name, 100)}` ({attribute})"
         for attribute, name in named_arrays(attributes)
-        if not any(opened.arrays.get(_resolved(folder, name)) for folder in folders)
+        if not any(
+            opened.arrays.get(posixpath.normpath(posixpath.join(f"/{folder}", name)).strip("/"))
+            for folder in folders
+        )
     ]
     if lacking:
         more = f" and {len(lacking) - _SHOWN:,} more" if len(lacking) > _SHOWN else ""
@@ -528,11 +528,6 @@ def _lint_attributes(opened: OpenedSet, array: ArrayMeta, notes: KeyFindings) ->
 
 
 _SHOWN = 5  # names in one message
-
-
-def _resolved(folder: str, name: str) -> str:
-    """Return the path of an array for a name in a folder."""
-    return posixpath.normpath(posixpath.join(f"/{folder}", name)).strip("/")
 
 
 def _lint_dimensions(opened: OpenedSet, notes: KeyFindings) -> None:

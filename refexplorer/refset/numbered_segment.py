@@ -187,11 +187,6 @@ class SegmentPart(ABC):
             return self._tally
         return self.tallied(self.counted())[0]
 
-    @property
-    def failed(self) -> int:
-        """The number of failed references."""
-        return self.tally.failed
-
     def usable(self, positions: np.ndarray) -> np.ndarray:
         """Return the positions whose reference did not fail."""
         kinds = self.columns.kinds[positions]
@@ -284,7 +279,7 @@ class Records(PickledByFields):
         """The number of chunks with a usable reference; the record files are read."""
         if not self.is_tallied:
             deque(self.tallied(), 0)
-        return self.count - sum(part.failed for part in self.parts)
+        return self.count - sum(part.tally.failed for part in self.parts)
 
     def read(self) -> None:
         """Read all record files; their faults are reported."""
@@ -295,11 +290,6 @@ class Records(PickledByFields):
     def columns(self) -> Columns:
         """All rows, including `FAILED` ones; concatenated again on each access."""
         return joined_columns([part.columns for part in self.parts])
-
-    @property
-    def loaded(self) -> Loaded:
-        """All usable references."""
-        return self.between(0, self.count)
 
     def between(self, start: int, stop: int) -> Loaded:
         """Return the references of the rows from `start` to `stop`, without failed ones."""
@@ -385,10 +375,8 @@ class Records(PickledByFields):
 
     def chunk_numbers(self, rows: np.ndarray) -> np.ndarray:
         """Return the numbers of the chunks of some rows, ascending, shape ``(n,)`` int64."""
-        numbers = [
-            part.start + part.held.rows_at(positions) for part, positions in self._split(rows)
-        ]
-        return np.concatenate([np.empty(0, np.int64), *numbers])
+        parts = (part.start + part.held.rows_at(places) for part, places in self._split(rows))
+        return np.concatenate([np.empty(0, np.int64), *parts])
 
     def keys_at(self, rows: np.ndarray) -> pa.LargeStringArray:
         """Return the keys of ascending rows, shape ``(n,)``."""

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import takewhile
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
@@ -50,10 +51,6 @@ if TYPE_CHECKING:
 
 _watching: ContextVar[Progress | None] = ContextVar("watching", default=None)
 """Is called with the parts that a question has read, and all; it may raise to end the question."""
-
-
-def _unwatched(done: int, of: int) -> None:
-    """Continue."""
 
 
 @contextmanager
@@ -116,7 +113,7 @@ class OpenedSet:
     def columns(self) -> Iterator[tuple[Segment, Columns]]:
         """Yield the segments that store their references in columns; record files are read."""
         yield self.table, self.table.columns
-        is_kept, progress = self.stored <= _KEPT, _watching.get() or _unwatched
+        is_kept, progress = self.stored <= _KEPT, _watching.get() or (lambda done, of: None)
         read, of = 0, sum(len(part.parts) for part in self.segments if isinstance(part, Records))
         for part in self.segments:
             if isinstance(part, Records):
@@ -286,12 +283,7 @@ def numbers_from(opened: OpenedSet, origin: str) -> range:
 
 
 def _first(opened: OpenedSet, segment: Segment) -> int:
-    before = 0
-    for part in opened.parts:
-        if part is segment:
-            break
-        before += part.count
-    return before
+    return sum(part.count for part in takewhile(lambda part: part is not segment, opened.parts))
 
 
 _SAMPLED = 64  # Keys of a segment that are looked up; all of a table are compared by their hashes

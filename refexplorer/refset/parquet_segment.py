@@ -129,7 +129,7 @@ class RecordPart(SegmentPart):
         self._rows = array.chunk_count - self.start
         self.room = store.record_size
         # Rows for chunks stored in ``.zmetadata``, ascending
-        numbers = store.metadata_chunks(array)
+        numbers = store.metadata_chunks.get(array.path, [])
         low, high = (bisect_left(numbers, self.start + n) for n in (0, store.record_size))
         self._overridden = np.array(numbers[low:high], np.int64) - self.start
         self._array = array

@@ -260,10 +260,8 @@ def _values(
 
 def _last(keys: pa.Array, document: Document) -> np.ndarray:
     """Return the effective rows: the last of duplicate keys, at the position of the first."""
-    codes = numbers_of(keys.dictionary_encode().indices)
+    rows, codes = _last_rows(keys)
     counts = np.bincount(codes)
-    rows = np.zeros(len(counts), np.int64)
-    rows[codes] = np.arange(len(keys))
     for code in np.flatnonzero(counts > 1).tolist():
         key = keys[int(rows[code])].as_py()
         message = f"`{key}` occurs {counts[code]:,} times in one object; the last value is used."
@@ -306,10 +304,7 @@ def warn_of_failing(part: Segment, count: int) -> None:
 
 def code_targets(columns: Columns, codes: dict[str | None, int]) -> np.ndarray:
     """Return the target of each reference as a number, shape ``(n,)`` int64, -1 if none."""
-    table = np.full(len(columns.urls) + 1, -1, np.int64)
-    is_used = np.zeros(len(table), np.bool_)
-    is_used[columns.targets] = True  # the last place is that of -1
-    used = np.flatnonzero(is_used[:-1])
+    table, used = np.full(len(columns.urls) + 1, -1, np.int64), columns.used()
     table[used] = [codes.setdefault(url, len(codes)) for url in columns.urls.at(used)]
     return table[columns.targets]
 
@@ -321,7 +316,8 @@ def tables(parts: Iterable[Segment]) -> Iterator[Table]:
     """Yield all references of segments, in order; failing generated ones are skipped."""
     parts = list(parts)
     if _may_repeat(parts):
-        parts = [_distinct(concatenated(list(_blocks(parts))))]
+        table = concatenated(list(_blocks(parts)))
+        parts = [table.select(_last_rows(table.keys)[0])]
     yield from _blocks(parts)
 
 
@@ -348,12 +344,12 @@ def _may_repeat(parts: Iterable[Segment]) -> bool:
     )
 
 
-def _distinct(table: Table) -> Table:
-    """Return the last row of each key, at the position of the first."""
-    codes = numbers_of(table.keys.dictionary_encode().indices)
+def _last_rows(keys: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """Return the last row of each key, in the order of the first; and which one each row has."""
+    codes = numbers_of(keys.dictionary_encode().indices)
     rows = np.zeros(codes.max(initial=-1) + 1, np.int64)
     rows[codes] = np.arange(len(codes))
-    return table if len(rows) == len(codes) else table.select(rows)
+    return rows, codes
 
 
 def block_of(part: Segment, start: int, stop: int) -> Table:

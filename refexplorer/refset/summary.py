@@ -229,16 +229,13 @@ class _Totals:
 
     def add(self, columns: Columns, rows: np.ndarray | None, alone: bool = False) -> None:
         """Count some rows, or all; `alone` if nothing else can name the same targets."""
-        kinds, targets = columns.kinds, columns.targets
+        kinds, named = columns.kinds, columns.used(rows)
         if rows is not None:
-            kinds, targets = kinds[rows], targets[rows]
+            kinds = kinds[rows]
         for code, kind in enumerate(KINDS):
             self.kinds[kind] += int(np.count_nonzero(kinds == code))
         if self.bytes is not None:
             self.bytes += columns.total(rows)
-        is_named = np.zeros(len(columns.urls) + 1, np.bool_)
-        is_named[targets] = True  # -1, no target, is the last one
-        named = np.flatnonzero(is_named[:-1])
         if alone:
             self.more_urls += len(named)
         else:

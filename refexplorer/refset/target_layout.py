@@ -250,16 +250,28 @@ def overlapping(rows: Rows) -> np.ndarray:
     is_new = np.ones(len(places), np.bool_)
     is_new[1:] = np.diff(codes).astype(bool) | np.diff(offsets).astype(bool)
     is_new[1:] |= np.diff(lengths).astype(bool)
+    if not len(places):
+        return places
     codes, starts, stops = codes[is_new], offsets[is_new], (offsets + lengths)[is_new]
-    reaches = (codes[1:] == codes[:-1]) & (starts[1:] < stops[:-1])
-    if not reaches.any():  # where any two share bytes, two neighbours do
-        return np.empty(0, np.int64)
-    shares = np.append(reaches, False)
-    # a running maximum of the ends serves all targets, since each comes after the one before it
-    order = np.argsort(stops, kind="stable")
-    ranks = np.empty(len(order), np.int64)
-    ranks[order] = np.arange(len(order))
-    reached = np.maximum.accumulate(codes.astype(np.int64) * len(order) + ranks)[:-1]
-    is_same = reached // len(order) == codes[1:]
-    shares[1:] |= is_same & (stops[order[reached % len(order)]] > starts[1:])
+    shares = shared_ranges(starts, stops, np.append(True, codes[1:] != codes[:-1]))
     return places[shares[np.cumsum(is_new) - 1]]
+
+
+def shared_ranges(starts: np.ndarray, ends: np.ndarray, is_new: np.ndarray) -> np.ndarray:
+    """Return which distinct sorted ranges, at least one, share bytes with another of a target."""
+    reach = furthest_ends(ends, is_new)
+    meets_before = np.append(False, ~is_new[1:] & (starts[1:] < reach[:-1]))
+    meets_after = np.append(~is_new[1:] & (starts[1:] < ends[:-1]), False)
+    shared: np.ndarray = meets_before | meets_after
+    return shared
+
+
+def furthest_ends(ends: np.ndarray, is_new: np.ndarray) -> np.ndarray:
+    """Return the furthest end so far of each target, shape ``(n,)``; one begins at `is_new`."""
+    if (is_new[1:] | (ends[1:] >= ends[:-1])).all():
+        return ends
+    ranks = np.argsort(np.argsort(ends, kind="stable"), kind="stable")
+    # each target comes after the one before it, so one running maximum serves all of them
+    before = np.cumsum(is_new) * len(ends)
+    reach: np.ndarray = np.sort(ends)[np.maximum.accumulate(before + ranks) - before]
+    return reach

@@ -20,7 +20,13 @@ from refexplorer.refset.generated import EVALUATED_KEYS, Generated, columns_of
 from refexplorer.refset.numbered_segment import Records, SegmentPart
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.segments import Segment, code_targets
-from refexplorer.refset.target_layout import Rows, TargetLayout, TargetSummary, overlapping
+from refexplorer.refset.target_layout import (
+    Rows,
+    TargetLayout,
+    TargetSummary,
+    furthest_ends,
+    overlapping,
+)
 from refexplorer.spec.gen.dimensions import DimensionProduct, blocks
 from refexplorer.spec.gen.item import GenItem
 from refexplorer.spec.references import Range, Url, folders_above
@@ -227,16 +233,10 @@ def _merged(codes: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> _Stretch
         order = np.lexsort((starts, codes))
         codes, starts, ends = codes[order], starts[order], ends[order]
         is_next = codes[1:] == codes[:-1]
-    reach = ends
-    if np.any(is_next & (ends[1:] < ends[:-1])):  # the furthest end so far of a target counts
-        order = np.argsort(ends, kind="stable")
-        ranks = np.empty(len(order), np.int64)
-        ranks[order] = np.arange(len(order))
-        # each target comes after the one before it, so one running maximum serves all of them
-        numbers = np.cumsum(np.concatenate([[False], ~is_next]))
-        reach = ends[order[np.maximum.accumulate(numbers * len(order) + ranks) % len(order)]]
     first = np.ones(len(codes), np.bool_)
-    first[1:] = ~is_next | (starts[1:] > reach[:-1])
+    first[1:] = ~is_next
+    reach = furthest_ends(ends, first)
+    first[1:] |= starts[1:] > reach[:-1]
     last = np.ones(len(codes), np.bool_)
     last[:-1] = first[1:]
     return _Stretches(codes[first], starts[first], reach[last])
@@ -348,7 +348,7 @@ class TargetIndex:
             self._codes_in.append(distinct(users[-1] // width))
             if progress is not None:
                 progress(done, len(self._pieces))
-        self._urls = tuple(self._codes)
+        self.urls = tuple(self._codes)  # In the order of first use in the set
         self.columns = sums.columns(self.count)
         pairs = distinct(np.concatenate(users))
         self._users = np.stack([pairs // width, pairs % width - 1])
@@ -356,17 +356,12 @@ class TargetIndex:
     @property
     def count(self) -> int:
         """The number of targets."""
-        return len(self._urls)
-
-    @property
-    def urls(self) -> tuple[str | None, ...]:
-        """The targets, in the order of first use in the set."""
-        return self._urls
+        return len(self.urls)
 
     @cached_property
     def names(self) -> tuple[str | None, ...]:
         """The targets as displayed; those that look alike are numbered."""
-        seen = [None if url is None else masked_url(url) for url in self._urls]
+        seen = [None if url is None else masked_url(url) for url in self.urls]
         alike = {name for name, count in Counter(seen).items() if count > 1}
         numbers = Counter[str | None]()
         for code, name in enumerate(seen if alike else ()):
@@ -388,7 +383,7 @@ class TargetIndex:
                 f"Several targets look like {name} without their signatures; choose one by its "
                 "number in the list of targets."
             )
-        return self._urls[self._named[name]]
+        return self.urls[self._named[name]]
 
     @cached_property
     def _named(self) -> dict[str | None, int]:
@@ -397,7 +392,7 @@ class TargetIndex:
     @cached_property
     def dates(self) -> np.ndarray:
         """The date in the name of each target, datetime64[s]; NaT if there is none."""
-        return dates_of(self._urls)
+        return dates_of(self.urls)
 
     @cached_property
     def date_spans(self) -> dict[str, DateSpan]:
@@ -455,7 +450,7 @@ class TargetIndex:
         found = self.columns
         columns = found.ranges, found.whole, found.bytes, found.end
         ranges, whole, size, end = (int(column[code]) for column in columns)
-        return TargetSummary(self._urls[code], ranges, whole, size, end, self.arrays_of(code))
+        return TargetSummary(self.urls[code], ranges, whole, size, end, self.arrays_of(code))
 
     def codes_of(self, array: str) -> np.ndarray:
         """Return the indices of the targets of an array, ascending."""
@@ -522,21 +517,15 @@ class TargetIndex:
             if is_fresh:
                 part.release()
         else:
-            columns = self._opened.table.columns
+            columns, arrays = self._opened.table.columns, self._table_arrays
             for start in range(0, len(columns), _ROWS):
                 rows = np.arange(start, min(start + _ROWS, len(columns)))
                 of = slice(start, start + _ROWS)
-                yield self._column(piece, rows, columns.select(of), self._table_arrays[of])
+                yield self._column(piece, rows, columns.select(of), arrays[of])
 
     @cached_property
     def _table_arrays(self) -> np.ndarray:
-        """The array of each explicit reference."""
-        arrays = np.full(self._opened.table.count, -1, np.int32)
-        for position, path in enumerate(self._paths):
-            folder = self._opened.tree.folder(path)
-            assert folder is not None
-            arrays[self._opened.tree.rows_below(folder)] = position
-        return arrays
+        return self._opened.arrays.of_rows()
 
     def _array_of(self, key: str) -> int:
         found = (self._places.get(path) for path in folders_above(key))

@@ -379,17 +379,10 @@ class Level:
             if found is not None:
                 return before + found
             before += segment.count
-        return self._table_position(path)
-
-    def _table_position(self, path: str) -> int | None:
         row = self._tree.table.find(path)
-        if row is None:
-            return None
-        for rows, before in (
-            (self._metadata, 0),
-            (self._keys, len(self._metadata) + len(self._folders)),
-        ):
-            found = np.flatnonzero(rows == row)
-            if len(found):
-                return before + int(found[0])
+        before = len(self._metadata) + len(self._folders)
+        for rows, first in ((self._metadata, 0), (self._keys, before)) if row is not None else ():
+            places = np.flatnonzero(rows == row)
+            if len(places):
+                return first + int(places[0])
         return None

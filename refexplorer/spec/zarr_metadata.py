@@ -192,8 +192,6 @@ class ArrayMeta(PickledByFields):
         The data type as written.
     itemsize
         Bytes of an element, None if variable or unknown.
-    codecs
-        From values to bytes, in the order of encoding, such as ``"shuffle(elementsize=2)"``.
     dimensions
         Names, or None.
     metadata
@@ -206,7 +204,6 @@ class ArrayMeta(PickledByFields):
     dtype: str
     itemsize: int | None
     fill_value: object
-    codecs: tuple[str, ...]
     dimensions: tuple[str, ...] | None
     attributes: Mapping[str, object]
     zarr_format: int
@@ -214,6 +211,33 @@ class ArrayMeta(PickledByFields):
     prefix: str
     separator: str
     varying: tuple[ChunkAxis, ...] | None = None
+
+    @cached_property
+    def pipeline(self) -> tuple[tuple[str, Any], ...]:
+        """The codecs in the order of encoding: their names, and their settings as written."""
+        written: Any = self.metadata
+        if self.zarr_format == 3:
+            codecs = written.get("codecs")
+            named = (
+                each if isinstance(each, Mapping) else {"name": each}
+                for each in (codecs if isinstance(codecs, list) else ())
+            )
+            return tuple((str(c.get("name", "")), c.get("configuration") or {}) for c in named)
+        filters = written.get("filters") or []
+        steps = [*filters, written.get("compressor")] if isinstance(filters, list) else []
+        return tuple(
+            (str(c.get("id", "")), {name: c[name] for name in c if name != "id"})
+            for c in steps
+            if isinstance(c, Mapping)
+        )
+
+    @cached_property
+    def codecs(self) -> tuple[str, ...]:
+        """From values to bytes, in the order of encoding, such as ``"shuffle(elementsize=2)"``."""
+        settings = (", ".join(f"{k}={v}" for k, v in _mapping(s).items()) for _, s in self.pipeline)
+        names = (name or "?" for name, _ in self.pipeline)
+        pairs = zip(names, settings, strict=True)
+        return tuple(f"{name}({inside})" if inside else name for name, inside in pairs)
 
     def path_text(self, is_start: bool = False) -> str:
         """Return its path as a part of a sentence, or as its start."""
@@ -396,8 +420,6 @@ def _read_v2(
     shape = _lengths(metadata, "shape")
     chunks = _chunks(_lengths(metadata, "chunks"), shape)
     dtype = metadata.get("dtype", "")
-    filters = metadata.get("filters") or []
-    codecs = [*filters, metadata.get("compressor")] if isinstance(filters, list) else []
     names = attributes.get(DIMENSIONS)
     separator = metadata.get("dimension_separator", ".")
     return ArrayMeta(
@@ -407,11 +429,6 @@ def _read_v2(
         dtype if isinstance(dtype, str) else STRUCTURED,
         itemsize(dtype),
         metadata.get("fill_value"),
-        tuple(
-            _codec(codec, "id", {name: codec[name] for name in codec if name != "id"})
-            for codec in codecs
-            if isinstance(codec, Mapping)
-        ),
         _names(names, shape),
         {name: value for name, value in attributes.items() if name != DIMENSIONS},
         2,
@@ -429,7 +446,6 @@ def _read_v3(path: str, metadata: Mapping[str, object]) -> ArrayMeta:
     else:
         chunks = tuple(axis.longest for axis in varying)
     dtype = metadata.get("data_type", "")
-    codecs = metadata.get("codecs")
     prefix, separator = _key_encoding(metadata.get("chunk_key_encoding"))
     return ArrayMeta(
         path,
@@ -438,7 +454,6 @@ def _read_v3(path: str, metadata: Mapping[str, object]) -> ArrayMeta:
         dtype if isinstance(dtype, str) else str(_mapping(dtype).get("name", STRUCTURED)),
         itemsize(dtype),
         metadata.get("fill_value"),
-        tuple(map(_codec_v3, codecs)) if isinstance(codecs, list) else (),
         _names(metadata.get("dimension_names"), shape),
         _mapping(metadata.get("attributes")),
         3,
@@ -535,15 +550,3 @@ def _names(value: object, shape: tuple[int, ...]) -> tuple[str, ...] | None:
     if not isinstance(value, list) or len(value) != len(shape):
         return None
     return tuple(name if isinstance(name, str) else "" for name in value)
-
-
-def _codec(codec: object, name: str, settings: Mapping[str, object]) -> str:
-    if isinstance(codec, str):
-        return codec
-    inside = ", ".join(f"{key}={value}" for key, value in settings.items())
-    name = str(_mapping(codec).get(name, "?"))
-    return f"{name}({inside})" if inside else name
-
-
-def _codec_v3(codec: object) -> str:
-    return _codec(codec, "name", _mapping(_mapping(codec).get("configuration")))

@@ -190,12 +190,9 @@ class _JoinedPart:
             if owner is None:
                 self.metadata[key] = value
             else:
-                self.chunks[owner[0]][owner[1]] = self._placed(value)
-
-    def _placed(self, value: Any) -> Any:
-        if isinstance(value, list):
-            return [resolve(value[0], self.refs.source.location), *value[1:]]
-        return value
+                if isinstance(value, list):
+                    value = [resolve(str(value[0]), refs.source.location), *value[1:]]
+                self.chunks[owner[0]][owner[1]] = value
 
     def dimensions(self, path: str) -> tuple[str, ...]:
         """Return the dimension names of an array; a scalar has none."""

@@ -10,8 +10,9 @@ import base64
 import json
 import struct
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -149,33 +150,26 @@ def _encoded(number: str | float) -> str:
 
 def _codecs(array: ArrayMeta, dtype: np.dtype[Any]) -> Iterator[dict[str, Any]]:
     """Yield the codecs in encoding order."""
-    metadata = array.metadata
-    if metadata.get("order") == "F" and len(array.shape) > 1:
+    if array.metadata.get("order") == "F" and len(array.shape) > 1:
         order = list(range(len(array.shape)))[::-1]
         yield {"name": "transpose", "configuration": {"order": order}}
-    filters, compressor = metadata.get("filters") or [], metadata.get("compressor")
-    assert isinstance(filters, Sequence)
-    steps = [*filters, *([compressor] if compressor else [])]
-    first = next(
-        (at for at, step in enumerate(steps) if step.get("id") not in _OF_ARRAYS), len(steps)
-    )
-    yield from map(_numcodecs, steps[:first])
+    steps = array.pipeline
+    first = next((at for at, (name, _) in enumerate(steps) if name not in _OF_ARRAYS), len(steps))
+    yield from starmap(_numcodecs, steps[:first])
     endian = {"<": "little", ">": "big"}.get(dtype.str[0])
     yield {"name": "bytes", **({"configuration": {"endian": endian}} if endian else {})}
-    for step in steps[first:]:
-        name = str(step.get("id"))
+    for name, settings in steps[first:]:
         if name in _OWN_NAMES:
-            settings = {field: step.get(field, False) for field in _OWN_NAMES[name]}
-            yield {"name": name, "configuration": settings}
+            own = {field: settings.get(field, False) for field in _OWN_NAMES[name]}
+            yield {"name": name, "configuration": own}
         elif name in _OF_BYTES:
-            yield _numcodecs(step)
+            yield _numcodecs(name, settings)
         else:
             raise _refused(array, f"the codec {escape(name, 50)}")
 
 
-def _numcodecs(step: Mapping[str, Any]) -> dict[str, Any]:
-    configuration = {name: value for name, value in step.items() if name != "id"}
-    return {"name": f"numcodecs.{step['id']}", "configuration": configuration}
+def _numcodecs(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {"name": f"numcodecs.{name}", "configuration": settings}
 
 
 def _try(array: ArrayMeta, document: dict[str, Any], tried: set[str]) -> None:
@@ -205,7 +199,7 @@ def _reads_alike(array: ArrayMeta, document: dict[str, Any], shape: list[int]) -
     older["fill_value"] = None  # zarr writes no chunk that has the fill value alone
     newer = document | {
         "shape": shape,
-        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": shape}},
+        "chunk_grid": regular_grid(shape),
         "attributes": {},
         "fill_value": _fill(array, None, np.dtype(array.dtype)),
     }

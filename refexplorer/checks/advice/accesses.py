@@ -19,9 +19,8 @@ from refexplorer.checks.advice.requests import (
     following,
 )
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.core.text import counted
 from refexplorer.io.decode.sizes import place_count
-from refexplorer.io.reading.selection import places_along
+from refexplorer.io.reading.selection import full_selection, places_along
 from refexplorer.refset.chunk_grid import ChunkColumns, ChunkReferences, chunk_counts
 from refexplorer.refset.generated import Generated
 from refexplorer.refset.numbered_segment import Records
@@ -119,14 +118,7 @@ def part_of(array: ArrayMeta, part: Access) -> PartOfArray:
     part = parse_part(part) if isinstance(part, str) else part
     if not all(isinstance(each, slice) or hasattr(each, "__index__") for each in part):
         raise RefexplorerError(f"{part!r} is not an index or slice for each dimension.")
-    rank = len(array.shape)
-    if len(part) > rank:
-        name = array.path or "the root array"
-        raise RefexplorerError(
-            f"{name} has {counted(rank, 'dimension')}, not {len(part)}; give an index or a slice "
-            "for each."
-        )
-    parts = [*part, *[slice(None)] * (rank - len(part))]
+    parts = full_selection(array, part)
     places = tuple(map(places_along, parts, array.shape))
     return PartOfArray(array, places, f"[{', '.join(map(_index_text, parts))}]")
 
@@ -266,11 +258,6 @@ class ArrayCosts:
             return False
         return bool((chunks.offsets >= 0).all()) and bool((chunks.lengths == size).all())
 
-    @property
-    def decoded_size(self) -> int | None:
-        """Bytes of all values; None if element sizes vary."""
-        return _value_bytes(self.array, 0, math.prod(self.array.shape))[1]
-
 
 class _RunningAccess:
     """What one selection of an array requests, counted block by block."""
@@ -298,7 +285,7 @@ class _RunningAccess:
     def cost(self, name: str) -> AccessCost:
         """Return the cost after all blocks have been counted."""
         part = self._part
-        decoded, used = _value_bytes(part.array, self._elements, self._places)
+        decoded, used = value_bytes(part.array, self._elements, self._places)
         cost = _read_cost(name, part.array.path, part, self._reads, self._chunks)
         cost = replace(cost, decoded=decoded, used=used)
         if part.array.itemsize is None:
@@ -336,7 +323,7 @@ def _has_shards(array: ArrayMeta) -> bool:
     return any(codec.startswith("sharding_indexed") for codec in array.codecs)
 
 
-def _value_bytes(array: ArrayMeta, elements: int, places: int) -> tuple[int | None, int | None]:
+def value_bytes(array: ArrayMeta, elements: int, places: int) -> tuple[int | None, int | None]:
     """Return the size in bytes of the given numbers of chunk elements and of values."""
     if array.itemsize is None or array.dtype == "|O":
         return None, None
@@ -371,7 +358,7 @@ def _by_arithmetic(
     read = count, count * length, length
     size = length if count else None
     elements = count * math.prod(part.array.chunks)  # a gen item makes chunks of one length
-    decoded, used = _value_bytes(part.array, elements, part.place_count)
+    decoded, used = value_bytes(part.array, elements, part.place_count)
     seconds = place.seconds(*read, zarr.at_once)
     why = "the positions of generated ranges are not evaluated, so merging is not known"
     return replace(
@@ -457,9 +444,9 @@ def _parts(arrays: Sequence[ArrayMeta]) -> Iterator[PartOfArray]:
             yield part_of(array, ())
 
 
-def is_time_dimension(opened: OpenedSet, array: ArrayMeta, axis: int) -> bool:
-    """Whether a dimension is time, by its coordinate (CF conventions, 4.4) or its name."""
-    name = array.dimensions[axis] if array.dimensions else None
+def begins_with_time(opened: OpenedSet, array: ArrayMeta) -> bool:
+    """Whether the first dimension is time, by its coordinate (CF conventions, 4.4) or its name."""
+    name = array.dimensions[0] if array.dimensions else None
     if not name:
         return False
     coordinate = opened.arrays.get(prefix(array.path.rpartition("/")[0]) + name)

@@ -11,12 +11,13 @@ from refexplorer.checks.advice.accesses import (
     AccessCost,
     ArrayCosts,
     PartOfArray,
+    begins_with_time,
     groups_of,
     has_consolidated,
-    is_time_dimension,
     metadata_elsewhere,
     opening_cost,
     part_of,
+    value_bytes,
 )
 from refexplorer.checks.advice.requests import (
     DEFAULT_PLACE,
@@ -96,36 +97,33 @@ class Advice:
         return f"<Advice on {self.name!r}: {counted(len(self.findings), 'finding')}>"
 
     def __str__(self) -> str:
-        lists, notes = self._lists(), self._lists(of_notes=True)
         costs = [line for cost in (*self.opening, *self.accesses) for line in _cost_lines(cost)]
         readers = [f"{name}: {says}" for name, says in self.readers.items()]
-        sections = lists | {"What it costs": costs} | notes | {"Requests by reader": readers}
+        *lists, notes = self._lists()
+        sections = (*lists, ("What it costs", costs), notes, ("Requests by reader", readers))
         lines = [self._title]
-        for title, found in sections.items():
-            lines += [f"{title}:", *(f"  {each}" for each in found)]
+        for title, found in sections:
+            lines += [f"{title}:", *(f"  {each}" for each in found)] if found else []
         return "\n".join(map(escape, lines))
 
     @property
     def _title(self) -> str:
         return f"{self.name}, as read from {self.place} (assumed)"
 
-    def _lists(self, of_notes: bool = False) -> dict[str, list[str]]:
-        """Return the non-empty lists by title, with the first lines of each."""
-        lists: dict[str, tuple[object, ...]] = {
-            "What would be cheaper": self.findings,
-            "Limits of the file layout": self.bounds,
-        }
-        return {
-            title: [*map(str, found[:_SHOWN])]
-            + [f"and {len(found) - _SHOWN:,} more"] * (len(found) > _SHOWN)
-            for title, found in ({"Notes": self.notes} if of_notes else lists).items()
-            if found
-        }
+    def _lists(self) -> Iterator[tuple[str, list[str]]]:
+        """Yield titles, each with the first lines of its list."""
+        lists: tuple[tuple[str, tuple[object, ...]], ...] = (
+            ("What would be cheaper", self.findings),
+            ("Limits of the file layout", self.bounds),
+            ("Notes", self.notes),
+        )
+        for title, found in lists:
+            more = [f"and {len(found) - _SHOWN:,} more"] * (len(found) > _SHOWN)
+            yield title, [*map(str, found[:_SHOWN]), *more]
 
     def _repr_html_(self) -> str:
         parts = [f"<p><b>{shown(self._title)}</b></p>"]
-        for title, found in (self._lists() | self._lists(of_notes=True)).items():
-            parts.append(f"<p>{title}</p>{items(map(shown, found))}")
+        parts += [f"<p>{t}</p>{items(map(shown, found))}" for t, found in self._lists() if found]
         rows = [
             [shown(cost.path or "the root"), shown(f"{cost.name} ({cost.selection})"),
              _UNKNOWN if cost.chunks is None else f"{cost.chunks:,}",
@@ -182,10 +180,10 @@ def standard_accesses(opened: OpenedSet, array: ArrayMeta) -> dict[str, PartOfAr
     """Return the standard access patterns by name: first index, all of one point, and all."""
     accesses = {}
     if (rank := len(array.shape)) > 1 and all(array.shape):
-        begins_with_time = is_time_dimension(opened, array, 0)
-        one = MAP if begins_with_time and rank > 2 else SLICE
+        has_time = begins_with_time(opened, array)
+        one = MAP if has_time and rank > 2 else SLICE
         accesses[one] = part_of(array, (0,))
-        along = SERIES if begins_with_time else ALONG
+        along = SERIES if has_time else ALONG
         accesses[along] = part_of(array, (slice(None), *[0] * (rank - 1)))
     return accesses | {WHOLE: part_of(array, ())}
 
@@ -225,9 +223,8 @@ def advise(
         of_array = ArrayCosts(opened, array, where, parts)
         costs += of_array.costs
         full = next(cost for cost in of_array.costs if cost.name == WHOLE)
-        if array.dimensions != (
-            array.path.rpartition("/")[2],
-        ):  # coordinates are in the cost of opening
+        _, size = value_bytes(array, 0, math.prod(array.shape))
+        if array.dimensions != (array.path.rpartition("/")[2],):  # else in the cost of opening
             findings += small_chunks(full, where)
         for cost, (_, part) in zip(of_array.costs, parts, strict=True):
             findings += asked_apart(cost)
@@ -235,7 +232,7 @@ def advise(
             if cost.name != WHOLE:
                 divided = [*subchunk(of_array, cost, part, source.name)]
                 findings += divided or large_chunks(cost, full, where)
-                bounds += layout_bound(cost, full, of_array.decoded_size, where)
+                bounds += layout_bound(cost, full, size, where)
     findings += _document_findings(source, opened, len(groups), where)
     findings = [
         each

@@ -12,6 +12,7 @@ from refexplorer.core.errors import RefexplorerError
 from refexplorer.formats.columns.references import exact_sum
 from refexplorer.io.fetch.many import CONCURRENCY
 from refexplorer.io.fetch.targets import MERGE_BYTES, MERGE_GAP
+from refexplorer.refset.target_layout import furthest_ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +146,7 @@ class Reads:
         if not is_asked.all():
             targets, starts, ends = (each[is_asked] for each in (targets, starts, ends))
         is_new = _begins(targets)
-        ends = _reach(is_new, ends)
+        ends = furthest_ends(ends, is_new)
         is_first = is_new.copy()
         is_first[1:] |= (starts[1:] - ends[:-1] > rules.gap).astype(np.bool_)
         first = np.flatnonzero(is_first)
@@ -172,14 +173,6 @@ def _ordered(
         return targets, offsets, ends
     order = np.lexsort((ends, offsets, targets))
     return targets[order], offsets[order], ends[order]
-
-
-def _reach(is_new: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Return the running maximum of the range ends in each file."""
-    if (is_new[1:] | (ends[1:] >= ends[:-1])).all():
-        return ends
-    files = np.split(ends, np.flatnonzero(is_new)[1:])
-    return np.concatenate([np.maximum.accumulate(each) for each in files])
 
 
 def _cut(first: np.ndarray, starts: np.ndarray, ends: np.ndarray, limit: int) -> np.ndarray:

@@ -137,9 +137,13 @@ class SetArray:
         return found
 
     @cached_property
-    def filters(self) -> tuple[FileFilter, ...] | None:
-        """The filters in encoding order; None if no file can have one of the codecs."""
-        return _filters_v3(self.meta) if self.meta.zarr_format == 3 else _filters_v2(self.meta)
+    def filters(self) -> tuple[FileFilter, ...]:
+        """The filters in encoding order."""
+        return tuple(
+            FileFilter(plain_name(name), dict(settings) if isinstance(settings, Mapping) else {})
+            for name, settings in self.meta.pipeline
+            if name not in _NEUTRAL
+        )
 
     @property
     def order(self) -> str | None:
@@ -183,47 +187,15 @@ class SetArray:
 
     @property
     def _endian(self) -> Literal["<", ">"]:
-        for codec in _codecs(self.meta):
-            if isinstance(codec, Mapping) and codec.get("name") in ("bytes", "endian"):
-                settings = codec.get("configuration")
-                if isinstance(settings, Mapping) and settings.get("endian") == "big":
-                    return ">"
-        return "<"
+        written = (settings for name, settings in self.meta.pipeline if name in _NEUTRAL)
+        is_big = any(isinstance(s, Mapping) and s.get("endian") == "big" for s in written)
+        return ">" if is_big else "<"
 
 
 def plain_name(name: str) -> str:
     """Return the name of a codec without its registry: ``imagecodecs_delta`` is ``delta``."""
     short = name.removeprefix("numcodecs.").removeprefix("imagecodecs_")
     return _SAME_FILTERS.get(short, short)
-
-
-def _filters_v2(meta: ArrayMeta) -> tuple[FileFilter, ...] | None:
-    filters = meta.metadata.get("filters") or []
-    written = [*(filters if isinstance(filters, list) else []), meta.metadata.get("compressor")]
-    found = []
-    for codec in written:
-        if isinstance(codec, Mapping):
-            settings = {name: value for name, value in codec.items() if name != "id"}
-            found.append(FileFilter(plain_name(str(codec.get("id"))), settings))
-    return tuple(found)
-
-
-def _filters_v3(meta: ArrayMeta) -> tuple[FileFilter, ...] | None:
-    found = []
-    for codec in _codecs(meta):
-        named = {"name": codec} if isinstance(codec, str) else codec
-        if not isinstance(named, Mapping):
-            return None
-        name, settings = str(named.get("name")), named.get("configuration")
-        if name not in _NEUTRAL:
-            kept = dict(settings) if isinstance(settings, Mapping) else {}
-            found.append(FileFilter(plain_name(name), kept))
-    return tuple(found)
-
-
-def _codecs(meta: ArrayMeta) -> list[Any]:
-    found = meta.metadata.get("codecs")
-    return found if isinstance(found, list) else []
 
 
 def _number(text: str, dtype: np.dtype[Any] | None) -> Any:

@@ -196,11 +196,16 @@ class Columns:
         """Return the sum of the lengths of some rows, or of all, without whole files."""
         return exact_sum(self.lengths if rows is None else self.lengths[rows])
 
+    def used(self, rows: np.ndarray | None = None) -> np.ndarray:
+        """Return the positions of the URLs that some rows, or all, refer to, ascending."""
+        is_used = np.zeros(len(self.urls) + 1, np.bool_)
+        # -1, no target, is the last one
+        is_used[self.targets if rows is None else self.targets[rows]] = True
+        return np.flatnonzero(is_used[:-1])
+
     def urls_used(self) -> UrlColumn:
         """Return the URLs that a row refers to."""
-        is_used = np.zeros(len(self.urls) + 1, np.bool_)
-        is_used[self.targets] = True  # -1, no target, is the last one
-        return UrlColumn(more=self.urls.at(np.flatnonzero(is_used[:-1])))
+        return UrlColumn(more=self.urls.at(self.used()))
 
     def select(self, rows: np.ndarray | slice) -> Columns:
         """Return some rows, in the given order; a slice is not copied."""

@@ -41,10 +41,8 @@ if TYPE_CHECKING:
     from refexplorer.formats.datafiles.data_file import DataFile, FileChunks, Unread
     from refexplorer.formats.datafiles.references import DataFileReferences
 
-    _Made = tuple[
-        Mapping[str, str], Mapping[str, FileChunks], Mapping[str, Unread], list[tuple[str, int]]
-    ]
-    """Documents, chunks, what is left out, and what is beyond the end of the file."""
+    _Made = tuple[Mapping[str, str], Mapping[str, FileChunks], Mapping[str, Unread]]
+    """The fields of `DataFileReferences`."""
 
 SECONDS = 60  # Time for a small file; waiting for a server does not count
 _SECONDS_PER_MIB = 10  # and for each MiB of the file
@@ -90,7 +88,7 @@ def made_references(file: DataFileSource, progress: Progress | None) -> MadeRefe
     if is_child() or not _can_confine():
         stream = WatchedStream(file.stream, file.size, progress)
         try:
-            return _with_entries(_checked_references(stream, file.kind), file.url)
+            return _with_entries(_checked_references(stream, file.kind), file)
         except _UnmakeableError as error:
             raise _failed(file, str(error)) from None
     reply, data = _answer(file, progress)
@@ -103,17 +101,17 @@ def made_references(file: DataFileSource, progress: Progress | None) -> MadeRefe
     from refexplorer.formats.datafiles.metadata_transfer import loads
 
     try:
-        return _with_entries(loads(data), file.url)
+        return _with_entries(loads(data), file)
     except Exception:  # a damaged process may answer anything
         raise _failed(file, "the process that read its metadata gave no references") from None
 
 
-def _with_entries(made: _Made, url: str) -> MadeReferences:
+def _with_entries(made: _Made, file: DataFileSource) -> MadeReferences:
     from refexplorer.formats.datafiles.references import DataFileReferences
 
-    documents, chunks, left_out, beyond = made
-    references = DataFileReferences(documents, chunks, left_out)
-    return MadeReferences(references.entries(url), tuple(beyond), left_out)
+    references = DataFileReferences(*made)
+    beyond = tuple(references.beyond(file.size))
+    return MadeReferences(references.entries(file.url), beyond, references.left_out)
 
 
 def _answer(file: DataFileSource, progress: Progress | None) -> tuple[Head, bytes]:
@@ -240,7 +238,7 @@ def _references(stream: WatchedStream, kind: str) -> _Made:
     stream.reraise()  # some libraries pass over what a read raises
     if made.left_out and not any(key.endswith("/.zarray") for key in made.documents):
         raise _UnmakeableError(f"nothing in it can be referenced: {left_out_text(made.left_out)}")
-    return made.documents, made.chunks, made.left_out, list(made.beyond(stream.size))
+    return made.documents, made.chunks, made.left_out
 
 
 def _clause(error: BaseException) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple, Protocol
@@ -68,18 +68,14 @@ def why_of(error: BaseException) -> UnreadReason:
 
 
 @contextmanager
-def as_unread(
-    words: str,
-    kinds: tuple[type[Exception], ...] = (Exception,),
-    why: Callable[[BaseException], UnreadReason] = why_of,
-) -> Iterator[None]:
+def as_unread(words: str, kinds: tuple[type[Exception], ...] = (Exception,)) -> Iterator[None]:
     """Convert errors of a library to `Unread`; codecs and broken headers raise anything."""
     try:
         yield
     except Unread:
         raise
     except kinds as error:
-        raise Unread(why(error), f"{words}: {error_text(error)}.") from error
+        raise Unread(why_of(error), f"{words}: {error_text(error)}.") from error
 
 
 @dataclass(frozen=True, slots=True)

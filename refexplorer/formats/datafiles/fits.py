@@ -25,7 +25,6 @@ from refexplorer.formats.datafiles.data_file import (
     FileObject,
     Unread,
     as_unread,
-    error_text,
     gaps,
     one_block,
 )
@@ -60,11 +59,12 @@ class FitsFile(DataFile):
         for number, part in enumerate(self._file):
             if number >= EXTENSIONS:
                 raise Unread("cost", f"The file has more than {EXTENSIONS:,} extensions.")
-            self._ends.append(_ends(part))
-            if not part.header.get("NAXIS"):
-                self._headers.append(part.name or str(number))
-                continue
+            at = part.fileinfo()
+            self._ends.append((at["hdrLoc"], at["datLoc"] + at["datSpan"]))
             name = part.name or str(number)
+            if not part.header.get("NAXIS"):
+                self._headers.append(name)
+                continue
             if name in self._parts:
                 name = f"{name}_{part.ver}"
             if name in self._parts:
@@ -111,7 +111,7 @@ class FitsFile(DataFile):
             key: value if isinstance(value, str | bool | int | float) else str(value)
             for key, value in header.items()
         }
-        missing = undefined_value(header) if part.is_image and not _is_binary(part) else None
+        missing = undefined_value(header) if _is_image(part) else None
         if missing is not None:
             attributes["_FillValue"] = missing
         filters: tuple[FileFilter, ...] | None = () if part.is_image or _is_binary(part) else None
@@ -134,7 +134,8 @@ class FitsFile(DataFile):
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
         array = self.array(name)
         part = self._parts[array.name]
-        try:
+        errors = OSError, ValueError, TypeError, LookupError
+        with as_unread(f"astropy cannot read the values of {escape(name)}", errors):
             if isinstance(part, fits.TableHDU):
                 return np.array([tuple(row) for row in part.data[selection]], array.dtype)
             if not _is_binary(part):
@@ -147,10 +148,6 @@ class FitsFile(DataFile):
             self._bytes.seek(part.fileinfo()["datLoc"] + start * array.dtype.itemsize)
             data = self._bytes.read(max(stop - start, 0) * array.dtype.itemsize)
             return np.frombuffer(data, array.dtype)[::step]
-        except (OSError, ValueError, TypeError, LookupError) as error:
-            raise Unread(
-                "damaged", f"astropy cannot read the values of {escape(name)}: {error_text(error)}."
-            ) from error
 
     def close(self) -> None:
         self._file.close()
@@ -160,10 +157,8 @@ def _is_binary(part: Any) -> bool:
     return isinstance(part, fits.BinTableHDU)
 
 
-def _ends(part: Any) -> tuple[int, int]:
-    """Return the start and end of an extension, including its header."""
-    at = part.fileinfo()
-    return at["hdrLoc"], at["datLoc"] + at["datSpan"]
+def _is_image(part: Any) -> bool:
+    return bool(part.is_image) and not _is_binary(part)
 
 
 def _scaling(header: Mapping[str, Any], dtype: np.dtype[Any]) -> FileFilter:
@@ -179,14 +174,17 @@ def _scaling(header: Mapping[str, Any], dtype: np.dtype[Any]) -> FileFilter:
 
 def _has_neighbours(header: Mapping[str, Any], missing: float) -> bool:
     """Return whether integers next to the undefined value scale to the same number."""
-    bits = header["BITPIX"]
-    limits = np.iinfo(f"{'u' if bits == 8 else 'i'}{bits // 8}")
     around = (header["BLANK"] - 1, header["BLANK"] + 1)
     return any(
         undefined_value({**header, "BLANK": number}) == missing
         for number in around
-        if limits.min <= number <= limits.max
+        if _fits(number, header["BITPIX"])
     )
+
+
+def _fits(number: int, bits: int) -> bool:
+    limits = np.iinfo(f"{'u' if bits == 8 else 'i'}{bits // 8}")
+    return limits.min <= number <= limits.max
 
 
 def undefined_value(header: Mapping[str, Any]) -> int | float | None:
@@ -195,16 +193,14 @@ def undefined_value(header: Mapping[str, Any]) -> int | float | None:
     if type(blank) is not int or bits not in _INTEGERS:  # floats have NaN
         return None
     if "BSCALE" not in header and "BZERO" not in header:
-        limits = np.iinfo(f"{'u' if bits == 8 else 'i'}{bits // 8}")
-        return blank if limits.min <= blank <= limits.max else None  # else no value is
+        return blank if _fits(blank, bits) else None  # else no value is
     # as numcodecs computes it, so that it equals the values that are read
     return float(blank / (1 / float(header.get("BSCALE", 1))) + float(header.get("BZERO", 0)))
 
 
 def _is_scaled(part: Any) -> bool:
     """Return whether an extension is an image with scaled values."""
-    is_image = part.is_image and not _is_binary(part)
-    return is_image and ("BSCALE" in part.header or "BZERO" in part.header)
+    return _is_image(part) and ("BSCALE" in part.header or "BZERO" in part.header)
 
 
 def _values(name: str, part: Any) -> tuple[np.dtype[Any], tuple[int, ...]]:
@@ -214,7 +210,7 @@ def _values(name: str, part: Any) -> tuple[np.dtype[Any], tuple[int, ...]]:
         raise Unread("expression", f"{escape(name)} is a compressed image.")
     if isinstance(part, fits.GroupsHDU):
         raise Unread("expression", f"{escape(name)} has random groups.")
-    if part.is_image and not _is_binary(part):
+    if _is_image(part):
         rank = int(header["NAXIS"])
         shape = tuple(int(header[f"NAXIS{axis}"]) for axis in range(rank, 0, -1))
         return np.dtype(_TYPES[header["BITPIX"]]), shape

@@ -24,7 +24,6 @@ from refexplorer.formats.datafiles.data_file import (
     FileChunks,
     FileObject,
     Unread,
-    UnreadReason,
     as_unread,
     error_text,
     one_block,
@@ -60,7 +59,7 @@ class Hdf5File(DataFile):
         self._bytes = file
         access = h5p.create(h5p.FILE_ACCESS)
         access.set_fileobj_driver(h5py.h5fd.fileobj_driver, file)
-        with as_unread("HDF5 cannot open the file", _ERRORS, _damaged):
+        with as_unread("HDF5 cannot open the file", _ERRORS):
             self._file = h5f.open(repr(file).encode(), h5f.ACC_RDONLY, access)
             self._userblock = self._file.get_create_plist().get_userblock()
             self._list()
@@ -132,7 +131,7 @@ class Hdf5File(DataFile):
     def _object(self, group: h5g.GroupID, name: bytes, path: str) -> Any:
         """Open a named object, or return why it cannot be opened."""
         try:
-            with as_unread(f"HDF5 cannot open {escape(path)}", _ERRORS, _damaged):
+            with as_unread(f"HDF5 cannot open {escape(path)}", _ERRORS):
                 return h5o.open(group, name)
         except Unread as error:
             return error
@@ -171,7 +170,7 @@ class Hdf5File(DataFile):
             return FileObject(path, "array", barrier=found)
         shape, stored = None, 0
         try:
-            with as_unread(f"HDF5 cannot read {escape(path)}", _ERRORS, _damaged):
+            with as_unread(f"HDF5 cannot read {escape(path)}", _ERRORS):
                 _require_own_values(path, found.get_create_plist())
                 shape, stored = found.get_space().shape, found.get_storage_size()
                 array = self.array(path)
@@ -188,7 +187,7 @@ class Hdf5File(DataFile):
 
     def array(self, name: str) -> FileArray:
         path, dataset = self._dataset(name)
-        with as_unread(f"HDF5 cannot read {escape(path)}", _ERRORS, _damaged):
+        with as_unread(f"HDF5 cannot read {escape(path)}", _ERRORS):
             if path not in self._arrays:
                 self._arrays[path] = self._described(path, dataset)
             return self._arrays[path]
@@ -229,7 +228,7 @@ class Hdf5File(DataFile):
             if name == "REFERENCE_LIST":
                 continue
             try:
-                with as_unread("HDF5 cannot read it", _ERRORS, _damaged):
+                with as_unread("HDF5 cannot read it", _ERRORS):
                     value = attribute_value(attribute)
                     if name in _STRUCTURE:
                         structure[name] = value
@@ -288,9 +287,7 @@ class Hdf5File(DataFile):
 
     def chunks(self, name: str) -> FileChunks:
         path, dataset = self._dataset(name)
-        with as_unread(
-            f"HDF5 cannot read where the chunks of {escape(path)} are", _ERRORS, _damaged
-        ):
+        with as_unread(f"HDF5 cannot read where the chunks of {escape(path)} are", _ERRORS):
             return self._located(path, dataset)
 
     def _located(self, path: str, dataset: h5d.DatasetID) -> FileChunks:
@@ -318,11 +315,7 @@ class Hdf5File(DataFile):
         if lacking := _lacking_filter(dataset):
             words = f"HDF5 has no plugin here for {lacking}, with which {escape(path)} is stored."
             raise Unread("library", words)
-        with as_unread(
-            f"HDF5 cannot read the values of {escape(path)}",
-            _ERRORS,
-            _damaged,
-        ):
+        with as_unread(f"HDF5 cannot read the values of {escape(path)}", _ERRORS):
             _require_own_values(path, dataset.get_create_plist())
             opened = h5py.Dataset(dataset)
             strings = h5py.check_string_dtype(opened.dtype)
@@ -343,10 +336,6 @@ def _require_own_values(path: str, plist: h5p.PropDCID) -> None:
         )
     if plist.get_external_count():
         raise Unread("expression", f"The values of {escape(path)} are in other files.")
-
-
-def _damaged(error: BaseException) -> UnreadReason:
-    return "damaged"
 
 
 def _lacking_filter(dataset: h5d.DatasetID) -> str:

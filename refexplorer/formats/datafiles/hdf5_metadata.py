@@ -42,25 +42,21 @@ def chunk_table(dataset: h5d.DatasetID, file: IO[bytes], userblock: int) -> File
     if len(places) and int((places + sizes).max()) > size:
         raise ValueError("some end after the file")
     indices, between = np.divmod(_int64(starts).reshape(-1, len(chunk)), np.array(chunk, np.int64))
-    if between.any() or not (_is_ascending(indices) or _may_be_turned(dataset)):
+    steps = np.diff(indices, axis=0)
+    first = (steps != 0).argmax(axis=1)
+    is_ascending = (steps[np.arange(len(steps)), first] > 0).all()  # HDF5 does not find any others
+    if between.any() or not (is_ascending or _inner_unlimited(dataset)):
         raise ValueError("some are not at a position of the grid, or not in its order")
     found = FileChunks(indices, places, sizes, np.array(masks, np.uint32))
     _check_plain(found, plist.get_nfilters(), math.prod(chunk) * dataset.get_type().get_size())
     return _turned(dataset, chunk, found, file)
 
 
-def _is_ascending(indices: np.ndarray) -> bool:
-    """Return whether chunks are listed in grid order; HDF5 does not find any others."""
-    steps = np.diff(indices, axis=0)
-    first = (steps != 0).argmax(axis=1)
-    return bool((steps[np.arange(len(steps)), first] > 0).all())
-
-
-def _may_be_turned(dataset: h5d.DatasetID) -> bool:
-    """Return whether HDF5 may list chunks in a different order: see `_turned`."""
+def _inner_unlimited(dataset: h5d.DatasetID) -> int:
+    """Return the only unlimited axis if it is not the first, else 0: see `_turned`."""
     most = dataset.get_space().get_simple_extent_dims(True)
     unlimited = [axis for axis, size in enumerate(most) if size == h5s.UNLIMITED]
-    return len(unlimited) == 1 and unlimited[0] > 0
+    return unlimited[0] if len(unlimited) == 1 else 0
 
 
 def _check_plain(chunks: FileChunks, filters: int, size: int) -> None:
@@ -89,14 +85,10 @@ def _turned(
     that dimension first, but up to 2.0 `H5Dchunk_iter` and `H5Dget_chunk_info` return indices as if
     the numbers were in C order. Files in older formats are not affected.
     """
+    axis, given = _inner_unlimited(dataset), chunks.indices
+    if not axis or not len(given) or given[:, :axis].any():
+        return chunks  # C order would count beyond all ends before the axes in front of it
     most = dataset.get_space().get_simple_extent_dims(True)
-    unlimited = [axis for axis, size in enumerate(most) if size == h5s.UNLIMITED]
-    if len(unlimited) != 1 or unlimited[0] == 0 or not len(chunks.offsets):
-        return chunks
-    (axis,) = unlimited
-    given = chunks.indices
-    if given[:, :axis].any():
-        return chunks  # C order would count beyond all ends before that
     counts = [-(-size // length) for size, length in zip(most, chunk, strict=True)]
     after = tuple(counts[axis + 1 :])
     numbers = given[:, axis] * math.prod(after)

@@ -37,7 +37,7 @@ _DIMENSIONS, _VARIABLES, _ATTRIBUTES = 10, 11, 12
 _STREAMING = {4: 2**32 - 1, 8: 2**64 - 1}  # Number of records in a file that was not closed
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Variable:
     """A variable as described in the header; `size` is that of a record if it has records."""
 
@@ -59,7 +59,7 @@ class NetCdf3File(SizedDataFile):
             self._read(_Header(file))
 
     def _read(self, header: _Header) -> None:
-        records = header.number(_STREAMING[header.width])
+        records = header.number()
         dimensions = [(header.text(), header.number()) for _ in header.listed(_DIMENSIONS)]
         self._attributes = _attributes(header)
         variables = header.listed(_VARIABLES)
@@ -68,10 +68,12 @@ class NetCdf3File(SizedDataFile):
         with_records = [each for each in found if each.has_records]
         fill = 1 if len(with_records) == 1 else 4  # the only one is not padded to words
         self._record_size = sum(-(-each.size // fill) * fill for each in with_records)
-        if records is None:
+        if records == _STREAMING[header.width]:
             first = min((each.begin for each in with_records), default=0)
             records = (self._file.size - first) // max(self._record_size, 1)
-        self._variables = {each.array.name: _with_records(each, records) for each in found}
+        for each in with_records:
+            each.array = replace(each.array, shape=(records, *each.array.shape[1:]))
+        self._variables = {each.array.name: each for each in found}
 
     def names(self) -> tuple[str, ...]:
         return tuple(self._variables)
@@ -152,10 +154,9 @@ class _Header:
     def integer(self, width: int) -> int:
         return int.from_bytes(self.take(width), "big")
 
-    def number(self, unknown: int | None = None) -> Any:
-        """Return the next count; None if it is `unknown`."""
-        found = self.integer(self.width)
-        return None if found == unknown else found
+    def number(self) -> int:
+        """Return the next count."""
+        return self.integer(self.width)
 
     def padded(self, count: int) -> bytes:
         """Return the next bytes, padded to words of four."""
@@ -200,10 +201,3 @@ def _variable(header: _Header, dimensions: list[tuple[str, int]]) -> _Variable:
     unlimited = (0,) if has_records else ()
     array = FileArray(name, shape, chunks, dtype, (), None, names, attributes, unlimited=unlimited)
     return _Variable(array, has_records, begin, math.prod(chunks) * dtype.itemsize)
-
-
-def _with_records(variable: _Variable, count: int) -> _Variable:
-    if not variable.has_records:
-        return variable
-    array = replace(variable.array, shape=(count, *variable.array.shape[1:]))
-    return replace(variable, array=array)

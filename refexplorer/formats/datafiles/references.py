@@ -95,7 +95,7 @@ def references_of(file: DataFile) -> DataFileReferences:
     for name, dimensions in names.items():
         array = arrays[name]
         try:
-            made = _made(file, array)
+            metadata, located, inline = _made(file, array)
         except Unread as error:
             left_out[name] = error
             continue
@@ -105,13 +105,13 @@ def references_of(file: DataFile) -> DataFileReferences:
             if not why.startswith(NO_PLAIN_FORM)
         }
         attributes = dict(array.attributes) | {"_ARRAY_DIMENSIONS": dimensions}
-        if made.metadata["fill_value"] is not None:
+        if metadata["fill_value"] is not None:
             attributes.pop("_FillValue", None)  # readers have it from the metadata
-        documents[f"{name}/.zarray"] = json_text(made.metadata)
+        documents[f"{name}/.zarray"] = json_text(metadata)
         documents[f"{name}/.zattrs"] = json_text(attributes)
-        documents |= {f"{name}/{key}": text for key, text in made.inline.items()}
-        if made.chunks is not None and len(made.chunks.offsets):
-            chunks[name] = made.chunks
+        documents |= {f"{name}/{key}": text for key, text in inline.items()}
+        if located is not None and len(located.offsets):
+            chunks[name] = located
     links = (each for each in file.objects() if each.kind == "link")
     left_out |= {each.name: each.barrier for each in links if each.barrier is not None}
     if file.form == "TIFF" and list(arrays) == ["0"] and not left_out:
@@ -148,13 +148,8 @@ def _arrays(file: DataFile, left_out: dict[str, Unread]) -> dict[str, FileArray]
     return arrays
 
 
-@dataclass(frozen=True)
-class _ArrayReferences:
-    """One array: its ``.zarray``, its chunks with byte ranges, and its inline chunks."""
-
-    metadata: dict[str, Any]
-    chunks: FileChunks | None
-    inline: Mapping[str, str]
+_ArrayReferences = tuple[dict[str, Any], FileChunks | None, dict[str, str]]
+"""One array: its ``.zarray``, its chunks with byte ranges, and its inline chunks."""
 
 
 def _is_nameable(name: str, left_out: dict[str, Unread]) -> bool:
@@ -175,10 +170,7 @@ def _made(file: DataFile, array: FileArray) -> _ArrayReferences:
     kind = kind_of(array)
     if (data := file.held(array.name)) is not None:
         used = [{"id": each.name, **each.settings} for each in array.filters or ()]
-        fill = json_fill(array.dtype, declared_fill(array))
-        metadata = array_metadata(array, kind, array.chunks, used, fill)
-        inline = {index_text((0,) * len(array.shape)): base64_text(data)} if data else {}
-        return _ArrayReferences(metadata, None, inline)
+        return _in_one(array, kind, array.chunks, used, data)
     try:
         chunks = file.chunks(array.name)
     except Unread as error:
@@ -207,9 +199,16 @@ def _made(file: DataFile, array: FileArray) -> _ArrayReferences:
         inline = _encoded_again(file, array, filters, chunks.indices[bad])
         chunks = chunks.at(np.flatnonzero(~bad))
     fill, filled = _fill(array, chunks, inline, filters)
-    return _ArrayReferences(
-        array_metadata(array, kind, array.chunks, filters, fill), chunks, inline | filled
-    )
+    return array_metadata(array, kind, array.chunks, filters, fill), chunks, inline | filled
+
+
+def _in_one(
+    array: FileArray, kind: Any, shape: tuple[int, ...], filters: list[dict[str, Any]], data: bytes
+) -> _ArrayReferences:
+    """Return an array whose only chunk is inline."""
+    fill = None if kind == "|O" else json_fill(array.dtype, declared_fill(array))
+    inline = {index_text((0,) * len(shape)): base64_text(data)} if data else {}
+    return array_metadata(array, kind, shape, filters, fill), None, inline
 
 
 def _in_grid(array: FileArray, chunks: FileChunks) -> FileChunks:
@@ -274,12 +273,7 @@ def _held(file: DataFile, array: FileArray, kind: Any, why: Unread) -> _ArrayRef
         words = f"It is larger than the {size_text(INLINE_BYTES)} that are kept inline."
         raise Unread(why.why, f"{why.sentence} {words}")
     values = np.ascontiguousarray(_values(file, array), array.dtype)
-    data = values.tobytes()
-    inline = {index_text((0,) * len(array.shape)): base64_text(data)} if data else {}
-    fill = declared_fill(array)
-    return _ArrayReferences(
-        array_metadata(array, kind, array.shape, [], json_fill(array.dtype, fill)), None, inline
-    )
+    return _in_one(array, kind, array.shape, [], values.tobytes())
 
 
 def _values(file: DataFile, array: FileArray) -> np.ndarray:
@@ -315,12 +309,8 @@ def _held_texts(file: DataFile, array: FileArray) -> _ArrayReferences:
     whole = np.full(array.shape, "", object)
     place: tuple[Any, ...] = (*(slice(0, n) for n in shape), ...)
     whole[place] = np.array([*texts, None], object)[:-1].reshape(shape)
-    inline = dict[str, str]()
-    if whole.size:
-        inline[index_text((0,) * len(shape))] = base64_text(bytes(VLenUTF8().encode(whole.ravel())))
-    return _ArrayReferences(
-        array_metadata(array, "|O", array.shape, [{"id": "vlen-utf8"}], None), None, inline
-    )
+    data = bytes(VLenUTF8().encode(whole.ravel())) if whole.size else b""
+    return _in_one(array, "|O", array.shape, [{"id": "vlen-utf8"}], data)
 
 
 def _many_texts(array: FileArray) -> Unread:
@@ -381,17 +371,12 @@ def _encoded(block: np.ndarray, filters: list[dict[str, Any]]) -> bytes:
         encoded = codec.encode(given.reshape(each["shape"]) if is_predictor else given)
         data = encoded.tobytes() if isinstance(encoded, np.ndarray) else bytes(encoded)
     again: Any = data
-    try:
+    with suppress(Exception):  # codecs raise any error
         for codec in reversed(codecs):
             again = codec.decode(again)
-    except Exception as error:  # codecs raise any error
-        raise Unread(
-            "expression", "One of its chunks cannot be encoded like the others."
-        ) from error
-    found = again.tobytes() if isinstance(again, np.ndarray) else bytes(again)
-    if found != plain:
-        raise Unread("expression", "One of its chunks cannot be encoded like the others.")
-    return bytes(data)
+        if (again.tobytes() if isinstance(again, np.ndarray) else bytes(again)) == plain:
+            return bytes(data)
+    raise Unread("expression", "One of its chunks cannot be encoded like the others.")
 
 
 def _fill(

@@ -189,4 +189,4 @@ def not_json(text: str, error: json.JSONDecodeError) -> SpecError:
         if is_other and not _begins_as_json(text):
             said = f"{_NO_BRACE}; open a file that kerchunk or VirtualiZarr wrote, or a data file"
         message = f"The document is not JSON at line {place.line}:{place.column}: {said}."
-    return SpecError(message, code="not-json", line=place.line, column=place.column)
+    return SpecError(message, line=place.line, column=place.column)

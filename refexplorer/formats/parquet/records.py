@@ -148,13 +148,6 @@ class Footer(NamedTuple):
     absent: tuple[str, ...] = ()  # Columns that the file does not have
 
 
-def read_footer(metadata: pq.FileMetaData) -> Footer:
-    """Read the number of rows, and of references if the statistics suffice."""
-    proved = has_good_numbers(metadata)
-    absent = tuple(name for name in COLUMNS if name not in metadata.schema.names)
-    return Footer(metadata.num_rows, _held(metadata) if proved else None, proved, absent)
-
-
 def check_footer(file: pq.ParquetFile, name: str, rows: int, limits: Limits) -> None:
     """Reject a record file that is too large or has different columns."""
     metadata = file.metadata
@@ -189,11 +182,6 @@ def check_pages(
             "parquet-unreadable", f"The record file `{name}` cannot be read: a page is damaged."
         ) from None
     _check_bytes(name, column, size, expected, limits)
-
-
-def check_decoded(name: str, column: str, size: int, rows: int, limits: Limits) -> None:
-    """Reject a column whose values would take too many bytes when written out."""
-    _check_bytes(name, column, size, rows * _DECODED, limits)
 
 
 def _check_bytes(name: str, column: str, size: int, expected: int, limits: Limits) -> None:
@@ -304,11 +292,6 @@ class RecordColumns(NamedTuple):
         ranged = (self.codes >= 0) & (self.offsets >= 0) & (self.sizes >= 0)
         return ranged | (self.raw_codes >= 0)
 
-    def sizes_by_row(self) -> dict[str, int]:
-        """Return the size of ``path`` and ``raw`` with each value written out."""
-        found = {"path": (self.codes, self.urls), "raw": (self.raw_codes, self.raw)}
-        return {name: _size(codes, values) for name, (codes, values) in found.items()}
-
 
 def to_columns(table: pa.Table) -> RecordColumns:
     """Split the columns of a record file; strings are checked."""
@@ -356,6 +339,7 @@ def _filled(column: pa.Array, number: int) -> np.ndarray:
 
 
 def _size(codes: np.ndarray, values: pa.Array) -> int:
+    """Return the size of a column with each value written out; 0 if it is small."""
     sizes = numbers_of(pc.binary_length(values))
     if len(codes) * int(sizes.max(initial=0)) < 2**20:
         return 0
@@ -398,8 +382,12 @@ class RecordFile:
         self._metadata: pq.FileMetaData | None = None
 
     def footer(self) -> Footer:
+        """Read the number of rows, and of references if the statistics suffice."""
         with self._opened() as file:
-            return read_footer(self._checked(file))
+            metadata = self._checked(file)
+        proved = has_good_numbers(metadata)
+        absent = tuple(name for name in COLUMNS if name not in metadata.schema.names)
+        return Footer(metadata.num_rows, _held(metadata) if proved else None, proved, absent)
 
     def held(self) -> np.ndarray:
         """Read which rows have a reference, shape ``(n,)`` bool."""
@@ -430,7 +418,8 @@ class RecordFile:
                 return None
             codes, urls = _coded(table["path"], pa.large_string())
             urls.validate(full=True)
-            check_decoded(self.name, "path", _size(codes, urls), len(codes), self._limits)
+            most = len(codes) * _DECODED
+            _check_bytes(self.name, "path", _size(codes, urls), most, self._limits)
             if (codes[rows:] >= 0).any():
                 return None
             return _counted(codes[:rows], urls, byte_counts(table["size"])[:rows])
@@ -439,8 +428,12 @@ class RecordFile:
         with self._opened() as file:
             opened = self._decoder(file, COLUMNS)
             columns = to_columns(_read(opened, COLUMNS))
-            for name, size in columns.sizes_by_row().items():
-                check_decoded(self.name, name, size, opened.metadata.num_rows, self._limits)
+            most = opened.metadata.num_rows * _DECODED
+            for name, codes, values in (
+                ("path", columns.codes, columns.urls),
+                ("raw", columns.raw_codes, columns.raw),
+            ):
+                _check_bytes(self.name, name, _size(codes, values), most, self._limits)
             return columns
 
     def _decoder(self, file: IO[bytes], columns: tuple[str, ...]) -> pq.ParquetFile:

@@ -9,10 +9,12 @@ Source: reference specification, "Parquet references": a folder with ``.zmetadat
 
 from __future__ import annotations
 
+import io
 import json
 import posixpath
 import re
 import shutil
+import zlib
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,11 +22,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
-from refexplorer.core.errors import PickledByFields, RefexplorerError, SpecError
-from refexplorer.core.files import Check, read_within, unchecked, writing_alone
+from refexplorer.core.errors import (
+    LimitError,
+    PickledByFields,
+    RefexplorerError,
+    SourceError,
+    SpecError,
+)
+from refexplorer.core.files import Check, Readable, read_within, unchecked, writing_alone
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import escape
 from refexplorer.formats.columns.references import number_column, text_column
@@ -99,13 +108,10 @@ class ParquetStore(PickledByFields):
         names = (posixpath.relpath(path, self.root.rstrip("/")) for path in found)
         return frozenset(name for name in names if name != ZMETADATA)
 
-    def metadata_chunks(self, array: ArrayMeta) -> list[int]:
-        """Return the numbers of chunks in ``.zmetadata``, where readers look first, ascending."""
-        # Readers look there first, so the rows of record files for these chunks are never read.
-        return self._metadata_chunks.get(array.path, [])
-
     @cached_property
-    def _metadata_chunks(self) -> dict[str, list[int]]:
+    def metadata_chunks(self) -> dict[str, list[int]]:
+        """The numbers of chunks in ``.zmetadata``, ascending, by array."""
+        # Readers look there first, so the rows of record files for these chunks are never read.
         arrays = {array.path: array for array in self.arrays}
         found: dict[str, list[int]] = {}
         for key in self.metadata:
@@ -244,6 +250,51 @@ def _object(reference: Reference | None) -> Mapping[str, object]:
     return found or {}
 
 
+_ZIP_MARK = b'"record_size"'
+_ZIP_ERRORS = (
+    BadZipFile,
+    RuntimeError,
+    NotImplementedError,
+    zlib.error,
+    EOFError,
+    OSError,
+    ValueError,
+)
+"""What `zipfile` raises of archives that are damaged, encrypted or use another compression."""
+
+
+def zipped_store(
+    file: Readable, name: str, limits: Limits
+) -> tuple[AbstractFileSystem, str] | None:
+    """Return the only store of an archive, kept in memory; None if there is none."""
+    # Nothing is unpacked into a folder, so no name in an archive can point outside of it.
+    from fsspec.implementations.zip import ZipFileSystem
+
+    data = io.BytesIO(read_within(file, limits.document_bytes + 1))
+    try:
+        with ZipFile(data) as archive:
+            members = archive.infolist()
+            if sum(member.file_size for member in members) > limits.document_bytes:
+                raise LimitError(
+                    f"{escape(name)} has more than {limits.document_bytes:,} bytes once "
+                    "decompressed; `Limits.document_bytes` raises the limit."
+                )
+            documents = (each for each in members if each.filename.split("/")[-1] == ZMETADATA)
+            stores = [each.filename for each in documents if _ZIP_MARK in archive.read(each)]
+            damaged = archive.testzip() if stores else None
+    except _ZIP_ERRORS as error:
+        why = escape(str(error).rstrip("."), 200)
+        raise SourceError(f"{escape(name)} is a zip archive that cannot be read: {why}.") from None
+    if damaged is not None:
+        raise SourceError(f"{escape(name)} is damaged: {escape(damaged, 200)} cannot be read.")
+    if len(stores) > 1:
+        raise SourceError(
+            f"{escape(name)} has {len(stores):,} parquet stores; unpack it and open one of them."
+        )
+    roots = [store.removesuffix(ZMETADATA).rstrip("/") for store in stores]
+    return (ZipFileSystem(fo=data), roots[0]) if roots else None
+
+
 class Chunks(NamedTuple):
     """n chunks of an array, ascending."""
 
@@ -266,32 +317,22 @@ def write_store(
     overwrite: bool = False,
 ) -> None:
     """Write a store; the folder appears when complete."""
+    partial = path.with_name(path.name + ".partial")
     with writing_alone(path):
         check_free(path, overwrite)  # another process may have written it since
-        _write(path, metadata, arrays, record_size, check)
-
-
-def _write(
-    path: Path,
-    metadata: Iterable[tuple[str, Reference]],
-    arrays: Iterable[tuple[ArrayMeta, Chunks]],
-    record_size: int,
-    check: Check,
-) -> None:
-    partial = path.with_name(path.name + ".partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    try:
-        partial.mkdir(parents=True)
-        texts = {key: _object_of_key(key, reference) for key, reference in metadata}
-        document = {"metadata": texts, "record_size": record_size}
-        (partial / ZMETADATA).write_bytes(_encoded(document))
-        for array, chunks in arrays:
-            _write_array(partial / _inside(array.path), array, chunks, record_size)
-        check(partial)
-        with _aside(path):
-            partial.replace(path)
-    finally:
         shutil.rmtree(partial, ignore_errors=True)
+        try:
+            partial.mkdir(parents=True)
+            texts = {key: _object_of_key(key, reference) for key, reference in metadata}
+            document = {"metadata": texts, "record_size": record_size}
+            (partial / ZMETADATA).write_bytes(_encoded(document))
+            for array, chunks in arrays:
+                _write_array(partial / _inside(array.path), array, chunks, record_size)
+            check(partial)
+            with _aside(path):
+                partial.replace(path)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
 
 
 def check_free(path: Path, overwrite: bool) -> None:

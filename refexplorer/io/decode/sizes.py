@@ -13,17 +13,15 @@ import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import zstandard
 
 from refexplorer.core.errors import DecodeError, LimitError
+from refexplorer.core.limits import Limits
 from refexplorer.core.text import size_text
 from refexplorer.spec.zarr_metadata import STRUCTURES, ArrayMeta
-
-if TYPE_CHECKING:
-    from refexplorer.core.limits import Limits
 
 WHOLE_CHUNKS = 256  # An array with more chunks is not read as a whole by a view
 WHOLE_BYTES = 2**26  # An array with more decoded bytes is not read as a whole by a view

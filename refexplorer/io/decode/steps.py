@@ -56,13 +56,10 @@ def as_bytes(data: Any) -> bytes:
 
 
 def _stages_v2(array: ArrayMeta) -> Iterator[Stage]:
-    written = array.metadata
-    filters = written.get("filters") or []
-    codecs = [*(filters if isinstance(filters, list) else []), written.get("compressor")]
-    used = [codec for codec in codecs if isinstance(codec, Mapping)]
-    for label, codec in zip(reversed(array.codecs), reversed(used), strict=True):
-        name = str(codec.get("id", "?"))
-        yield Stage(name, label, codec, _numcodec(array, name, codec))
+    pairs = list(zip(array.codecs, array.pipeline, strict=True))
+    for label, (name, settings) in reversed(pairs):
+        codec = {"id": name, **settings}
+        yield Stage(name or "?", label, codec, _numcodec(array, name or "?", codec))
     yield Stage(VALUES, VALUES, {}, lambda data: _shaped(array, data))
 
 
@@ -124,24 +121,14 @@ def check_decoded_length(size: int, shape: tuple[int, ...], itemsize: int, dtype
 
 def _stages_v3(array: ArrayMeta) -> Iterator[Stage]:
     """Ask Zarr for each codec separately, so that a missing one does not hide others."""
-    written: Any = array.metadata.get("codecs")
     spec = _chunk_spec(array)
     found: list[Stage] = []
-    for label, codec in zip(
-        array.codecs, written if isinstance(written, list) else [], strict=True
-    ):
-        named = codec if isinstance(codec, Mapping) else {"name": str(codec)}
-        name, settings = str(named.get("name")), _mapping(named.get("configuration"))
-        short = name.removeprefix("numcodecs.")
-        decode, after = _zarr_codec(array, name, settings, spec)
-        found.append(Stage(short, label, settings, decode))
-        spec = after
+    for label, (name, written) in zip(array.codecs, array.pipeline, strict=True):
+        settings = dict(written) if isinstance(written, Mapping) else {}
+        decode, spec = _zarr_codec(array, name, settings, spec)
+        found.append(Stage(name.removeprefix("numcodecs."), label, settings, decode))
     yield from reversed(found)
     yield Stage(VALUES, VALUES, {}, lambda data: data)
-
-
-def _mapping(value: object) -> dict[str, Any]:
-    return dict(value) if isinstance(value, Mapping) else {}
 
 
 def _chunk_spec(array: ArrayMeta) -> Any:
@@ -230,9 +217,6 @@ class ShardCodec:
         index = self._numbers(data[start : start + self.size])
         present = index[index[:, 0] != ABSENT].tolist()
         return [data[offset : offset + length] for offset, length in present]
-
-    def is_index(self, data: bytes, start: int) -> bool:
-        return self.leads and start == 0 and len(data) == self.size
 
     def read(self, data: bytes) -> tuple[np.ndarray, np.ndarray]:
         """Return the offsets and lengths of the inner chunks, uint64, in the shape of `grid`."""
@@ -435,7 +419,8 @@ class ChunkGuard:
     def part(self, array: ArrayMeta, data: bytes, start: int) -> None:
         """Check a part of a shard: an inner chunk, or the index at its start."""
         shard = self._shard_of(array)
-        if shard is not None and not shard.is_index(data, start):
+        is_index = shard is not None and shard.leads and not start and len(data) == shard.size
+        if shard is not None and not is_index:
             self.chunk(shard.inner, data)
 
     def _steps_of(self, array: ArrayMeta) -> list[Step]:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
+from typing import Any, BinaryIO, TypeVar, cast
 
 from fsspec import AbstractFileSystem, filesystem
 from fsspec.core import url_to_fs
@@ -17,6 +17,7 @@ from fsspec.implementations.local import LocalFileSystem
 from fsspec.spec import AbstractBufferedFile
 
 from refexplorer.core.errors import AccessError, LimitError, SlowSourceError, SourceError
+from refexplorer.core.files import Progress
 from refexplorer.core.limits import Limits
 from refexplorer.formats.finding import DOCUMENTS, read_source
 from refexplorer.formats.icechunk.facts import MARKS
@@ -35,6 +36,7 @@ from refexplorer.io.access import (
     shown,
 )
 from refexplorer.io.fetch import stores as versioned
+from refexplorer.io.fetch.answers import ByteParts
 from refexplorer.io.fetch.background import NoLoopError, wait_for
 from refexplorer.io.fetch.failures import (
     ReadTime,
@@ -46,10 +48,6 @@ from refexplorer.io.fetch.failures import (
 from refexplorer.io.fetch.http import HttpReader
 from refexplorer.io.fetch.stores import RemoteReader
 from refexplorer.io.fetch.targets import open_resolved
-
-if TYPE_CHECKING:
-    from refexplorer.core.files import Progress
-    from refexplorer.io.fetch.answers import ByteParts
 
 _PIECE = 2**20  # bytes that are copied before the limit is checked
 _BULK = ("chunks",)  # The folder of an Icechunk repository that holds data alone
@@ -191,21 +189,15 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]
     def _in_time(self, path: str, work: Awaitable[Any]) -> Any:
         try:
             return _wait_in_time(path, self._seconds, work)
-        except PermissionError as error:
-            if self._place is None:
-                raise
-            raise self._denied(error, self._place) from None
         except Exception as error:
-            if self._place is None:
+            if (place := self._place) is None:
                 raise
-            if lacks_credentials(error):
-                raise self._denied(error, self._place) from None
-            if (said := connection_failure(error, self._place)) is None:
+            start = f"{shown(place.url)} cannot be read:"
+            if isinstance(error, PermissionError) or lacks_credentials(error):
+                raise _DeniedError(f"{start} {cause(error, place)}.") from None
+            if (said := connection_failure(error, place)) is None:
                 raise
-            raise SourceError(f"{shown(self._place.url)} cannot be read: {said}.") from None
-
-    def _denied(self, error: Exception, place: Place) -> _DeniedError:
-        return _DeniedError(f"{shown(place.url)} cannot be read: {cause(error, place)}.")
+            raise SourceError(f"{start} {said}.") from None
 
     @classmethod
     def _strip_protocol(cls, path: str) -> str:
@@ -293,7 +285,6 @@ def _led_inside(host: str, url: str) -> AccessError:
         f"The server redirects to {shown(url)}, which is inside this machine or network "
         f"({host}); to read it, open that URL directly.",
         target=url,
-        grant="",
     )
 
 

@@ -83,13 +83,11 @@ def redirect_target(response: aiohttp.ClientResponse, location: str) -> str:
     return url
 
 
-def guarded_connector(policy: AccessPolicy) -> aiohttp.TCPConnector:
-    """Return a connector that connects only to the addresses that a policy has checked."""
-    # The checked address is the one connected to, so no second look-up can change it.
-    return aiohttp.TCPConnector(resolver=_GuardedResolver(policy), use_dns_cache=False)
-
-
 class _GuardedResolver(AbstractResolver):
+    """Resolves to addresses that a policy has checked."""
+
+    # The checked address is the one connected to, so no second look-up can change it.
+
     def __init__(self, policy: AccessPolicy) -> None:
         self._policy = policy
         self._names = aiohttp.ThreadedResolver()
@@ -126,7 +124,7 @@ async def _ask_policy(
         if URL(url).origin() == redirect.response.url.origin():
             return
         if policy is None:
-            raise AccessError(f"The store redirects to {shown(url)}.", target=url, grant="")
+            raise AccessError(f"The store redirects to {shown(url)}.", target=url)
         await check_addresses(policy, policy.place(url))
     except RefexplorerError as error:
         if policy is None:
@@ -288,7 +286,9 @@ class HttpReader:
             # a login by netrc (NASA Earthdata) answers with a cookie, for its own host alone
             jar = aiohttp.CookieJar if client.get("trust_env") else aiohttp.DummyCookieJar
             client.setdefault("cookie_jar", jar())
-            session = aiohttp.ClientSession(connector=guarded_connector(self._policy), **client)
+            resolver = _GuardedResolver(self._policy)
+            connector = aiohttp.TCPConnector(resolver=resolver, use_dns_cache=False)
+            session = aiohttp.ClientSession(connector=connector, **client)
             # a function of the module: a bound method would keep this reader alive for good
             weakref.finalize(self, _close, session)
             request = {key: options[key] for key in options if key not in _FILESYSTEM}

@@ -155,7 +155,8 @@ def _make_filesystem(root: str, place: Place, name: str, options: dict[str, Any]
         raise FetchError("WebHDFS is not supported: its servers redirect readers to other servers")
     given = dict(options)
     if place.protocol == "s3":
-        given = s3_options(given)
+        client = {"http_session_cls": s3_session_class()}  # which follows as the policy allows
+        given["config_kwargs"] = client | given.get("config_kwargs", {})
     elif place.protocol == "gs":
         given = gcs_options(given)
     elif not fsspec.get_filesystem_class(place.protocol).async_impl:
@@ -193,12 +194,6 @@ def gcs_options(options: Mapping[str, Any]) -> dict[str, Any]:
     traces = [*given.get("trace_configs", ()), redirect_trace()]
     kept = {"auto_decompress": False, **given, "headers": headers, "trace_configs": traces}
     return {**options, "session_kwargs": kept}
-
-
-def s3_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options for s3fs that follow redirects as the policy allows."""
-    given = options.get("config_kwargs", {})
-    return {**options, "config_kwargs": {"http_session_cls": s3_session_class(), **given}}
 
 
 async def read(filesystem: Any, url: str, start: int, end: int) -> TaggedBytes:

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from functools import cached_property
 from queue import Empty, Full, Queue
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import zarr
@@ -25,10 +25,7 @@ from refexplorer.io.reading.zarr_refusals import check_array, sentence_of, undec
 from refexplorer.io.reading.zarr_store import ReferenceStore
 from refexplorer.refset.opened_set import SetLike, internals
 from refexplorer.spec.references import Base64, Inline, Reference
-
-if TYPE_CHECKING:
-    from refexplorer.spec.zarr_metadata import ArrayMeta
-
+from refexplorer.spec.zarr_metadata import ArrayMeta
 
 ArrayValues = np.ndarray[Any, Any]
 _PLAIN = frozenset("biufcmMSU")  # Kinds of data types whose bytes are the values
@@ -76,7 +73,8 @@ class ArrayDecoder:
                 values: Any = data
                 for step in own:
                     values = step.run(values)
-                return np.asarray(values[self._inside(index)], self.dtype)
+                inside = (slice(0, p.stop - p.start) for p in region(self.array, index))
+                return np.asarray(values[tuple(inside)], self.dtype)
             except Exception:  # Zarr meets the same, and says it
                 pass
         key = self.array.chunk_key(index)
@@ -112,9 +110,6 @@ class ArrayDecoder:
         except Exception as error:
             key = self.array.chunk_key(index)
             raise undecodable(self.refs, key, sentence_of(error)) from error
-
-    def _inside(self, index: Index) -> tuple[slice, ...]:
-        return tuple(slice(0, part.stop - part.start) for part in region(self.array, index))
 
     def _own_steps(self, array: ArrayMeta) -> list[Step]:
         """Return the steps that decode as Zarr does, if none needs a separate process."""
@@ -323,14 +318,9 @@ class _ChunkStream:
 
     def _found(self, key: str, data: bytes | RefexplorerError) -> Reading | BaseException:
         index, _ = self._wanted[key]
-        if isinstance(data, AccessError):
-            return data
-        if not isinstance(data, RefexplorerError):
-            return self._decoded(index, data)
-        return failed(index, data)
-
-    def _decoded(self, index: Index, data: bytes) -> Reading | BaseException:
         try:
+            if isinstance(data, RefexplorerError):
+                raise data
             values = self._decoder.decode(index, data)
         except AccessError as error:
             return error

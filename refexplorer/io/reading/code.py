@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.files import GZIP, ZSTD
 from refexplorer.core.text import MASK, masked_options, masked_text
 from refexplorer.formats.icechunk.facts import Container, RepositoryFacts, storage_call
 from refexplorer.formats.parquet.store import lost_record_message
+from refexplorer.formats.source import Source
 from refexplorer.io.access import Options, parse, protocol_of, resolve
 from refexplorer.io.decode.codecs import names_v2, registering, registration
 from refexplorer.io.reading.zarr_refusals import RECTILINEAR
 from refexplorer.refset.opened_set import SetLike
-
-if TYPE_CHECKING:
-    from refexplorer.formats.source import Source
-    from refexplorer.spec.zarr_metadata import ArrayMeta
+from refexplorer.spec.zarr_metadata import ArrayMeta
 
 # as long as Black and Ruff let a line be
 _WIDTH = 88

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +21,7 @@ from refexplorer.io.reading.chunks import ArrayDecoder, ArrayValues, array_at, r
 from refexplorer.io.reading.readings import ChunkState, Reading, overall
 from refexplorer.refset.opened_set import SetLike
 from refexplorer.spec.references import Base64, Inline, Range, Url
-
-if TYPE_CHECKING:
-    from refexplorer.spec.zarr_metadata import ArrayMeta
+from refexplorer.spec.zarr_metadata import ArrayMeta
 
 ESTIMATED_CHUNKS = (
     10**6
@@ -63,14 +61,7 @@ def estimate_selection(
     refs: SetLike, array: ArrayMeta, selection: Sequence[int | slice] = ()
 ) -> Estimate:
     """Estimate the cost of reading a selection of an array."""
-    name = array.path or "the root array"
-    if len(selection) > len(array.shape):
-        raise RefexplorerError(
-            f"{name} has {counted(len(array.shape), 'dimension')}, not {len(selection)}; give an "
-            "index or a slice for each."
-        )
-    parts = [*selection, *[slice(None)] * (len(array.shape) - len(selection))]
-    places = tuple(map(places_along, parts, array.shape))
+    places = tuple(map(places_along, full_selection(array, selection), array.shape))
     return estimate_keys(refs, map(array.chunk_key, _touched(array, places, "estimated")))
 
 
@@ -104,10 +95,8 @@ def estimate_keys(refs: SetLike, keys: Iterable[str]) -> Estimate:
 def _unresolved_range(reference: Url | Range) -> RangeOfKey:
     """Return the range to read for a reference, without resolving its URL."""
     place = Place("", "", "", reference.url or "")
-    if isinstance(reference, Range):
-        start, end = reference.offset, reference.offset + reference.length
-        return RangeOfKey("", place.url, place, start, end)
-    return RangeOfKey("", place.url, place, 0, None)
+    start, size = (0, None) if isinstance(reference, Url) else (reference.offset, reference.length)
+    return RangeOfKey("", place.url, place, start, None if size is None else start + size)
 
 
 def _label(references: int, held: int, size: int, targets: tuple[str, ...], partly: bool) -> str:
@@ -205,7 +194,7 @@ def read_selection(
     if failed not in ("raise", "keep"):
         raise RefexplorerError(f"failed={failed!r} is neither 'raise' nor 'keep'.")
     array = array_at(refs, path)
-    parts = _parts(array, selection)
+    parts = full_selection(array, selection)
     places = tuple(map(_ascending, parts, array.shape))
     indices = list(_touched(array, places, "read at once"))
     decoder = ArrayDecoder(refs, array, targets)
@@ -224,7 +213,7 @@ def read_selection(
     return made.selected(kept)
 
 
-def _parts(
+def full_selection(
     array: ArrayMeta, selection: SelectionPart | Sequence[SelectionPart]
 ) -> list[int | slice]:
     """Return an index or a slice for each dimension."""

@@ -198,12 +198,9 @@ def _size(reference: Reference) -> int | None:
 
 def _signed(numbers: np.ndarray) -> np.ndarray:
     """Return numbers as int64, -1 if absent or larger than any possible file."""
-    largest = np.uint64(2**63 - 1)
-    if np.any((numbers > largest) & (numbers != np.uint64(ABSENT))):
+    if np.any((numbers > np.uint64(2**63 - 1)) & (numbers != np.uint64(ABSENT))):
         raise DecodeError("The shard index has an offset or length that is too large for any file.")
-    found = np.where(numbers == np.uint64(ABSENT), np.uint64(0), numbers).astype(np.int64)
-    found[numbers == np.uint64(ABSENT)] = -1
-    return found
+    return numbers.astype(np.int64)  # absent ones have all bits set
 
 
 def _part(key: str, reference: Reference | None, start: int, size: int) -> Reference:

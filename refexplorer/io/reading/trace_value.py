@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from operator import gt, lt
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numcodecs.registry import get_codec
@@ -22,9 +22,7 @@ from refexplorer.io.reading.readings import ChunkState
 from refexplorer.io.reading.trace import Trace, Tracer
 from refexplorer.refset.opened_set import SetLike
 from refexplorer.spec.derivation import SHOWN, TraceStep
-
-if TYPE_CHECKING:
-    from refexplorer.spec.zarr_metadata import ArrayMeta
+from refexplorer.spec.zarr_metadata import ArrayMeta
 
 
 class ValueOrigin(StrEnum):
@@ -165,7 +163,7 @@ class _ValueTracer(Tracer):
         return self._result(cause, text, raw, shown)
 
     def _unmasked(self, raw: Any, shown: Any, masks: _Masks) -> Trace:
-        packed = _packed(self.refs, self.array, raw, masks)
+        packed = _packed(self.array, raw, masks)
         if packed is not None:
             self._say("packed value", f"{packed}. xarray compares unpacked values.")
         self._say_scaling(raw, shown)
@@ -226,18 +224,18 @@ _SWAPPED = "for big-endian integers with `_Unsigned`, it swaps the bytes of the 
 _VALUE_FILTERS = {"fixedscaleoffset", "astype"}
 
 
-def _packed(refs: SetLike, array: ArrayMeta, raw: Any, masks: _Masks) -> str | None:
+def _packed(array: ArrayMeta, raw: Any, masks: _Masks) -> str | None:
     """Return whether a value is a missing value after unpacking by filters; None if not."""
     if not isinstance(raw, np.number) or _is_nan(raw):
         return None
     packed, names = np.asarray([raw]), list[str]()
-    for config in _filters(refs, array):
-        name = str(config["id"])
+    for written, settings in array.pipeline:
+        name = written.removeprefix("numcodecs.")
         if name not in _VALUE_FILTERS:
             break
         try:
             with np.errstate(all="ignore"):
-                packed = np.asarray(get_codec(dict(config)).encode(packed))
+                packed = np.asarray(get_codec({"id": name, **settings}).encode(packed))
         except Exception:  # codecs raise any error
             return None
         names.append(name)
@@ -248,23 +246,6 @@ def _packed(refs: SetLike, array: ArrayMeta, raw: Any, masks: _Masks) -> str | N
         f"The stored value is {_written(packed[0])}, which equals {missing}; the filter "
         f"`{names[-1]}` turns it into {_written(raw)}"
     )
-
-
-def _filters(refs: SetLike, array: ArrayMeta) -> Iterator[Mapping[str, Any]]:
-    """Yield the configurations of filters, in encoding order."""
-    name = ".zarray" if array.zarr_format == 2 else "zarr.json"
-    data = getattr(refs.get(f"{array.path}/{name}".lstrip("/")), "data", None)
-    try:
-        metadata = json.loads(data or "{}")
-    except ValueError:
-        return
-    if array.zarr_format == 2:
-        yield from metadata.get("filters") or ()
-        return
-    for codec in metadata.get("codecs") or ():
-        own = codec if isinstance(codec, Mapping) else {"name": codec}
-        settings = own.get("configuration") or {}
-        yield {"id": str(own.get("name")).removeprefix("numcodecs.")} | settings
 
 
 class _Undecoded(str):
@@ -341,18 +322,13 @@ def _outside_valid_range(attributes: Mapping[str, Any], raw: Any) -> Iterator[st
     limits = attributes.get("valid_range")
     if isinstance(limits, list) and len(limits) == 2:
         low, high = limits
-    if _is_nan(raw):
-        return
-    if isinstance(low, int | float) and raw < low:
-        yield (
-            f"{_written(raw)} is below the minimum valid value, {low}: netCDF4 masks it, xarray "
-            "does not."
-        )
-    if isinstance(high, int | float) and raw > high:
-        yield (
-            f"{_written(raw)} is above the maximum valid value, {high}: netCDF4 masks it, xarray "
-            "does not."
-        )
+    tests = (("below the minimum", low, lt), ("above the maximum", high, gt))
+    for words, limit, is_outside in () if _is_nan(raw) else tests:
+        if isinstance(limit, int | float) and is_outside(raw, limit):
+            yield (
+                f"{_written(raw)} is {words} valid value, {limit}: netCDF4 masks it, xarray does "
+                "not."
+            )
 
 
 def _and(shown: Any) -> str:

@@ -15,10 +15,11 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextvars import ContextVar, copy_context
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakSet
 
 import zarr
+from zarr.abc.codec import CodecPipeline
 from zarr.abc.store import (
     ByteRequest,
     OffsetByteRequest,
@@ -27,7 +28,9 @@ from zarr.abc.store import (
     SuffixByteRequest,
 )
 from zarr.core.array import create_codec_pipeline
+from zarr.core.buffer import Buffer, BufferPrototype
 from zarr.core.codec_pipeline import BatchedCodecPipeline
+from zarr.core.metadata import ArrayV2Metadata, ArrayV3Metadata
 from zarr.registry import register_pipeline
 
 from refexplorer.core.errors import DecodeError, LimitError, RefexplorerError
@@ -49,12 +52,6 @@ from refexplorer.io.reading.zarr_refusals import (
 from refexplorer.refset.opened_set import SetLike
 from refexplorer.spec.references import Range, Reference
 from refexplorer.spec.zarr_metadata import ArrayMeta, is_metadata
-
-if TYPE_CHECKING:
-    from zarr.abc.codec import CodecPipeline
-    from zarr.core.buffer import Buffer, BufferPrototype
-    from zarr.core.metadata import ArrayV2Metadata, ArrayV3Metadata
-
 
 AHEAD_BYTES = 2**24  # Encoded bytes of a window that is read ahead; two windows may be on their way
 _AHEAD_KEYS = 4096  # keys of a window, whose chunks may be tiny

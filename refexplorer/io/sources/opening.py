@@ -6,18 +6,15 @@ import re
 from functools import cache
 from importlib.util import find_spec
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from refexplorer.formats.datafiles.data_file import SizedDataFile, Unread
 from refexplorer.formats.datafiles.netcdf3 import NetCdf3File
 from refexplorer.formats.other_files import kind_of
+from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.sources.confined import ConfinedFile
 from refexplorer.io.sources.target_file import BLOCK, TargetFile
 from refexplorer.io.sources.zarr_files import find_array
-
-if TYPE_CHECKING:
-    from refexplorer.io.fetch.targets import Targets
 
 _FORMS = {"hdf5": "HDF5", "netcdf3": "NetCDF3", "tiff": "TIFF", "fits": "FITS", "grib": "GRIB"}
 _SUFFIXES = {

@@ -6,18 +6,15 @@ import asyncio
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
 
 from refexplorer.core.errors import cause_of
 from refexplorer.core.text import size_text
 from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.formats.datafiles.streams import RangeStream
 from refexplorer.io.access import shown
+from refexplorer.io.fetch.answers import Facts
 from refexplorer.io.fetch.targets import LocalFile, Targets, explanation
 from refexplorer.spec.references import Range, Url
-
-if TYPE_CHECKING:
-    from refexplorer.io.fetch.answers import Facts
 
 BLOCK = 2**16  # Bytes of a block: at 10 MB/s they take 6 ms, less than the way to a server and back
 LONGEST = 2**20  # Bytes of a request; sequential reads double them up to this

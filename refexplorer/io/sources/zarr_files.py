@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -34,11 +34,9 @@ from refexplorer.io.decode.codecs import is_installed, refuse_unsafe
 from refexplorer.io.decode.sizes import region
 from refexplorer.io.decode.steps import ABSENT, ShardCodec, decoded, shard_layout
 from refexplorer.io.fetch.failures import TransientError
+from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.sources.target_file import TargetFile
 from refexplorer.spec.zarr_metadata import ArrayMeta, BadMetadata, read_array
-
-if TYPE_CHECKING:
-    from refexplorer.io.fetch.targets import Targets
 
 INNER = "/inner"
 METADATA_BYTES = 2**24  # of a metadata document on the web; it is read whole
@@ -216,7 +214,9 @@ def _native(array: ArrayMeta) -> FileArray:
             kind = get_data_type_from_json(written["data_type"], zarr_format=3)
             fill = kind.from_json_scalar(written.get("fill_value"), zarr_format=3)
         else:
-            name: Any = {"name": written["dtype"], "object_codec_id": _object_codec(written)}
+            # the first filter defines the objects
+            codec = next((name for name, _ in array.pipeline if written["dtype"] == "|O"), None)
+            name: Any = {"name": written["dtype"], "object_codec_id": codec}
             kind = get_data_type_from_json(name, zarr_format=2)
             given = written.get("fill_value")
             fill = None if given is None else kind.from_json_scalar(given, zarr_format=2)
@@ -225,10 +225,17 @@ def _native(array: ArrayMeta) -> FileArray:
         raise Unread(
             "library", f"Zarr cannot read the data type {escape(array.dtype)}: {error_text(error)}."
         ) from error
-    codecs = list(_codecs(written))
+    codecs = [(name.removeprefix("numcodecs."), each) for name, each in array.pipeline]
     if any(name == "bytes" and each.get("endian") == "big" for name, each in codecs):
         dtype = dtype.newbyteorder(">")
-    filters = (FileFilter(name, _settings(name, each)) for name, each in codecs if name != "bytes")
+    filters = (
+        FileFilter(
+            name,
+            {k: v for k, v in each.items() if name not in _SELF_DESCRIBING and k not in _LEVELS},
+        )
+        for name, each in codecs
+        if name != "bytes"
+    )
     return FileArray(
         array.path,
         array.shape,
@@ -247,30 +254,6 @@ def _why_undecoded(array: ArrayMeta, error: Exception) -> UnreadReason:
     """Return whether a chunk is too large, its codec is not installed, or it is damaged."""
     if isinstance(error, LimitError):
         return "cost"
-    names = (name for name, _ in _codecs(dict(array.metadata)) if name != "bytes")
+    names = (name for name, _ in array.pipeline if name != "bytes")
     has_all = all(is_installed(name, array.zarr_format) for name in names)
     return why_of(error) if has_all else "library"
-
-
-def _object_codec(written: Metadata) -> str | None:
-    """Return the filter that defines the objects of a Zarr v2 array."""
-    filters = written.get("filters") or [{}]
-    return filters[0].get("id") if written.get("dtype") == "|O" else None
-
-
-def _codecs(written: Metadata) -> Iterator[tuple[str, Metadata]]:
-    """Yield codec names and settings in encoding order."""
-    if written.get("zarr_format") == 3:
-        for each in written["codecs"]:
-            codec = each if isinstance(each, dict) else {"name": each}
-            yield codec["name"].removeprefix("numcodecs."), codec.get("configuration") or {}
-        return
-    for codec in [*(written.get("filters") or []), written.get("compressor")]:
-        if codec:
-            yield codec["id"], {name: value for name, value in codec.items() if name != "id"}
-
-
-def _settings(name: str, given: Metadata) -> Metadata:
-    if name in _SELF_DESCRIBING:
-        return {}
-    return {key: value for key, value in given.items() if key not in _LEVELS}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -25,7 +25,7 @@ from refexplorer.formats.columns.table import Table, build_table
 from refexplorer.refset.arrays import arrays_of
 from refexplorer.refset.writing.json import replaced
 from refexplorer.spec.references import Inline, Range, prefix, read_bytes
-from refexplorer.spec.zarr_metadata import ArrayMeta
+from refexplorer.spec.zarr_metadata import ArrayMeta, regular_grid
 
 # chunk numbers are int64
 _MOST_CHUNKS = 2**63
@@ -133,7 +133,7 @@ class Reshaping:
         numbers = numbers[is_there]
         order = np.argsort(numbers, kind="stable")  # keys are made of ascending numbers
         keys = chunk_keys(after, numbers[order]).take(number_column(np.argsort(order)))
-        return _placed(table, rows, Table(keys, made), np.repeat(rows, times))
+        return exchanged(table, rows, Table(keys, made), np.repeat(rows, times))
 
     def _with_one_chunk(self, table: Table, path: str, data: bytes) -> Table:
         """Return a table with one chunk, next to its metadata, in place of an array's chunks."""
@@ -142,10 +142,10 @@ class Reshaping:
         row = table.metadata.get(array.metadata_key)
         chunk = after.chunk_key((0,) * len(after.shape)), read_bytes(data)
         made = build_table([] if row is None else [chunk])
-        return _placed(table, rows, made, np.array([] if row is None else [row], np.int64))
+        return exchanged(table, rows, made, np.array([] if row is None else [row], np.int64))
 
 
-def _placed(table: Table, gone: np.ndarray, made: Table, places: np.ndarray) -> Table:
+def exchanged(table: Table, gone: np.ndarray, made: Table, places: np.ndarray) -> Table:
     """Return a table without some rows, and others inserted at their positions."""
     if not len(gone) and not made.count:
         return table
@@ -179,8 +179,7 @@ def _metadata(array: ArrayMeta, factors: tuple[int, ...] | None) -> dict[str, An
     else:
         chunks = [step // factor for step, factor in zip(array.chunks, factors, strict=True)]
     if array.zarr_format == 3:
-        grid = {"name": "regular", "configuration": {"chunk_shape": chunks}}
-        found: dict[str, Any] = {"chunk_grid": grid}
+        found: dict[str, Any] = {"chunk_grid": regular_grid(chunks)}
         if factors is None:
             found["codecs"] = [{"name": "bytes", "configuration": {"endian": "little"}}]
         return found
@@ -195,34 +194,46 @@ def _texts(
 ) -> Iterator[tuple[str, str]]:
     """Yield the changed metadata keys with their texts, including consolidated metadata."""
     by_key = {arrays[path].metadata_key: members for path, members in changed.items()}
+    changes = {key: json.loads(table.text(key) or "{}") | by_key[key] for key in by_key}
     for key in table.metadata:
-        folder, _, name = key.rpartition("/")
-        is_member = key in by_key
-        if not is_member and name not in (".zmetadata", "zarr.json"):
-            continue
-        document = json.loads(table.text(key) or "null")
-        if is_member:
-            yield key, json_text(document | by_key[key])
-        elif isinstance(document, dict) and _consolidated(
-            document, prefix(folder), changed, by_key
+        if key in changes:
+            yield key, json_text(changes[key])
+        elif key.rpartition("/")[2] in (".zmetadata", "zarr.json") and (
+            new := update_consolidated(key, table.text(key) or "null", changes)
         ):
-            yield key, json_text(document)
+            yield key, new
 
 
-def _consolidated(
-    document: dict[str, Any],
-    folder: str,
-    by_path: Mapping[str, Mapping[str, Any]],
-    by_key: Mapping[str, Mapping[str, Any]],
-) -> bool:
-    """Change the arrays in a folder's consolidated metadata; return whether there are any."""
-    members = by_key  # of Zarr v2 by the keys, of v3 by the paths
-    if (inner := document.get("consolidated_metadata")) is not None:
-        document, members = inner if isinstance(inner, dict) else {}, by_path
-    listed = document.get("metadata")
-    if not isinstance(listed, dict):
-        return False
-    found = {name: members[folder + name] for name in listed if folder + name in members}
-    for name, changes in found.items():
-        listed[name] = listed[name] | changes
-    return bool(found)
+def update_consolidated(
+    key: str,
+    text: str,
+    changes: Mapping[str, Mapping[str, Any]],
+    own: Mapping[str, Mapping[str, Any]] | None = None,
+    compared: Collection[str] = (),
+) -> str | None:
+    """Return consolidated metadata with changes; None if not affected."""
+    document = json.loads(text)
+    if not isinstance(document, dict):
+        return None
+    inside = document.get("consolidated_metadata") or document
+    metadata = inside.get("metadata") if isinstance(inside, dict) else None
+    if not isinstance(metadata, dict):
+        return None
+    was, start, own = dict(metadata), prefix(key.rpartition("/")[0]), own or {}
+    end = "" if inside is document else "/zarr.json"
+
+    def is_compared(each: str) -> bool:
+        return each.rpartition("/")[0] in compared
+
+    for name in was if own else ():
+        each = f"{start}{name}{end}"
+        if each not in own and is_compared(each):
+            del metadata[name]
+    for each, value in {**own, **changes}.items():
+        name = each.removeprefix(start).removesuffix(end)
+        is_listed = name in metadata
+        if not each.startswith(start):
+            continue
+        if is_listed if each in changes else not is_listed or is_compared(each):
+            metadata[name] = value
+    return None if metadata == was else json.dumps(document)

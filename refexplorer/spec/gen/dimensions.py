@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -161,16 +161,13 @@ def _read_values(source: object) -> range | tuple[int, ...] | str:
 def _read_range(source: Mapping[str, object]) -> range | str:
     if "stop" not in source:
         return "has no `stop`."
-    start, stop, step = source.get("start", 0), source["stop"], source.get("step", 1)
-    for name, value in (("start", start), ("stop", stop), ("step", step)):
-        if type(value) is not int:
+    ends: dict[str, Any] = {"start": 0, "step": 1, **source}
+    for name in ("start", "stop", "step"):
+        if type(ends[name]) is not int:
             return f"needs an integer as `{name}`."
-    if step == 0:
+    if ends["step"] == 0:
         return "has a `step` of 0, so it never ends."
-    assert isinstance(start, int)
-    assert isinstance(stop, int)
-    assert isinstance(step, int)
-    return range(start, stop, step)
+    return range(ends["start"], ends["stop"], ends["step"])
 
 
 BLOCK = 65_536  # Combinations of a block, which bound the memory that it needs

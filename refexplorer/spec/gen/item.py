@@ -245,30 +245,24 @@ class GenItem(PickledByFields):
         """Return the number of a key, or None if the item does not generate it."""
         if not self.grid.count:
             return None
-        if self.inverter is not None:
-            return self._find_by_arithmetic(key)
-        if self._listing is None:
-            raise LimitError(
-                f"Whether gen[{self.number}] generates {key!r} cannot be computed from its "
-                f"templates, and its {self.count:,} keys are too many to list them all (at most "
-                f"{self.most_listed:,})."
-            )
-        return self._listed_places.get(key)
+        if self.inverter is None:
+            if self._listing is None:
+                raise LimitError(
+                    f"Whether gen[{self.number}] generates {key!r} cannot be computed from its "
+                    f"templates, and its {self.count:,} keys are too many to list them all (at "
+                    f"most {self.most_listed:,})."
+                )
+            return self._listed_places.get(key)
+        values = self.inverter.solve(key)
+        number = None if values is None else self.varying.number(values)
+        try:
+            return number if number is not None and self.key_at(number) == key else None
+        except BadField:
+            return None
 
     @cached_property
     def _listed_places(self) -> dict[str, int]:
         return {key: position for position, key in enumerate(self._listing or ())}
-
-    def _find_by_arithmetic(self, key: str) -> int | None:
-        assert self.inverter is not None
-        values = self.inverter.solve(key)
-        number = None if values is None else self.varying.number(values)
-        if number is None:
-            return None
-        try:
-            return number if self.key_at(number) == key else None
-        except BadField:
-            return None
 
     @cached_property
     def folder(self) -> str:
@@ -353,7 +347,10 @@ def runs(
 
 def failing(item: GenItem, start: int, stop: int) -> Iterator[int]:
     """Yield the numbers of keys, from `start` to `stop`, for which a template fails."""
-    return chain.from_iterable(_in_parts(_failing, item, start, stop, BLOCK))
+    parts = _in_parts(
+        lambda item, numbers, *of: numbers[~_good(item, *of)].tolist(), item, start, stop, BLOCK
+    )
+    return chain.from_iterable(parts)
 
 
 def _in_parts(
@@ -389,12 +386,6 @@ def _parts(item: GenItem, start: int, stop: int, most: int) -> Iterator[_RunPart
 def fails(item: GenItem, combinations: np.ndarray) -> bool:
     """Return whether templates fail for any of some combinations of the `varying` dimensions."""
     return not _good(item, values_at(item.varying, combinations), combinations.shape).all()
-
-
-def _failing(
-    item: GenItem, numbers: np.ndarray, values: Values, shape: tuple[int, ...]
-) -> list[int]:
-    return numbers[~_good(item, values, shape)].tolist()
 
 
 def _good(item: GenItem, values: Values, shape: tuple[int, ...]) -> np.ndarray:

@@ -218,19 +218,11 @@ def check_keys(
     item: GenItem, budget: KeyCheckBudget, at: str, findings: Findings
 ) -> GenItem | None:
     """Check whether keys fail, and report them."""
-    item = _listed_of_key_check(item, budget)
+    is_listed = LISTED_KEYS < item.varying.count <= budget.listed and item.inverter is None
+    if is_listed and extents_of(item).makes_texts(item.key):  # so this is done by columns
+        budget.listed -= item.varying.count
+        item = replace(item, most_listed=item.varying.count)
     return item if cannot_fail(item) else _tried(item, budget, at, findings)
-
-
-def _listed_of_key_check(item: GenItem, budget: KeyCheckBudget) -> GenItem:
-    """Allow more keys to be written out if this is done column by column."""
-    count = item.varying.count
-    if not LISTED_KEYS < count <= budget.listed or item.inverter is not None:
-        return item
-    if not extents_of(item).makes_texts(item.key):
-        return item
-    budget.listed -= count
-    return replace(item, most_listed=count)
 
 
 def _tried(item: GenItem, budget: KeyCheckBudget, at: str, findings: Findings) -> GenItem | None:

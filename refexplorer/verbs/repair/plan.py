@@ -22,9 +22,10 @@ from refexplorer.formats.columns.references import RANGE, URL, Columns, UrlColum
 from refexplorer.formats.columns.table import Table, build_table
 from refexplorer.io.decode.codecs import is_installed
 from refexplorer.refset.segments import concatenated
+from refexplorer.refset.writing.rechunking import exchanged, update_consolidated
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.references import Inline, Range, folders_above, prefix
-from refexplorer.spec.zarr_metadata import DIMENSIONS, ArrayMeta
+from refexplorer.spec.zarr_metadata import DIMENSIONS, ArrayMeta, regular_grid
 from refexplorer.verbs.repair.law import DECODING, is_replaceable
 
 COPIES = "metadata-copies-differ"
@@ -342,7 +343,7 @@ def _change_v3(array: dict[str, Any], fields: Mapping[str, Any]) -> None:
             codec = {"name": "bytes", "configuration": {"endian": endian}}
             array["codecs"] = [codec if _is_bytes(each) else each for each in array["codecs"]]
         elif name == "chunk-shape":
-            array["chunk_grid"] = {"name": "regular", "configuration": {"chunk_shape": value}}
+            array["chunk_grid"] = regular_grid(value)
         elif name == "filters":
             filters = [
                 {"name": _known_codec(f"numcodecs.{codec}", 3), "configuration": settings}
@@ -361,38 +362,6 @@ def _known_codec(codec: str, zarr_format: int) -> str:
     if not is_installed(codec, zarr_format):
         raise NotWritableError(f"no installed codec decodes the filter {codec}")
     return codec
-
-
-def update_consolidated(
-    key: str,
-    text: str,
-    changes: Mapping[str, Mapping[str, Any]],
-    own: Mapping[str, Mapping[str, Any]],
-    compared: Collection[str],
-) -> str | None:
-    """Return consolidated metadata with changes; None if not affected."""
-    document = json.loads(text)
-    if not isinstance(document, dict):
-        return None
-    inside = document.get("consolidated_metadata") or document
-    metadata = inside.get("metadata") if isinstance(inside, dict) else None
-    if not isinstance(metadata, dict):
-        return None
-    was, start = dict(metadata), prefix(key.rpartition("/")[0])
-    end = "" if inside is document else "/zarr.json"
-
-    def is_compared(each: str) -> bool:
-        return each.rpartition("/")[0] in compared
-
-    for name in was if own else ():
-        each = f"{start}{name}{end}"
-        if each not in own and is_compared(each):
-            del metadata[name]
-    for each, value in (dict(own) | dict(changes)).items():
-        name = each.removeprefix(start).removesuffix(end)
-        if name in metadata if each in changes else name not in metadata or is_compared(each):
-            metadata[name] = value
-    return None if metadata == was else json.dumps(document)
 
 
 @dataclass(frozen=True)
@@ -414,7 +383,10 @@ def apply_patch(table: Table, arrays: Mapping[str, ArrayMeta], patch: Patch) -> 
         rows = table.index.find_many(chunk_keys(arrays[path], each.dropped))
         dropped += rows[rows >= 0].tolist()
     new = concatenated(tables)
-    return PatchedTable(_combined(table, new, dropped), bool(new.count or dropped), tuple(reasons))
+    rows = table.index.find_many(new.keys)
+    gone = np.concatenate([np.array(dropped, np.int64), rows[rows >= 0]])
+    result = exchanged(table, gone, new, np.where(rows < 0, table.count, rows))
+    return PatchedTable(result, bool(new.count or dropped), tuple(reasons))
 
 
 def _texts(
@@ -470,16 +442,3 @@ def _references(meta: ArrayMeta, each: ArrayPatch, urls: tuple[str, ...]) -> Tab
         [],
     )
     return Table(chunk_keys(meta, each.numbers), columns)
-
-
-def _combined(table: Table, new: Table, dropped: list[int]) -> Table:
-    """Return a table with some references replaced, further keys appended, others removed."""
-    found = map(table.find, new.keys.to_pylist())
-    at = np.array([-1 if row is None else row for row in found], np.int64)
-    rows = np.arange(table.count)
-    replaced = np.flatnonzero(at >= 0)
-    rows[at[replaced]] = table.count + replaced
-    is_kept = np.ones(table.count, np.bool_)
-    is_kept[np.array(dropped, np.int64)] = False
-    rows = np.concatenate([rows[is_kept], table.count + np.flatnonzero(at < 0)])
-    return concatenated([table, new]).select(rows) if new.count or dropped else table

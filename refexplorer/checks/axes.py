@@ -296,7 +296,7 @@ def odd_places(values: AxisValues, base: str) -> Iterator[OddPlaces]:
         where, sentence = found
         meta = values.ours.meta
         key = meta.chunk_key(meta.chunk_at((int(where[0]),)))
-        message = f"{array_text(meta.path)}: {sentence}"
+        message = f"{array_text(meta.path)}: {sentence}."
         hint = "" if CODES[code].severity is Severity.INFO else CODES[code].mend
         finding = Finding(code, CODES[code].severity, base + pointer(key), message, hint, key=key,
                           array=meta.path, keys=(key,))  # fmt: skip

@@ -397,7 +397,13 @@ def coverage_text(ledger: Ledger, terms: CheckTerms) -> str:
     if terms.asks(CheckLook.FILES):
         parts.append(f"At the right position: {chunks['placed']:,} of {total}.")
     else:
-        parts.append(f"Inside their files: {chunks['inside']:,} of {total}.")
+        counts = ledger.all_counts()
+        held = sum(counts[state] for state in (LedgerState.HELD, LedgerState.HELD_EQUAL))
+        held, holes = held + ledger.decoded_inline, counts[LedgerState.HOLE]
+        apart = [f"{held:,} inline"] * (held > 0) + [f"{holes:,} without a reference"] * (holes > 0)
+        in_files = counted(chunks["total"] - held - holes, "chunk")
+        others = f" ({', '.join(apart)})" if apart else ""
+        parts.append(f"Inside their files: {chunks['inside']:,} of {in_files}{others}.")
     if terms.asks(CheckLook.DECODE) or terms.asks(CheckLook.FILES):
         parts.append(f"Decoded: {chunks['decoded']:,}.")
     if terms.asks(CheckLook.FILES):

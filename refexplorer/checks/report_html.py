@@ -16,7 +16,7 @@ from refexplorer.checks.records import DIFFERS, FAILED, FORBIDDEN, UNCOMPARED
 from refexplorer.checks.states import CHUNK_TERMS, FileState, Rank
 from refexplorer.core.errors import SecretsWarning, warn
 from refexplorer.core.files import write_blocks
-from refexplorer.core.text import code, counted, has_mask, items, shown, size_text, table
+from refexplorer.core.text import code, counted, has_mask, items, prose, shown, size_text, table
 from refexplorer.spec.codes import CODES
 from refexplorer.spec.findings import Finding
 
@@ -88,10 +88,10 @@ def document(report: Report, tables: Iterable[pa.Table], targets: pa.Table | Non
 def summary(report: Report) -> str:
     """Return headline, coverage, and tables of arrays, findings and what was not compared."""
     mark = {0: '<b class="good">✓', 1: '<b class="bad">✕'}.get(report.status, "<b>?")
-    sentences = items(shown(each, 5 * _CHARS) for each in report.summary)
+    sentences = items(prose(each, 5 * _CHARS) for each in report.summary)
     return (
         f'<div class="refexplorer"><p><b>{shown(report.source, _CHARS)}</b>: '
-        f"{mark} {shown(report.headline.text)}</b></p>{sentences}"
+        f"{mark} {prose(report.headline.text)}</b></p>{sentences}"
         f"{_findings(report.findings)}{_arrays(report.arrays)}{_not_compared(report.counts)}</div>"
     )
 
@@ -101,13 +101,13 @@ def _findings(findings: Sequence[Finding]) -> str:
         (
             shown(str(each.severity)),
             explained_code(each.code),
-            shown(each.remedy),
-            f"{code(each.place, _CHARS)} {shown(each.sentence, 3 * _CHARS)}{_details(each)}",
+            f"{code(each.place, _CHARS)} {prose(each.sentence, 3 * _CHARS)}{_details(each)}",
+            prose(each.remedy),
         )
         for each in findings[:SHOWN]
     )
     return titled(
-        "Findings", ("Severity", "Code", "What to do", "What and where"), rows, len(findings)
+        "Findings", ("Severity", "Code", "What and where", "What to do"), rows, len(findings)
     )
 
 
@@ -156,11 +156,11 @@ def _bar(array: CheckedArray) -> str:
 
 def _not_compared(counts: Counts) -> str:
     rows = [
-        (code(path) if path is not None else "", counted(n, "reference"), shown(why, 2 * _CHARS))
+        (code(path) if path is not None else "", counted(n, "reference"), prose(why, 2 * _CHARS))
         for path, why, n in counts.reasons
     ]
     rows += [
-        (code(path), counted(n, "file"), shown(what.rstrip(","), 2 * _CHARS))
+        (code(path), counted(n, "file"), prose(what.rstrip(","), 2 * _CHARS))
         for path, what, n in counts.unchecked
     ]
     return titled("Not looked at", ("Array", "How many", "What, or why"), rows[:SHOWN], len(rows))
@@ -175,7 +175,7 @@ def _files(tables: Iterable[pa.Table]) -> str:
             if row["state"] in _ODD and row["target"] is not None:
                 count += 1
                 if len(rows) < SHOWN:
-                    why = shown("; ".join(_whys(row)), 3 * _CHARS)
+                    why = prose("; ".join(_whys(row)), 3 * _CHARS)
                     rows.append((code(row["target"], _CHARS), code(row["array"] or ""),
                                  f"{shown(row['state'])}{': ' if why else ''}{why}"))  # fmt: skip
     return titled("Files that are not the same", ("File", "Array", "State"), rows, count)
@@ -193,7 +193,7 @@ def _targets(targets: pa.Table) -> str:
             number("" if row["size"] is None else size_text(row["size"])),
             number("" if row["references"] is None else f"{row['references']:,}"),
             shown(row["modified"] or ""),
-            shown(row["message"] or "", 2 * _CHARS),
+            prose(row["message"] or "", 2 * _CHARS),
         )
         for row in targets.take(pa.array(order)).to_pylist()
     )
@@ -238,7 +238,7 @@ def explained_code(name: str) -> str:
     """Return a code that expands, without a script, to its meaning and remedy."""
     found = CODES[name]
     known = (found.meaning, found.cause, found.readers, f"{found.mend} {found.command}".rstrip())
-    parts = items(shown(sentence) for sentence in known if sentence)
+    parts = items(prose(sentence) for sentence in known if sentence)
     return f"<details><summary>{code(name)}</summary>{parts}</details>"
 
 

@@ -224,6 +224,7 @@ _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
+_TICKED = re.compile("`([^`]+)`")
 _UNITS = ("kB", "MB", "GB", "TB", "PB", "EB")
 _SIZE = 10**30  # larger than any size of data; a file may claim any number
 _LAST_MOMENT = 8.64e15  # Milliseconds to the last date of JavaScript
@@ -279,6 +280,11 @@ def shorten(text: str, limit: int = SENTENCE) -> str:
 def shown(text: str, limit: int | None = None) -> str:
     """Return text from a file as HTML that only displays it."""
     return html.escape(escape(text, limit))
+
+
+def prose(text: str, limit: int | None = None) -> str:
+    """Return a sentence as HTML, with what stands in backticks as ``code`` elements."""
+    return _TICKED.sub(r"<code>\1</code>", shown(text, limit))
 
 
 def code(text: str, limit: int | None = None) -> str:

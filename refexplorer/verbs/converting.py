@@ -26,7 +26,7 @@ from refexplorer.formats.columns.table import Table, build_table
 from refexplorer.formats.source import RECORD_SIZE, OpeningTerms
 from refexplorer.io.access import allowed_names, resolve
 from refexplorer.refset.arrays import arrays_of
-from refexplorer.refset.inference.infer import infer_table
+from refexplorer.refset.inference.infer import as_version_1, infer_table
 from refexplorer.refset.opened_set import OpenedSet, internals
 from refexplorer.refset.segments import BLOCK, concatenated, tables
 from refexplorer.refset.writing.comparing import Spool
@@ -179,6 +179,8 @@ class Conversion:
         Locations that may be read, in addition to the folder of the source.
     outline
         A file to which the inline data of chunks are moved.
+    explicit
+        Write V1 without templates and gen items, which not all readers know.
     objects
         Write metadata as JSON objects, not as strings.
     record_size
@@ -206,6 +208,7 @@ class Conversion:
     inline: int = 0
     allow: Collection[str] = ()
     outline: str | os.PathLike[str] | None = None
+    explicit: bool = False
     objects: bool = False
     record_size: int | None = RECORD_SIZE
     inline_coordinates: bool = False
@@ -420,7 +423,7 @@ class _Converter:
             else:  # a document's table is not copied
                 table = retargeted(self._columns.table, self._urls)
             with self._report_blocks(table.count, "Looking for progressions") as report:
-                inferred = infer_table(table, least=1, progress=report)
+                inferred = as_version_1(table) if how.explicit else infer_table(table, 1, report)
             watch = self._watch_blocks(table.count, "Checking")
             check = self._make_check(
                 lambda written: check_v1(table, written, limits, self._open, watch)

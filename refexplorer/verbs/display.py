@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from refexplorer.core.text import counted, escape, shown, size_text
+from refexplorer.core.text import counted, escape, prose, shown, size_text
 from refexplorer.formats.source import Source
 from refexplorer.refset.opened_set import SetLike, internals
 from refexplorer.refset.summary import facts_text, kinds_text
@@ -226,11 +226,11 @@ def notes_html(diagnostics: tuple[Finding, ...] | None) -> str:
     items: list[str] = []
     for group in grouped(diagnostics):
         listed = group.diagnostics[:NOTES_SHOWN] if group.is_long else group.diagnostics
-        lines = [f"<li>{shown(str(each), 400)}</li>" for each in listed]
+        lines = [f"<li>{prose(str(each), 400)}</li>" for each in listed]
         if group.is_long:
             first, remaining = lines, len(group.diagnostics) - NOTES_SHOWN
             more = f"<li>… {remaining:,} more</li>" if remaining > 0 else ""
-            title = f"<summary>{shown(group.title, 400)}</summary>"
+            title = f"<summary>{prose(group.title, 400)}</summary>"
             lines = [f"<li><details>{title}<ul>{''.join(first)}{more}</ul></details></li>"]
         items += lines
     title = counted(len(diagnostics), "note")

@@ -36,11 +36,11 @@ def test_a_gap_is_named_with_its_dates_and_what_is_missing() -> None:
     found = odd(dates("D", 60, drop=[31, 32]))
     assert found == {
         "axis-gap": "`time`: 1 gap in steps of 1 day: between 2000-01-31 and 2000-02-03 "
-        "(elements 30 and 31), 2 missing"
+        "(elements 30 and 31), 2 missing."
     }
     found = odd(dates("MS", 24, drop=[5]))
     assert found["axis-gap"].endswith(
-        "between 2000-05-01 and 2000-07-01 (elements 4 and 5), 1 missing"
+        "between 2000-05-01 and 2000-07-01 (elements 4 and 5), 1 missing."
     )
     assert "steps of 1 month" in found["axis-gap"]
     found = odd(dates("6h", 30, drop=[10, 20], calendar="noleap", use_cftime=True))
@@ -58,7 +58,7 @@ def test_what_repeats_goes_back_or_is_missing() -> None:
     assert "2020-01-03 (elements 2 and 4)" in found["axis-duplicate"]
     assert "values go back between 2020-01-04 and 2020-01-03" in found["axis-order"]
     values = np.array([0.0, np.nan, 2, 3])
-    assert odd(axis(values))["axis-nan"] == "`time`: 1 value is missing: element 1"
+    assert odd(axis(values))["axis-nan"] == "`time`: 1 value is missing: element 1."
     marked = axis([0, -1, 2, 3], _FillValue=-1)
     assert "element 1" in odd(marked)["axis-nan"]
     document = axis(range(8), chunks=[2])
@@ -70,7 +70,7 @@ def test_a_step_that_changes_is_worth_knowing() -> None:
     hours = [*range(121), *range(123, 241, 3)]
     found = odd(axis(hours, units="hours since 2020-01-01"))
     assert found == {
-        "axis-step": "`time`: the step changes from 1 hour to 3 hours at 2020-01-06 (element 120)"
+        "axis-step": "`time`: the step changes from 1 hour to 3 hours at 2020-01-06 (element 120)."
     }
 
 

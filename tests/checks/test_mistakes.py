@@ -74,7 +74,11 @@ def swap(one: str, other: str) -> Callable[[Changed], None]:
         (shift(10**9, 1), "offset", "is in no chunk of the file"),
         (shift(-1, 2), "length", "foo/2.1.0 has "),
         (shift(1, 2), "length", "foo/2.1.0 has "),
-        (swap(KEY, "foo/2.0.1"), "misplaced", "foo/2.1.0 is chunk [0, 0, 1] of `foo`"),
+        (
+            swap(KEY, "foo/2.0.1"),
+            "misplaced",
+            "foo/2.1.0 is chunk [0, 0, 1] of `foo` in the file, which belongs at foo/2.0.1",
+        ),
         (swap(KEY, "bar/1.0.0"), "other-array", "foo/2.1.0 is a chunk of `bar`, not of `foo`"),
         (lambda m: m.refs.pop(KEY), "no-reference", "(foo/2.1.0)"),
     ],

@@ -270,11 +270,13 @@ class FileComparison:
         if not away.any():
             return
         meta, numbers = group.ours.meta, self._references[path].numbers[group.rows[away]]
-        index = known.indices[group.chunks[int(np.argmax(away))]].tolist()
-        message = (
-            f"{meta.key_at(numbers[0])} is chunk {index} of `{group.native.name}` in a file that "
-            f"starts at element {origin.tolist()} of the array"
-        )
+        first = int(np.argmax(away))
+        index = known.indices[group.chunks[first]].tolist()
+        message = f"{meta.key_at(numbers[0])} is chunk {index} of `{group.native.name}` in the file"
+        start = meta.starts_of(np.array([meta.index_at(int(numbers[0]))]))[0]
+        belongs = start - group.moves[first] + origin
+        if ((belongs >= 0) & (belongs < np.array(meta.shape))).all():
+            message += f", which belongs at {meta.chunk_key(meta.chunk_at(belongs.tolist()))}"
         record.findings.append(FileDifference.of_chunks("misplaced", meta, numbers, message))
         states[group.rows[away]] = MOVED
 

@@ -6,7 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count, islice, product
 from keyword import iskeyword
@@ -326,7 +326,8 @@ class Inferred:
     def blocks(self, objects: bool = False, watch: WatchBlocks = iter) -> Iterator[bytes]:
         """Yield the document as JSON, one block of references per line, as for `written`."""
         if self.version:
-            head = {"version": 1, "templates": self.templates, "gen": self.gen}
+            parts = {"templates": self.templates, "gen": self.gen}
+            head = {"version": 1} | {name: part for name, part in parts.items() if part}
             yield json_text(head)[:-1].encode() + b',"refs":{\n'
         start = b"" if self.version else b"{"
         for block in watch(self._explicit()):
@@ -345,6 +346,11 @@ class Inferred:
 def as_it_is(table: Table) -> Inferred:
     """Return references as V0."""
     return Inferred({}, (), table, np.arange(table.count, dtype=np.int32), lambda url: url)
+
+
+def as_version_1(table: Table) -> Inferred:
+    """Return references as V1 without templates and gen items."""
+    return replace(as_it_is(table), write=find_templates([], [], []).write, least=1)
 
 
 def infer_table(table: Table, least: int = 0, progress: Progress | None = None) -> Inferred:

@@ -164,7 +164,8 @@ class Repair:
         Parameters
         ----------
         output
-            As for `refexplorer.convert`; never the source itself. A set with `gen` stays version 1.
+            As for `refexplorer.convert`; never the source itself. V1 stays V1, and has `gen` only
+            if the source has.
         form, overwrite, watch
             Same as in `refexplorer.Conversion`.
         watch_verifying
@@ -181,11 +182,17 @@ class Repair:
                 f"Nothing in {self.source} could be repaired, so nothing was written."
             )
         location = self._context.original.source.location
+        # A document keeps its version, since VirtualiZarr reads no V0. fsspec 2026.6 and later drop
+        # `gen` unless told to read it, so none is new.
+        is_v1 = self._context.original.source.form == "V1"
         has_gen = bool(internals(self._context.original).generated)
-        if form is None and has_gen and form_of(Path(output), None) == "V0":
-            form = "V1"  # fsspec 2026.6 and later drop `gen` unless told to read it: none is new
+        explicit = form is None and not has_gen
+        if form is None and is_v1 and form_of(Path(output), None) == "V0":
+            form = "V1"
         elsewhere = location is None or Path(location).resolve() != Path(output).resolve().parent
-        how = Conversion(form=form, absolute=elsewhere, overwrite=overwrite, watch=watch)
+        how = Conversion(
+            form=form, absolute=elsewhere, overwrite=overwrite, watch=watch, explicit=explicit
+        )
 
         def check(written: object) -> None:
             with watch_verifying() as watched:

@@ -24,7 +24,10 @@ def test_a_good_set(demo: Path, tmp_path: Path) -> None:
     ran = run("audit", demo / "sst.v0.json", "--decode", "all", "--html", tmp_path / "page.html")
     assert (ran.status, ran.err) == (0, "")
     assert "sst.v0.json: all 38 ranges are inside their files; 42 chunks decode\n" in ran.out
-    assert "Found: 4 of 4 files. Inside their files: 38 of 42 chunks. Decoded: 42." in ran.out
+    assert (
+        "Found: 4 of 4 files. Inside their files: 38 of 38 chunks (4 inline). Decoded: 42."
+        in ran.out
+    )
     assert "good" not in ran.out
     assert "18 decoded</td>" in (tmp_path / "page.html").read_text()
 

@@ -26,7 +26,7 @@ def test_targets_beside_the_set_need_no_leave(demo: Path) -> None:
     assert (ran.status, ran.err) == (0, "")
     lines = ran.out.splitlines()
     assert lines[0] == "sst.v0.json: all 38 ranges are inside their files"
-    assert "  Found: 4 of 4 files. Inside their files: 38 of 42 chunks." in lines
+    assert "  Found: 4 of 4 files. Inside their files: 38 of 38 chunks (4 inline)." in lines
 
 
 def test_nothing_is_asked_before_it_is_allowed(server: RangeServer, tmp_path: Path) -> None:

@@ -50,11 +50,11 @@ def url_of(source: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "form"), [("new.json.gz", "V0"), ("new.parq", "parquet"), ("v1.json", "V1")]
+    ("name", "form"),
+    [("new.json.gz", "V1"), ("new.parq", "parquet"), ("v0.json", "V0"), ("v1.json", "V1")],
 )
 def test_other_forms(source: Path, tmp_path: Path, name: str, form: str) -> None:
-    """A set without `gen` has none after the repair, unless version 1 is asked for."""
-    options = ["--to", "v1"] if form == "V1" else []
+    options = ["--to", form] if name.startswith("v") else []
     ran = run("repair", source, "-o", tmp_path / name, "--json", *options)
     found = json.loads(ran.out)
     assert (ran.status, found["good"], found["output"]) == (0, True, str(tmp_path / name))
@@ -72,6 +72,18 @@ def test_fsspec_reads_all_that_it_read_before(source: Path, tmp_path: Path) -> N
     assert keys == before
     assert run("repair", demo.path("sst.v1.json"), "-o", tmp_path / "gen.json").status == 0
     assert rx.open_references(tmp_path / "gen.json").source.form == "V1"  # as it was
+
+
+def test_a_document_keeps_its_version(source: Path, tmp_path: Path) -> None:
+    """VirtualiZarr reads V1 only, and neither templates nor `gen` are in the set."""
+    assert run("repair", source, "-o", tmp_path / "new.json").status == 0
+    written = json.loads((tmp_path / "new.json").read_text())
+    assert (written["version"], {*written}) == (1, {"version", "refs"})
+    assert written["refs"].keys() == json.loads(source.read_text())["refs"].keys()
+    first = json.loads(source.read_text())["refs"]
+    source.write_text(json.dumps(first))
+    assert run("repair", source, "-o", tmp_path / "flat.json").status == 0
+    assert rx.open_references(tmp_path / "flat.json").source.form == "V0"
 
 
 def test_relative_urls_keep_their_targets(source: Path, tmp_path: Path) -> None:

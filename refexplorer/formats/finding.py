@@ -339,8 +339,10 @@ def _missing_file(name: str, path: Path, terms: OpeningTerms) -> SourceError:
     meant = ""
     with suppress(OSError):
         here = [each.name for each in islice(folder.iterdir(), MOST_NAMES)]
-        if alike := get_close_matches(path.name, here, 1):
-            meant = f"; the name closest to it is {_shown(alike[0])}"
+        # what all names end in, such as `.json`, makes none of them alike
+        stems = {name.partition(".")[0]: name for name in here}
+        if alike := get_close_matches(path.name.partition(".")[0], stems, 1):
+            meant = f"; the name closest to it is {_shown(stems[alike[0]])}"
         elif sets := sorted(each for each in here if ".json" in each)[:3]:
             meant = f"; there are {', '.join(map(_shown, sets))}"
     return SourceError(f"There is no file {_shown(path.name)} in {_shown(str(folder))}{meant}.")

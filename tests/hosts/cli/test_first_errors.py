@@ -118,6 +118,8 @@ def test_a_wrong_path_says_where_it_was_looked_for(in_bucket: Path) -> None:
         f"refexplorer: There is no file 'combine.json' in '{in_bucket.parent}'; "
         "the name closest to it is 'combined.json'.\n"
     )
+    other = run("check", str(in_bucket.with_name("sst.json")))  # only the ending is alike
+    assert "closest" not in other.err
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
@@ -643,6 +643,11 @@ class ReferenceSet(SetChecks, SetEntries):
         """
         from refexplorer.verbs.converting import Conversion, convert
 
+        names = [each.name for each in fields(Conversion)]
+        if unknown := options.keys() - names:
+            raise TypeError(
+                f"convert() has no option {sorted(unknown)[0]!r}; it has {', '.join(names)}."
+            )
         given = replace(how or Conversion(), **options)
         return convert(self, output, replace(given, allow=(*self.allowed, *given.allow)))
 

@@ -22,12 +22,15 @@ def test_methods_do_as_the_functions(tmp_path: Path) -> None:
     assert refs.convert(tmp_path / "out.parq") == rx.convert(V0, tmp_path / "other.parq")
     assert refs.convert(tmp_path / "out.json", form="v1", overwrite=False) == refs.count
     assert rx.open_references(tmp_path / "out.json").source.form == "V1"
+    refs.convert(tmp_path / "plain.json", form="v1", explicit=True)
+    plain = json.loads((tmp_path / "plain.json").read_text())
+    assert ({*plain}, plain["refs"]) == ({"version", "refs"}, refs.to_v0())
     how = rx.Conversion(renames=[("sst_", "s3://b/sst_")])
     refs.convert(tmp_path / "moved.json", how, overwrite=True)
     assert any(
         "s3://b/" in str(each) for each in rx.open_references(tmp_path / "moved.json").values()
     )
-    with pytest.raises(TypeError, match="nosuch"):
+    with pytest.raises(TypeError, match="no option 'nosuch'; it has form, renames"):
         refs.convert(tmp_path / "x.json", nosuch=1)
     assert refs.explore(selection="sst").selection == "sst"
     assert refs.explore(part="chunks", selection="sst").part == "chunks"

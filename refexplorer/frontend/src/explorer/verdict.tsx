@@ -149,7 +149,9 @@ function Said({ hello, session }: { hello: Hello; session: ExplorerSession }) {
     );
   if (errors > 0 || wrong.length > 0) {
     const list = [errors > 0 ? counted(errors, "error") : "", wrong.join(", ")].filter(Boolean).join(": ");
-    return <Line mark="✕" tone="bad" text={`${capital(list)}.`} session={session} isRepairable={files} />;
+    // No key is known to be wrong where only files are: the details name them.
+    const show = () => (errors > 0 || wrong.length > 1 || lost === 0 ? session.showFault() : session.showDetails(true));
+    return <Line mark="✕" tone="bad" text={`${capital(list)}.`} session={session} show={show} isRepairable={files} />;
   }
   if (found !== null) return <Line mark="✓" tone="good" text={`${capital(found.verdict)}.`} at={Number(found.at)} />;
   if (warnings > 0) {
@@ -182,7 +184,7 @@ interface LineProps {
   /** When that was found, in milliseconds since 1970. */
   at?: number;
   session?: ExplorerSession;
-  show?: () => Promise<void>;
+  show?: () => Promise<void> | void;
   isRepairable?: boolean;
 }
 
@@ -194,7 +196,7 @@ function Line({ mark, tone, text, at, session, show = () => session!.showFault()
         {mark}
       </span>{" "}
       <b>{text}</b> {at !== undefined && <span class="quiet">Compared {clock(at)}.</span>}{" "}
-      {session && <Button text="Show" onClick={() => session.run(show())} />}{" "}
+      {session && <Button text="Show" onClick={() => session.run(Promise.resolve(show()))} />}{" "}
       {session && isRepairable && <Button text="Repair …" onClick={() => session.repair()} />}
     </>
   );

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -119,3 +120,14 @@ def test_keys_work_before_anything_has_the_focus(
     frame = looked_at(explorer).get_by_title("The dataset as xarray shows it").content_frame
     frame.get_by_role("link", name="foo", exact=True).press("?")
     expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
+
+
+def test_each_time_of_an_upright_axis_is_one_line(
+    panel_page: PanelPage, page: Page, tmp_path: Path, changed: Changed
+) -> None:
+    explorer = opened(page, panel_page.url, tmp_path, changed)
+    row(explorer, "time").click()
+    labels = looked_at(explorer).get_by_label("y-axis tick label").locator("text")
+    expect(labels.first).to_be_visible()
+    for text in labels.all_text_contents():
+        assert re.fullmatch(r"\d\d-\d\d", text), text

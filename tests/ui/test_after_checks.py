@@ -20,9 +20,9 @@ def changed(tmp_path: Path) -> Changed:
     return Changed(joined(write_files(tmp_path)))
 
 
-def opened(page: Page, url: str, folder: Path, changed: Changed) -> Locator:
+def opened(page: Page, url: str, folder: Path, changed: Changed, query: str = "") -> Locator:
     (folder / "set.json").write_text(json.dumps(changed.document))
-    return open_file(page, url, folder / "set.json")
+    return open_file(page, url, folder / "set.json", query)
 
 
 def compare(explorer: Locator) -> None:
@@ -125,8 +125,7 @@ def test_keys_work_before_anything_has_the_focus(
 def test_each_time_of_an_upright_axis_is_one_line(
     panel_page: PanelPage, page: Page, tmp_path: Path, changed: Changed
 ) -> None:
-    explorer = opened(page, panel_page.url, tmp_path, changed)
-    row(explorer, "time").click()
+    explorer = opened(page, panel_page.url, tmp_path, changed, "key=time")
     labels = looked_at(explorer).get_by_label("y-axis tick label").locator("text")
     expect(labels.first).to_be_visible()
     for text in labels.all_text_contents():

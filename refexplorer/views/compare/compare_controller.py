@@ -261,6 +261,8 @@ class Repairing:
 
         terms = reading_of(self._refs, self._targets)
         found = self._found = repair_on(terms, self._refs, watch=watched(report))
+        if self._refs.verified is None:  # one that was asked for may have compared values, too
+            self._refs.verified = found.before
         go_on(report, None, None, "Comparing the repaired set with this one")
         rows = tuple(map(change_row, found.difference.rows(0, SHOWN)))
         is_worth = found.can_be_written and len(rows) > 0

@@ -67,7 +67,8 @@ class HealthCounts(Struct, frozen=True):
     # Of those that were tried in this session or in the last audit; null if none was
     failed: Count | None
     unread: Count | None  # With a reference that was not tried
-    # Of those that the last verification compared with their files; null if it compared none
+    # Of those that the last verification compared with their files; null if it compared none. Not
+    # those that only metadata decode differently: a finding names these metadata
     differing: Count | None
     # Whose byte range shares bytes with another one; null until the references were sorted by
     # their targets
@@ -91,8 +92,8 @@ class HealthColumns:
     # others
     failed: tuple[int, ...]
     read: tuple[int, ...]
-    # errors, warnings: Notes that name the array or a key of it; None as long as those of the set
-    # are not known
+    # errors, warnings: Notes that name the array or a key of it, and differences of its metadata
+    # from those of its files; None as long as those of the set are not known
     errors: tuple[int, ...] | None
     warnings: tuple[int, ...] | None
     # Chunks whose reference or values differ from their file, those that failed left out; None
@@ -230,6 +231,8 @@ class ChunkHealth:
             return np.empty(0, np.int64)
         found = verified.differing(array.path)
         found = found[found < array.chunk_count]  # the array may have changed since
+        states = verified.chunks(array.path).reshape(-1)
+        found = found[states[found] != LedgerState.WRONG_METADATA]
         return np.setdiff1d(found, self.outcomes(array).failed) if len(found) else found
 
     def _differing(self, states: ArrayStates) -> tuple[tuple[int | None, ...], tuple[int, ...]]:
@@ -242,7 +245,8 @@ class ChunkHealth:
                 place = states.places[each.path]
                 is_told = each.n_different > 0 and each.chunks <= DENSE_CHUNKS
                 array = states.arrays[place]
-                found[place] = len(self.differing(array)) if is_told else each.n_different
+                count = each.n_different - each.states.get(LedgerState.WRONG_METADATA, 0)
+                found[place] = len(self.differing(array)) if is_told else count
                 lacking[place] = sum(each.states.get(state, 0) for state in _LACKING)
         return tuple(found), tuple(lacking)
 
@@ -270,6 +274,11 @@ class ChunkHealth:
             if (path := next(paths, None)) is not None and diagnostic.key is not None:
                 count = 1 if diagnostic.is_spread else diagnostic.count
                 counts[diagnostic.severity][states.places[path]] += count
+        verified, arrays = self.references.verified, internals(self.references).opened.arrays
+        for each in () if verified is None else verified.findings:
+            # those of chunks are counted as chunks
+            if each.array in states.places and arrays.of_key(each.key or "") is None:
+                counts[each.severity][states.places[each.array]] += 1
         return tuple(counts[Severity.ERROR]), tuple(counts[Severity.WARNING])
 
     def may_have(self, place: int, state: StateName) -> bool:

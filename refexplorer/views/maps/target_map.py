@@ -190,7 +190,8 @@ class TargetMapView:
         """Count the targets by location, and find those with problems."""
         index = sorted_targets(self._refs, report)
         places = _places(index.names)
-        known = self._known()
+        # a file that may not be read yet was not checked
+        known = {url: at for url, at in self._known().items() if at.state != "not allowed"}
         lost = [url for url in index.urls if url in known and known[url].state != "good"]
         rows = tuple(self._listing.target(url) for url in lost[:_LOST_NAMED])
         return TargetsSummary(

@@ -374,6 +374,11 @@ class _BadLevel:
 class TroubleKeys:
     """A listing of the faults of a set, as known at its creation."""
 
+    @property
+    def is_current(self) -> bool:
+        """Whether nothing more is known by now."""
+        return self._columns is self._health.columns()
+
     def __init__(self, refs: ReferenceSet, health: ChunkHealth) -> None:
         self._refs = refs
         self._health = health

@@ -289,6 +289,9 @@ class TreeController:
     ) -> tuple[list[Row], int]:
         """Return rows of the tree, or of an active search, and their number."""
         with self._lock:
+            listing = self._tree.listing
+            if isinstance(listing, TroubleKeys) and not listing.is_current:
+                self._tree.show(TroubleKeys(self._refs, self._health))
             if self._found is None:
                 rows, total = self._tree.window(start, n), self._tree.total
             else:

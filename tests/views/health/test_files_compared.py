@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
-from refexplorer.checks.states import CHUNK_TERMS, Rank
+from refexplorer.checks.states import CHUNK_TERMS, LedgerState, Rank
 from tests.helpers.explorer import Host, later
 from tests.helpers.verifying import Changed, joined, write_files
 
@@ -54,8 +54,13 @@ def test_findings_name_what_they_are_about(source: Path) -> None:
     (offset,) = [each for each in found["findings"] if each["code"] == "offset"]
     assert [Path(url).name for url in offset["files"]] == ["o_0001.nc"]
     assert found["finding_count"] == 3
-    assert differing(host)["foo"] == 24
+    assert differing(host)["foo"] == 1
     assert differing(host)["lat"] == 0
+    host.ask("tree.toggle", path="foo", open=True)
+    marks = {row["path"]: row["badges"] for row in host.ask("tree.rows", start=0, n=99)["rows"]}
+    assert marks["foo/.zattrs"]["errors"] == marks["foo"]["errors"] == 1  # its scale_factor
+    assert marks["foo/0.0.0"] is None  # whose bytes are those of the file
+    assert marks["foo/2.1.0"]["differing"] == 1
     assert host.controller.code == "refs.verify()"
     assert host.ask("verify.last")["found"] == found
     assert {event["ev"] for event in host.events} == {"progress"}
@@ -89,8 +94,35 @@ def test_what_was_found_is_repeated_where_it_is(source: Path, tmp_path: Path) ->
     verified = host.controller.references.verified
     assert verified is not None
     for path, found in counts.items():
-        bad = CHUNK_RANKS[verified.chunks(path)] == Rank.BAD
+        states = verified.chunks(path)
+        bad = (CHUNK_RANKS[states] == Rank.BAD) & (states != LedgerState.WRONG_METADATA)
         assert (found["failed"] or 0) + (found["differing"] or 0) == np.count_nonzero(bad), path
+
+
+def test_the_list_of_problems_follows_what_is_found(source: Path) -> None:
+    host = Host(source)
+    later(host, "tree.only", what="trouble")
+    host.ask("tree.toggle", path="foo", open=True)
+    before = host.ask("tree.rows", start=0, n=99)
+    assert "foo/.zattrs" not in {row["path"] for row in before["rows"]}
+    later(host, "verify", values=False)
+    after = host.ask("tree.rows", start=0, n=99)["rows"]
+    assert after[host.ask("tree.reveal", path="foo/.zattrs")["index"]]["path"] == "foo/.zattrs"
+
+
+def test_what_was_compared_to_repair_a_set_is_known(source: Path) -> None:
+    host = Host(source)
+    later(host, "repair.plan")
+    assert host.ask("verify.last")["found"]["finding_count"] == 3
+    summary = later(host, "targets.summary")[0]
+    assert summary["checked"] == summary["total"] > 0
+
+
+def test_a_file_that_may_not_be_read_was_not_checked() -> None:
+    host = Host({"a": ["http://127.0.0.1:9/a.nc", 0, 4]})
+    later(host, "targets.check")
+    summary = later(host, "targets.summary")[0]
+    assert (summary["checked"], summary["lost_count"]) == (0, 0)
 
 
 def test_what_python_found_is_shown(source: Path) -> None:

@@ -38,12 +38,20 @@ function Whole({ host, session, hello }: ShownProps & { host: Host }) {
   const { shares, move } = useShares();
   const [help, setHelp] = useState(false);
   const section = useRef<HTMLElement>(null);
+  const onKeyDown = (event: KeyboardEvent) => onShortcut(event, section.current!, session, () => setHelp(true));
+  useEffect(() => {
+    if (!session.isPage) return;
+    // The page has nothing else on it: its keys work before anything has the focus.
+    const onPage = (event: KeyboardEvent) => event.target === document.body && onKeyDown(event);
+    document.addEventListener("keydown", onPage);
+    return () => document.removeEventListener("keydown", onPage);
+  }, [session]);
   return (
     <section
       class={`view explorer${isAside ? " with-details" : ""}`}
       aria-label={`Reference set ${hello.title}`}
       ref={section}
-      onKeyDown={(event) => onShortcut(event, section.current!, session, () => setHelp(true))}
+      onKeyDown={onKeyDown}
     >
       {help && <KeyList close={() => setHelp(false)} />}
       <Verdict host={host} hello={hello} session={session} />

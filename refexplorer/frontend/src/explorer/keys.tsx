@@ -9,7 +9,7 @@ import { Button } from "../shared/parts.tsx";
 export const SHORTCUTS = new Set(["/", "?"]);
 
 const KEYS: [keys: string, does: string][] = [
-  ["/", "search keys and files"],
+  ["/", "search keys and files; ↓ or Esc leaves the search"],
   ["?", "show these shortcuts"],
   ["1 to 4", "look at the values, chunks, files or cost"],
   ["n, N", "select the next or previous key with a problem"],
@@ -34,7 +34,8 @@ export function onShortcut(
   session: ExplorerSession,
   showKeys: () => void,
 ): void {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isWriting(event)) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+  if (isWriting(event) && (event.key !== "F6" || isIn(event, "dialog, [role=menu]"))) return;
   const look = session.switched[Number(event.key) - 1];
   const actions: Record<string, () => void> = {
     "?": showKeys,
@@ -67,9 +68,15 @@ function skip(section: HTMLElement, by: 1 | -1): void {
   next?.querySelector<HTMLElement>(STOPS)?.focus();
 }
 
-function isWriting({ target }: KeyboardEvent): boolean {
-  const fields = "input:not([type=checkbox], [type=range]), select, textarea, dialog, [contenteditable], [role=menu]";
-  return (target as HTMLElement).closest(fields) !== null;
+function isWriting(event: KeyboardEvent): boolean {
+  return isIn(
+    event,
+    "input:not([type=checkbox], [type=range]), select, textarea, dialog, [contenteditable], [role=menu]",
+  );
+}
+
+function isIn({ target }: KeyboardEvent, selector: string): boolean {
+  return (target as HTMLElement).closest(selector) !== null;
 }
 
 export function KeyList({ close }: { close(): void }) {

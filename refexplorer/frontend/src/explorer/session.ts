@@ -296,7 +296,7 @@ export class ExplorerSession extends Views<ExplorerState> {
     this.showDetails(true);
     this.repairing.forget();
     this.writing.forget();
-    void this.repairing.start({}, grant);
+    void this.repairing.start({}, grant).then(() => this.run(this.lastVerified()));
   }
 
   /** Compares the set with its files; those of `grant` may be read from now on. */
@@ -313,7 +313,7 @@ export class ExplorerSession extends Views<ExplorerState> {
     if (this.state.selection !== "") void this.inspect(this.state.selection);
   }
 
-  /** Shows what was found of the files before, maybe by Python. */
+  /** Shows what was found of the files before, maybe by Python, or to repair them. */
   async lastVerified(): Promise<void> {
     const { found } = await this.wire.request("verify.last", {});
     const { id, answer: known } = this.verifying.state;
@@ -535,8 +535,11 @@ export class ExplorerSession extends Views<ExplorerState> {
   /** Narrows the tree to what is wrong, and selects its first key, or the next one after the active row. */
   async showTrouble(by: 1 | -1 = 1): Promise<void> {
     const isNarrowed = this.state.only === "trouble" && !this.state.searching;
+    const { selection } = this.state;
     if (!isNarrowed) await this.showOnly("trouble");
-    let index = isNarrowed && this.state.selection !== "" ? this.state.active + by : 0;
+    // More may be listed by now than when the row was selected.
+    const at = isNarrowed && selection !== "" ? await this.wire.request("tree.reveal", { path: selection }) : null;
+    let index = at === null ? 0 : Number(at.index) < 0 ? this.state.active + by : Number(at.index) + by;
     for (; index >= 0 && index < this.rows.total; index += by) {
       const row = this.rows.fresh(index) ?? (await this.fetchRow(index));
       if (row === undefined) return;
@@ -544,6 +547,12 @@ export class ExplorerSession extends Views<ExplorerState> {
       if (by > 0) await this.toggle(row, true);
     }
     if (!isNarrowed) this.showDetails(true);
+  }
+
+  /** Selects the next thing that is wrong, and shows what is said of it also where the details are closed. */
+  async showFault(): Promise<void> {
+    await this.showTrouble();
+    this.set({ isAside: true });
   }
 
   /** Narrows the tree to what is wrong, and selects the first chunk or key that differs from its file. */

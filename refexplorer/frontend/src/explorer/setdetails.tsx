@@ -49,6 +49,9 @@ function SetNotes({ session, hello }: ShownProps) {
   const { notes, note_count: total } = hello;
   const [source, show] = useState<Source | null>(null);
   const { notesOf, severity, notesShown, notesError } = useStore(session);
+  const { answer: compared } = useStore(session.verifying);
+  const { files } = useStore(session.maps);
+  const isChecked = compared !== null || Number(files?.checked ?? 0) > 0;
   const section = useRef<HTMLElement>(null);
   useEffect(() => {
     const pane = section.current?.closest(".pane");
@@ -89,7 +92,10 @@ function SetNotes({ session, hello }: ShownProps) {
         />
       )}
       {total === 0 ? (
-        <p class="prose quiet">No problems were found in the references. The files were not checked.</p>
+        <p class="prose quiet">
+          No problems were found in the references.{" "}
+          {isChecked ? "What was found in their files is below." : "The files were not checked."}
+        </p>
       ) : (
         <Notes
           notes={about}

@@ -24,7 +24,13 @@ export function SetView({ session, hello }: ShownProps) {
     <>
       {shown.length > 0 && (
         <section>
-          <h3>{shown.length < hello.arrays.length ? "The largest data variables" : "The data variables"}</h3>
+          <h3>
+            {shown.length === 1
+              ? "The data variable"
+              : shown.length < hello.arrays.length
+                ? "The largest data variables"
+                : "The data variables"}
+          </h3>
           <Consent session={session} shown={shown} />
           <ul class="thumbnails">
             {shown.map((each) => (
@@ -118,6 +124,7 @@ function drawn(reading: ReadingModel, values: Float64Array, domain: [number, num
   return line(values, rows, { ...PLAIN_LINE, width: WIDE, height: HIGH, domain, times: reading.times }).element;
 }
 
+const TITLE = "The dataset as xarray shows it";
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'";
 
 export function Dataset({ session }: { session: ExplorerSession }) {
@@ -156,10 +163,14 @@ function Frame({ html, arrays, choose }: FrameProps) {
     if (!body) return;
     const observer = new ResizeObserver(() => setHeight(body.scrollHeight + 8));
     observer.observe(body);
+    // The keys of the explorer work in the frame, too.
+    body.ownerDocument.onkeydown = (event) => {
+      if (!frame.current!.dispatchEvent(new KeyboardEvent("keydown", event))) event.preventDefault();
+    };
     lead(body, arrays, choose);
   };
   const colours = theme === "dark" ? "color:#e6edf3;background:transparent" : "color:#1f2328;background:transparent";
-  const page = `<!doctype html><html data-theme="${theme}" style="color-scheme:${theme || "light"}"><head>
+  const page = `<!doctype html><html lang="en" data-theme="${theme}" style="color-scheme:${theme || "light"}"><head><title>${TITLE}</title>
     <meta http-equiv="Content-Security-Policy" content="${POLICY}">
     <style>.xr-wrap{max-width:none!important;--xr-background-color-row-even:transparent;--xr-background-color-row-odd:${theme === "dark" ? "#202428" : "#f3f4f4"}}body{margin:0;font:13px system-ui,sans-serif;${colours}}
       [role=link]{color:${theme === "dark" ? "#6cb0ff" : "#0b62c4"};cursor:pointer}[role=link]:focus-visible{outline:2px solid}</style></head><body>${html}</body></html>`;
@@ -167,7 +178,8 @@ function Frame({ html, arrays, choose }: FrameProps) {
     <iframe
       ref={frame}
       class="dataset"
-      title="The dataset as xarray shows it"
+      title={TITLE}
+      aria-label={TITLE}
       sandbox="allow-same-origin"
       srcdoc={page}
       style={{ height: `${height}px` }}

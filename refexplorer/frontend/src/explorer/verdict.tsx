@@ -58,11 +58,31 @@ export function Verdict({ host, hello, session }: { host: Host; hello: Hello; se
             <SeverityMark severity={severity} /> {count(severities![severity])}
           </Button>
         ))}
+        <Differing session={session} />
         <Checks session={session} />
         <Button text="Details" class="button open-details" onClick={() => session.showDetails()} />
         <Button text="Compare with …" onClick={() => session.show("compare")} />
       </div>
     </section>
+  );
+}
+
+/** How many differences from the files were found, next to what is odd about the set itself. */
+function Differing({ session }: { session: ExplorerSession }) {
+  const { answer: found } = useStore(session.verifying);
+  // What the set itself is known to have wrong is counted by its severity.
+  const notes = new Set(session.state.hello?.notes?.map(({ message }) => message));
+  const again = found?.findings.filter(({ message }) => notes.has(message)).length ?? 0;
+  const number = Number(found?.finding_count ?? 0) - again;
+  if (number === 0) return null;
+  return (
+    <Button
+      class="chip error"
+      aria-label={`${counted(number, "difference")} from the files`}
+      onClick={() => session.showDetails(true)}
+    >
+      ≠ {count(number)}
+    </Button>
   );
 }
 
@@ -107,17 +127,20 @@ function placesText({ places, place_count: all }: TargetsSummary): string {
 function Said({ hello, session }: { hello: Hello; session: ExplorerSession }) {
   const { answer: found } = useStore(session.verifying);
   const { page } = useStore(session.health);
+  const { files: seen } = useStore(session.maps);
+  const { answer: checked } = useStore(session.maps.checking);
+  const lost = Number(seen?.lost_count ?? 0);
   const errors = Number(hello.severities?.error ?? 0);
   const warnings = Number(hello.severities?.warning ?? 0);
   const files = hello.facts.targets === null || Number(hello.facts.targets) > 0;
-  const wrong = page === null ? [] : troubles(page.sums);
+  const wrong = [...(page === null ? [] : troubles(page.sums)), ...(lost > 0 ? [ofFiles(lost)] : [])];
   if (hello.notes === null) return <span class="quiet">Checking the references …</span>;
   if (found !== null && !found.good)
     return (
       <Line
         mark="✕"
         tone="bad"
-        text={`${capital(found.verdict)}.`}
+        text={`${capital(found.verdict)}${checked !== null && lost > 0 ? `; ${ofFiles(lost)}` : ""}.`}
         at={Number(found.at)}
         session={session}
         show={() => session.showDifference()}
@@ -126,7 +149,9 @@ function Said({ hello, session }: { hello: Hello; session: ExplorerSession }) {
     );
   if (errors > 0 || wrong.length > 0) {
     const list = [errors > 0 ? counted(errors, "error") : "", wrong.join(", ")].filter(Boolean).join(": ");
-    return <Line mark="✕" tone="bad" text={`${capital(list)}.`} session={session} isRepairable={files} />;
+    // No key is known to be wrong where only files are: the details name them.
+    const show = () => (errors > 0 || wrong.length > 1 || lost === 0 ? session.showFault() : session.showDetails(true));
+    return <Line mark="✕" tone="bad" text={`${capital(list)}.`} session={session} show={show} isRepairable={files} />;
   }
   if (found !== null) return <Line mark="✓" tone="good" text={`${capital(found.verdict)}.`} at={Number(found.at)} />;
   if (warnings > 0) {
@@ -136,6 +161,10 @@ function Said({ hello, session }: { hello: Hello; session: ExplorerSession }) {
   return (
     <Line mark="○" tone="quiet" text={`No errors in the set itself${files ? "; its files were not compared" : ""}.`} />
   );
+}
+
+function ofFiles(lost: number): string {
+  return `${counted(lost, "file")} with problems`;
 }
 
 /** The states of chunks that are surely wrong, counted. */
@@ -155,19 +184,19 @@ interface LineProps {
   /** When that was found, in milliseconds since 1970. */
   at?: number;
   session?: ExplorerSession;
-  show?: () => Promise<void>;
+  show?: () => Promise<void> | void;
   isRepairable?: boolean;
 }
 
 /** The sentence; where something is wrong, the way to it. */
-function Line({ mark, tone, text, at, session, show = () => session!.showTrouble(), isRepairable = false }: LineProps) {
+function Line({ mark, tone, text, at, session, show = () => session!.showFault(), isRepairable = false }: LineProps) {
   return (
     <>
       <span class={`verdict-mark ${tone}`} aria-hidden="true">
         {mark}
       </span>{" "}
       <b>{text}</b> {at !== undefined && <span class="quiet">Compared {clock(at)}.</span>}{" "}
-      {session && <Button text="Show" onClick={() => session.run(show())} />}{" "}
+      {session && <Button text="Show" onClick={() => session.run(Promise.resolve(show()))} />}{" "}
       {session && isRepairable && <Button text="Repair …" onClick={() => session.repair()} />}
     </>
   );

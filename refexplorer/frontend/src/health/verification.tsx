@@ -257,15 +257,21 @@ export function Files({ session }: { session: ExplorerSession }) {
 
 /** Where the targets are, and how many of them were asked. */
 function where({ total, places, place_count: all, checked, lost_count: lost, unlisted }: TargetsSummary): string {
+  const isOne = Number(total) === 1;
   const named = places.map(
     ({ place, targets }) =>
-      `${all === 1 ? "all" : count(targets)} ${place === "" ? "with a local path" : `at ${place}`}`,
+      `${isOne ? "" : all === 1 ? "all " : `${count(targets)} `}${place === "" ? "with a local path" : `at ${place}`}`,
   );
   if (Number(all) > places.length) named.push(`the others at ${counted(Number(all) - places.length, "more place")}`);
   const list = named.join(", ");
-  const some = Number(checked) === Number(total) ? "All were" : `${count(checked)} of ${count(total)} were`;
-  const found = Number(lost) === 0 ? "they exist" : `${count(lost)} with problems`;
-  const asked = Number(checked) === 0 ? "Whether they exist was not checked yet." : `${some} checked: ${found}.`;
+  const some = isOne
+    ? "It was"
+    : Number(checked) === Number(total)
+      ? "All were"
+      : `${count(checked)} of ${count(total)} were`;
+  const exist = isOne ? "it exists" : "they exist";
+  const found = Number(lost) === 0 ? exist : `${count(lost)} with problems`;
+  const asked = Number(checked) === 0 ? `Whether ${exist} was not checked yet.` : `${some} checked: ${found}.`;
   const unknown =
     Number(unlisted) > 0
       ? ` ${counted(unlisted, "generated key")} ${Number(unlisted) === 1 ? "was" : "were"} not evaluated and may have other files.`

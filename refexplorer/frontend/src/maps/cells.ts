@@ -87,7 +87,7 @@ export function said(picture: GridPicture, place: Place): string {
 function single(picture: GridPicture, cell: number): string[] {
   const state = picture.states[stateOf(picture, cell)]!;
   if (state === "absent") return ["no reference: reads as the fill value"];
-  if (state === FAILED) return ["failed: its reference or its bytes cannot be used", targetOf(picture, cell)];
+  if (state === FAILED) return ["failed: its reference or its bytes cannot be used", ofFile(picture, cell)];
   const kind = KIND_NAMES[state as Kind];
   const length = picture.size[cell]!;
   if (state === "url") return [kind, targetOf(picture, cell)];
@@ -100,8 +100,7 @@ function several(picture: GridPicture, cell: number): string[] {
   const counts = states.map((state, i) => ({ state, n: perState[i * rows * columns + cell]! }));
   const found = counts.filter(({ n }) => n > 0).map(({ state, n }) => `${count(n)} ${stateName(state)}`);
   const files = picture.distinct[cell]!;
-  const target =
-    picture.target[cell]! < 0 ? "" : sampled || files === 1 ? targetOf(picture, cell) : counted(files, "file");
+  const target = sampled || files <= 1 ? ofFile(picture, cell) : counted(files, "file");
   return [sampled ? `one chunk examined: ${found.join(", ")}` : found.join(", "), target, sizeOf(picture, cell)];
 }
 
@@ -115,6 +114,11 @@ function sizeOf(picture: GridPicture, cell: number): string {
 function stateName(state: string): string {
   if (state === FAILED) return "rejected or failed";
   return state === "absent" ? "without a reference" : KIND_NAMES[state as Kind];
+}
+
+/** Nothing where the bytes are in the set itself, or its reference cannot be used. */
+function ofFile(picture: GridPicture, cell: number): string {
+  return picture.target[cell]! < 0 ? "" : targetOf(picture, cell);
 }
 
 function targetOf({ target, targets }: GridPicture, cell: number): string {

@@ -206,7 +206,7 @@ const KINDS = {
 export const STATES: Record<TargetRow["state"], string> = {
   unknown: "not checked",
   good: "✓ answered",
-  short: "✕ too short",
+  short: "✕ range past end",
   unreachable: "✕ unreachable",
   "not allowed": "– not allowed",
   "access denied": "– access denied",

@@ -167,7 +167,8 @@ export function Drawing({
   const window = pair && (view ?? wholeOf(pair));
   const chosen = item?.chunk?.array === reading.array ? item.chunk.index.map(Number) : null;
   const marked = pair ? marksOf(reading, pair, steps, chosen) : [];
-  const unplaced = axes.filter(({ at }) => at === null);
+  // The values of a coordinate are drawn over its own indices.
+  const unplaced = axes.filter(({ at, name }) => at === null && name !== reading.array.split("/").at(-1));
   const profiles = pair ? profilesOf(kept, point, pair) : [];
   const dots = profiles.flatMap(({ at: [row, column], colour, kept: own }) =>
     own === null || row === null || column === null ? [] : [{ row, column, colour }],

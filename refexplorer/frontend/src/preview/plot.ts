@@ -81,11 +81,20 @@ export function line(values: Float64Array, axis: Axis, look: Look): Figure {
 /** The axis of values; where their span is no number, of halves. */
 function upright({ domain: [low, high], times }: Look) {
   const part = Number.isFinite(high - low) ? 1 : 2;
-  const ticks = part === 1 ? {} : { tickFormat: (at: number) => short(at * part) };
+  const ticks = times ? timeTicks(high - low) : part === 1 ? {} : { tickFormat: (at: number) => short(at * part) };
   return {
     part,
     y: { label: null, domain: [low / part, high / part], nice: true, grid: true, ...ticks, ...kindOf(times) },
   };
+}
+
+const DAY = 86_400_000;
+
+/** Times of an upright axis on one line each: those on two stand in each other's way where they are close. */
+function timeTicks(span: number) {
+  const [from, to] = span > 366 * DAY ? [0, 7] : span > 3 * DAY ? [5, 10] : [11, 19];
+  const format = (text: string) => text.slice(from, to) || text.slice(5, 10); // at midnight there is a date alone
+  return { tickFormat: (at: Date) => format(moment(Number(at))) };
 }
 
 /** Triangles at the edge of a plot where a line has infinite values. */
@@ -123,6 +132,7 @@ export function heatmap(cells: Cells, axes: [Axis, Axis], look: Look, window: Wi
       labelArrow: "none",
       domain: upward ? [first, last] : [last, first],
       ...kindOf(rows.times),
+      ...(rows.times ? timeTicks(Math.abs(last - first)) : {}),
     },
     clip: true,
     marks: [

@@ -27,6 +27,14 @@ export function SearchBox({ session, kinds }: Props) {
     session.find({
       kinds: search.kinds.includes(kind) ? search.kinds.filter((other) => other !== kind) : [...search.kinds, kind],
     });
+  const onKeyDown = (event: KeyboardEvent & { currentTarget: HTMLInputElement }) => {
+    // With a text in it, Escape empties the field first, as browsers do.
+    if (event.key !== "ArrowDown" && (event.key !== "Escape" || search.text !== "")) return;
+    event.preventDefault();
+    event.stopPropagation();
+    event.currentTarget.closest(".left")!.querySelector<HTMLElement>("[role=treegrid]")?.focus();
+    if (event.key === "ArrowDown") session.queue(() => session.goTo(session.state.active));
+  };
   return (
     <div class="find" role="search">
       <input
@@ -38,6 +46,7 @@ export function SearchBox({ session, kinds }: Props) {
         value={search.text}
         aria-invalid={searchError !== null}
         onInput={(event) => session.find({ text: event.currentTarget.value })}
+        onKeyDown={onKeyDown}
       />
       <div class="find-line">
         {KINDS.filter((kind) => kinds === null || Number(kinds[kind]) > 0).map((kind) => (
@@ -96,7 +105,7 @@ export function SearchBox({ session, kinds }: Props) {
 /** Whether something is known to be wrong, or not known not to be. */
 export function isTroubled(session: ExplorerSession): boolean {
   const sums = session.health.state.page?.sums;
-  const notes = session.state.hello?.notes ?? [];
+  const notes = [...(session.state.hello?.notes ?? []), ...(session.verifying.state.answer?.findings ?? [])];
   const states = [sums?.rejected, sums?.failed, sums?.absent, sums?.differing, sums?.overlapping];
   return sums !== undefined && (states.some((n) => Number(n) > 0) || notes.some(({ severity }) => severity !== "info"));
 }

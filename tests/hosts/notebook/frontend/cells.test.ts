@@ -86,6 +86,12 @@ test("no reference, failed and referenced are said apart", () => {
   assert.equal(cells.said(grid, [1, 1]), "chunks 2, 0, 2–3 · 1 byte range, 1 rejected or failed · a.nc · 50 B");
 });
 
+test("what failed in the set itself is not said to be in a file", () => {
+  const inline = SIX.with(5, [0, 0, 0, 1]);
+  const grid = picture(inline, { target: Float64Array.from(inline, () => -1) });
+  assert.match(cells.said(grid, [1, 2]), /sst\/2\.0\.4 · failed: its reference or its bytes cannot be used$/);
+});
+
 test("of several targets none is named, since no more than their number is sure", () => {
   const grid = picture(SIX, { distinct: Float64Array.from(SIX, () => 24) });
   assert.match(cells.said(grid, [0, 0]), / · 24 files · /);

@@ -10,7 +10,7 @@ from textwrap import dedent
 from tests.helpers.sources import PACKAGE, modules
 from tests.house import front_texts, logic_count, view_files, walks
 
-MODULES, LINES, TYPESCRIPT = 300, 77_900, 24_000
+MODULES, LINES, TYPESCRIPT = 295, 77_300, 23_600
 """The figures when this was written and 1 %; to be lowered with each that goes."""
 CHUNK, ROW = 15, 20
 """Modules that a chunk passes from its reference to its values, and the first row from opening."""

@@ -171,9 +171,8 @@ class ReferencesAccessor:
         if is_lazy or trace.message is not None:  # what was computed is in memory, or has a graph
             return
         known = {each: label for each, label in labels.items() if each in held.indexes}
-        place = {each: label for each, label in labels.items() if each in held.dims}
-        place = {each: label for each, label in place.items() if each not in known}
-        here = np.asarray(held.sel(known, method=method).isel(place).values)
+        places = {each: label for each, label in labels.items() if each in {*held.dims} - {*known}}
+        here = np.asarray(held.sel(known, method=method).isel(places).values)
         known_values = [each for each in (trace.shown, trace.raw) if each is not None]
         if here.ndim == 0 and not any(_is_same(here[()], each) for each in known_values):
             raise RefexplorerError(

@@ -94,9 +94,14 @@ class GivenAnswer:
     def ranged(self, values: GivenRange) -> ReferenceSet:
         """Open the answer with other values of its dimensions."""
 
-        items = [{**i, "dimensions": dict.fromkeys(i["dimensions"], values)} for i in self.items]
-        text = json.dumps({**self.document, "gen": items})
-        return self._once(partial(open_references, text.encode()), "ranges", values)
+        def make() -> ReferenceSet:
+            items = [
+                {**item, "dimensions": dict.fromkeys(item["dimensions"], values)}
+                for item in self.items
+            ]
+            return open_references(json.dumps({**self.document, "gen": items}).encode())
+
+        return self._once(make, "ranges", values)
 
     def called(
         self, url: str, dimensions: Mapping[str, GivenRange]

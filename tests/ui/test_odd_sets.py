@@ -46,7 +46,7 @@ def test_long_names_stay_inside_a_narrow_window(
         panel = show(page, look)
         page.wait_for_function(FITS, arg=panel.element_handle())
     panel = details(page, "The set")
-    expect(panel.locator("section.files")).to_contain_text("All at s3://b.")
+    expect(panel.locator("section.files")).to_contain_text("At s3://b.")
     page.wait_for_function(FITS, arg=panel.element_handle())
     show(page, "Values")
     looked_at(page).get_by_role("button", name="The set").click()

@@ -292,7 +292,9 @@ class _ChunkStream:
                         self._decode(key, data)
 
                 fetch_many(self._targets, batch, going_on, arrived)
-                wait(decoding)
+                # polled: a future that is cancelled before it runs is never done here
+                while not self._stop.is_set() and wait(decoding, timeout=POLL).not_done:
+                    pass
                 if self._stop.is_set():
                     return
         except BaseException as error:  # passed to the waiting caller

@@ -182,7 +182,8 @@ class ExplorerController:
         )
         self.post: Post = discard
         self._selection = ""
-        self._turns = self._told = 0
+        self._turns = self._told = self._chosen = 0  # The last: when the selection was set
+        self._shown: str | None = None  # Of which array the code shows values
         self.code = masked_text(code(refs, ""))
         self._lock = threading.RLock()
         self._jobs = Jobs(self._post, at_once)
@@ -224,7 +225,9 @@ class ExplorerController:
     def selection(self, path: str) -> None:
         self._selection = path
         self._take_turn()
-        self._did(code(self.references, path, self.policy.granted))
+        if path != self._shown:  # else its first picture, asked for before it, was quicker
+            self._did(code(self.references, path, self.policy.granted))
+            self._chosen = self._told
 
     def handle(
         self, message: Message, buffers: Buffers | None = None
@@ -249,11 +252,18 @@ class ExplorerController:
         self._turns += 1
         _TURN.set(self._turns)
 
-    def _did(self, text: str) -> None:
-        """Send the Python for an action, unless a job had to wait and more was done since."""
+    def _did(self, text: str, array: str | None = None) -> None:
+        """Send the Python for an action, unless a job had to wait and more was done since.
+
+        Of values that are shown, `array` is theirs.
+        """
         text, turn = masked_text(text), _TURN.get()
-        if text != self.code and turn >= self._told:
-            self.code, self._told = text, turn
+        is_first = array == self._selection and self._told == self._chosen
+        if turn < self._told and not is_first:
+            return
+        self._told, self._shown = max(turn, self._told), array
+        if text != self.code:
+            self.code = text
             self._post(*event(CodeChanged(text)))
 
     @request("hello")

@@ -331,7 +331,8 @@ class PreviewReader:
     def _show(self, array: ArrayMeta, places: Region, is_here: bool) -> None:
         """Record a part that a front end already shows."""
         granted = self._targets.policy.granted
-        self._did(code_of_slices(self._refs, array.path, slices_text(array, places), granted))
+        named = slices_text(array, places)
+        self._did(code_of_slices(self._refs, array.path, named, granted), array.path)
         if is_here:
 
             def keep() -> None:
@@ -376,7 +377,7 @@ class PreviewReader:
             return replace(blank_reading(meta, places), state="ask"), []
         if not ahead:
             named, granted = slices_text(meta, places), self._targets.policy.granted
-            self._did(code_of_slices(self._refs, array, named, granted))
+            self._did(code_of_slices(self._refs, array, named, granted), array)
         load_array_libraries()
         decoding = Decoding(scale, times, field)
 

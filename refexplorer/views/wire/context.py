@@ -192,7 +192,7 @@ class ViewContext:
     # Held while a request is answered at once
     lock: threading.RLock = field(default_factory=threading.RLock)
     # Called with the Python that does what a person did
-    did: Callable[[str], None] = lambda code: None
+    did: Callable[..., None] = lambda code, array=None: None
     # Shows another set in place of this one, from any thread; None where the host cannot
     show: Callable[[ReferenceSet], None] | None = None
     # None if the set has no versions, or the viewer may not read them

@@ -17,6 +17,7 @@ from refexplorer.core.errors import AccessError, LimitError, RefexplorerError
 from refexplorer.io.access import AccessPolicy
 from refexplorer.io.fetch.many import FetchProgress
 from refexplorer.io.fetch.targets import Targets
+from refexplorer.io.reading.chunks import ArrayDecoder, read_chunks
 from refexplorer.io.reading.selection import read_selection
 from tests.helpers.servers import RangeServer
 from tests.helpers.sets import DEMO, metadata, raw_set
@@ -201,6 +202,20 @@ def test_it_can_be_stopped_while_a_server_says_nothing(server: RangeServer) -> N
         if thread.name == "refexplorer-fetch":
             thread.join(30)
             assert not thread.is_alive(), names
+
+
+def test_no_thread_is_left_of_a_reading_that_is_stopped_while_chunks_are_decoded() -> None:
+    before = set(threading.enumerate())
+    refs = rx.open_references(raw_set(*["base64:AQACAA=="] * 500, shape=[1000], chunks=[2]))
+    targets = Targets(AccessPolicy(refs.source.location, []), None, refs.limits)
+    decoder = ArrayDecoder(refs, refs.array("x"), targets)
+    readings = read_chunks(decoder, [(number,) for number in range(500)])
+    for _ in range(400):  # now all are fetched, and more wait for a thread than fit into the queue
+        next(readings)
+    readings.close()  # type: ignore[attr-defined]
+    for thread in set(threading.enumerate()) - before:
+        thread.join(30)
+        assert not thread.is_alive(), thread.name
 
 
 def test_reading_one_array_parses_no_other() -> None:

@@ -205,8 +205,8 @@ def test_reading_asks_first_and_the_grant_opens_it(server: RangeServer) -> None:
     reading, values = host.read("x", [0])
     assert reading["state"] == "fetched"
     assert list(values) == [1, 2]
-    host.ask("key.show", path="x")
-    assert host.controller.code == f"refs.allowing('{server.url}').to_zarr()['x']"
+    shown = host.ask("key.show", path="x")["item"]
+    assert shown["code"] == f"refs.allowing('{server.url}').to_zarr()['x']"
 
 
 def test_a_place_that_no_grant_opens_fails(tmp_path: Path) -> None:

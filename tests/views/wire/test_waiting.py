@@ -79,6 +79,31 @@ def test_a_job_that_waited_does_not_replace_the_code_of_what_was_done_since() ->
     assert host.controller.code != code
 
 
+@pytest.mark.parametrize("is_late", [False, True], ids=["read before", "read after"])
+def test_the_code_of_a_first_picture_stays_when_its_array_is_selected_after_it(
+    is_late: bool,
+) -> None:
+    host = Host(raw_set("abcd", "abcd"))
+    may_read = threading.Event()
+    read, do = host.controller.answers["chunk.read"]
+
+    def slow(**fields: object) -> object:
+        assert may_read.wait(30)
+        return do(**fields)
+
+    host.controller.answers = {**host.controller.answers, "chunk.read": (read, slow)}
+    host.controller.handle({"id": "t:5", "op": "chunk.read", "array": "x", "first": True})
+    if is_late:
+        assert host.ask("key.show", path="x")["item"]["code"] == host.controller.code
+    may_read.set()
+    assert "reading" in host.answer()[0]
+    if not is_late:
+        host.ask("key.show", path="x")
+    assert host.controller.code == "refs.to_zarr()['x'][:]"
+    host.ask("key.show", path="x/0")
+    assert host.controller.code == "refs['x/0']"
+
+
 def test_what_failed_in_one_view_is_marked_in_the_others() -> None:
     with range_server() as server:
         refs = rx.open_references(raw_set("abcd", [f"{server.url}/nothing", 0, 4]))

@@ -176,7 +176,7 @@ class ReportBuilder:
         files = {path: joined.files for path, joined in self._joined.items()}
         self._groups.drop_doubtful("same-variable")  # wrong references lead to other values
         found = list(self._groups.findings(files.__getitem__, ("damaged-file", "unreachable")))
-        self.counts = replace(self.counts, files=files, **self._reasons.told())
+        self.counts = replace(self.counts, files=files, **self._reasons.as_counts())
         place = {path: number for number, path in enumerate(self._arrays)}
         both = sorted([*found, *odd], key=lambda f: (place.get(f.array, -1), _ORDER[f.code]))
         return tuple(both)
@@ -401,9 +401,9 @@ class ReportBuilder:
             found[np.isin(known, list(self._differing.get(path, ())))] = 2
             n_wrong = int(np.count_nonzero(found == 2))
             self._ledger.seen = list(map(add, self._ledger.seen, (0, n_wrong, n_wrong)))
-            told = self._held.reasons.get(path)
-            if told is not None and (found == 0).any():
-                self._reasons.add(path, told, int(np.count_nonzero(found == 0)))
+            reason = self._held.reasons.get(path)
+            if reason is not None and (found == 0).any():
+                self._reasons.add(path, reason, int(np.count_nonzero(found == 0)))
                 known, found = known[found != 0], found[found != 0]
             self._ledger.restate(path, known, word[found])
         for path, reasons in self._held.broken.items():

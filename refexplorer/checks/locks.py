@@ -159,8 +159,8 @@ class Lock:
         """Return what it contains and how old that is."""
         states = self.targets["state"].to_pylist()
         answered = sum(state in _ANSWERED for state in states)
-        told = pc.or_(pc.is_valid(self.targets["etag"]), pc.is_valid(self.targets["modified"]))
-        versions = pc.sum(told).as_py() or 0
+        recorded = pc.or_(pc.is_valid(self.targets["etag"]), pc.is_valid(self.targets["modified"]))
+        versions = pc.sum(recorded).as_py() or 0
         said = f"{counted(len(states), 'file')}, {answered:,} that answered"
         said += f", {versions:,} with an ETag or a time"
         oldest = pc.min(self.targets["asked"]).as_py()

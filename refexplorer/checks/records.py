@@ -427,7 +427,7 @@ class Reasons:
         if url is not None and len(self._failures) < KEPT_REASONS:
             self._failures.setdefault(url, message)
 
-    def told(self) -> dict[str, Any]:
+    def as_counts(self) -> dict[str, Any]:
         """Return the reasons as fields of `Counts`, the most frequent first."""
         counts = sorted(self._counts.items(), key=lambda item: -item[1])
         return {

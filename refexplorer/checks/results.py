@@ -226,7 +226,7 @@ def difference(
     """Return whether a target is unchanged, and what changed."""
     etag = facts.disk_tag or (None if has_other_tags else facts.etag)
     now = seconds_of(facts.modified)
-    if now is not None and facts.disk_tag is None:  # servers tell and compare whole seconds
+    if now is not None and facts.disk_tag is None:  # servers report and compare whole seconds
         now = int(now)
     compared = True
     for version in recorded:

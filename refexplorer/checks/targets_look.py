@@ -91,7 +91,7 @@ class TargetsLook:
             gatherer.add(run.store.table(number, COLUMNS), keys)
         found = gatherer.finish(run)
         return found, Counts(
-            files=dict(gatherer.n_files), changed=gatherer.changed, **gatherer.reasons.told()
+            files=dict(gatherer.n_files), changed=gatherer.changed, **gatherer.reasons.as_counts()
         )
 
 

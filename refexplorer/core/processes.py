@@ -99,7 +99,7 @@ class Child:
                 _write(given, head, data)
             while "size" not in (said := self._next_line(answers)):
                 if self._is_ready:
-                    self._tell(given, hear, said)
+                    self._hear(given, hear, said)
                 else:
                     self._is_ready, self._until = True, time.monotonic() + seconds
             found = answers.read(said["size"])
@@ -108,7 +108,7 @@ class Child:
         self.is_spent = bool(said.get("spent"))
         return said, found
 
-    def _tell(self, given: IO[bytes], hear: Hear, said: Head) -> None:
+    def _hear(self, given: IO[bytes], hear: Hear, said: Head) -> None:
         """Forward messages from the child, and replies to it."""
         left = self._until - time.monotonic()
         self._until = math.inf
@@ -228,14 +228,14 @@ class Answering:
     def __init__(self, answers: IO[bytes]) -> None:
         self._answers = answers
 
-    def tell(self, said: Head) -> None:
+    def send(self, said: Head) -> None:
         """Send a message before the response."""
         self._answers.write(json.dumps(said).encode() + b"\n")
         self._answers.flush()
 
     def ask(self, said: Head) -> bytes:
         """Send a message that gets a reply, and return the reply."""
-        self.tell(said)
+        self.send(said)
         size: int = json.loads(sys.stdin.buffer.readline())["size"]
         return sys.stdin.buffer.read(size)
 
@@ -267,7 +267,7 @@ def serve(work: Callable[[Head, bytes, Answering], None]) -> None:
     _serving = True
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
-    Answering(answers).tell({})  # it has started
+    Answering(answers).send({})  # it has started
     while line := sys.stdin.buffer.readline():
         head = json.loads(line)
         try:

@@ -193,7 +193,7 @@ def _parts_of(url: str) -> tuple[str, str]:
 
 
 _PART = re.compile(r"(.+)#([0-9]{1,6})")
-_MARK = "\ufeff"  # Tells the order of bytes at the start of a text, and is not a part of it
+_MARK = "\ufeff"  # Gives the order of bytes at the start of a text, and is not a part of it
 _NAME_LENGTH = 4096  # Characters that the path of a file has at most
 _TEXT_STARTS = ("{", "[", '"', "<", "'")
 
@@ -213,8 +213,8 @@ def read_source(
     is_path: bool = False,
 ) -> Source:
     """Find and read a source; a path is never treated as text, whatever it looks like."""
-    telling = None if progress is None else partial(_tell, progress)
-    terms = OpeningTerms(limits, files or OwnFiles(), telling, storage_options or {}, locate)
+    report = None if progress is None else partial(_report, progress)
+    terms = OpeningTerms(limits, files or OwnFiles(), report, storage_options or {}, locate)
     try:
         return _of_path(str(source), terms) if is_path else _of_any(source, terms)
     except _Raised as stopped:
@@ -229,7 +229,7 @@ class _Raised(BaseException):
         self.raised = raised
 
 
-def _tell(progress: Progress, done: int, size: int) -> None:
+def _report(progress: Progress, done: int, size: int) -> None:
     try:
         progress(done, size)
     except BaseException as error:

@@ -284,7 +284,9 @@ class _Overriding:
         owners = listed.owners(numbers_of(found.drop_null()))
         self._gone[rows] = True
         for owner, first, count in _counted(owners):
-            self._tell(listed.positions[owner], self._table.key_at(int(rows[first])), count)
+            self._note_overridden(
+                listed.positions[owner], self._table.key_at(int(rows[first])), count
+            )
 
     def _compare_among(self, listed: _ListedKeys) -> None:
         codes = numbers_of(listed.keys.combine_chunks().dictionary_encode().indices)
@@ -293,7 +295,7 @@ class _Overriding:
         remade, later = order[repeated], listed.owners(order[repeated + 1])
         for owner, first, count in _counted(later):
             key = listed.keys[int(remade[first])].as_py()
-            self._tell(listed.positions[owner], key, count)
+            self._note_overridden(listed.positions[owner], key, count)
         remade.sort()
         bounds = np.searchsorted(remade, listed.starts).tolist()
         for number, (start, stop) in enumerate(pairwise([*bounds, len(remade)])):
@@ -321,7 +323,7 @@ class _Overriding:
             remade = [row for row in rows.tolist() if _makes(made, self._table.key_at(row))]
             if remade:
                 self._gone[remade] = True
-                self._tell(position, self._table.key_at(remade[0]), len(remade))
+                self._note_overridden(position, self._table.key_at(remade[0]), len(remade))
 
     def _compare_pair(self, earlier: int, later: int) -> None:
         segment, made = self._segments[earlier], self._segments[later]
@@ -339,9 +341,9 @@ class _Overriding:
         news = np.setdiff1d(as_column(rows), overridden)
         if len(news):
             self._overridden[earlier] = np.union1d(overridden, news)
-            self._tell(later, segment.key_at(int(news[0])), len(news))
+            self._note_overridden(later, segment.key_at(int(news[0])), len(news))
 
-    def _tell(self, position: int, key: str, count: int) -> None:
+    def _note_overridden(self, position: int, key: str, count: int) -> None:
         first, before = self._remade.get(position, (key, 0))
         self._remade[position] = first, before + count
 

@@ -228,8 +228,8 @@ class RecordPart(SegmentPart):
             read, self._decoded = self._decoded or self._file.columns(), None
             if len(read.codes) != self._footer.rows:
                 raise self._changed()
-            is_told = self._known_count in (0, self._footer.rows)
-            if "held" not in self.__dict__ and not is_told:
+            is_known = self._known_count in (0, self._footer.rows)
+            if "held" not in self.__dict__ and not is_known:
                 self.held = self._inside(read.held)
             held = self.held
             self._bad_numbers = note_bad_numbers(read, self._rows, self.name, self._findings)
@@ -274,7 +274,7 @@ class RecordPart(SegmentPart):
     def rejection(self, row: int) -> Reason | None:
         """Return why the reference in a row cannot be used; None if it can, or there is none."""
         if not self._footer.proved or self.held.position_of(row) is not None:
-            self.columns  # noqa: B018  reading tells
+            self.columns  # noqa: B018  reading shows it
         if self.bad is not None:
             return Reason(self.bad.code, str(self.bad))
         for name, rows in self._bad_numbers.items():
@@ -285,7 +285,7 @@ class RecordPart(SegmentPart):
 
     def rejected_rows(self) -> np.ndarray:
         """Return the rows with unusable references, ascending; all for a bad file."""
-        self.tally  # noqa: B018  reading tells
+        self.tally  # noqa: B018  reading shows it
         if self.bad is not None:
             return np.arange(min(self._rows, self.room))
         return np.unique(np.concatenate([np.empty(0, np.int64), *self._bad_numbers.values()]))

@@ -126,7 +126,7 @@ class FileComparison:
 
     def _without_references(self, each: FileObject) -> ObjectRow:
         """Return the row of an array without references in this part."""
-        why = self._matched.filed.untold.get(each.name) or (each.barrier and str(each.barrier))
+        why = self._matched.filed.not_read.get(each.name) or (each.barrier and str(each.barrier))
         place = self._matched.filed.places.get(each.name)
         array = None if place is None else self._matched.filed.arrays[place]
         for path in self._matched.arrays if array is not None else ():
@@ -183,9 +183,9 @@ class FileComparison:
         groups, states = self._groups[path], self._states[path]
         record = self._new(path, groups[0].native if groups else None)
         record.references = len(states)
-        untold = self._matched.filed.untold
-        if path in untold:
-            record.native, record.message = path, untold[path]
+        not_read = self._matched.filed.not_read
+        if path in not_read:
+            record.native, record.message = path, not_read[path]
             states[:] = LedgerState.UNREAD_FILE
             if path in self._matched.filed.damaged:
                 states[:] = LedgerState.DAMAGED_FILE

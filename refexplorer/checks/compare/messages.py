@@ -65,7 +65,7 @@ def name_of(ours: SetArray) -> Any:
     return ours.attribute("GRIB_shortName") or codec_of(ours).get("var")
 
 
-def told(mine: SetArray, held: InlineArray, name: str) -> np.ndarray | None:
+def coordinate_values(mine: SetArray, held: InlineArray, name: str) -> np.ndarray | None:
     """Return an inline coordinate in the units of messages; None if of another kind."""
     units = mine.attribute("units")
     if held.values.dtype.kind not in "iuf":
@@ -160,7 +160,7 @@ class MessageComparison:
 
     def objects(self, rows: Sequence[Record]) -> FileObjects:
         """Return whether the set has each message, and the array that lacks a missing one."""
-        del rows  # which messages are in the set, their ranges tell
+        del rows  # their ranges show which messages are in the set
         taken = {owner for each in self._found.values() for owner in each.owners.tolist()}
         paths = {name_of(each): each.meta.path for each in self._arrays.values()}
         titles = {each.name: each.title for each in self._filed.objects}
@@ -182,7 +182,7 @@ class MessageComparison:
                 name = each.title or each.name
                 found.append(ObjectRow(name, ObjectState.LEFT_OUT, str(each.barrier)))
             elif each.name not in known:
-                why = self._filed.untold.get(each.name, str(each.barrier or ""))
+                why = self._filed.not_read.get(each.name, str(each.barrier or ""))
                 found.append(ObjectRow(each.name, ObjectState.UNREAD, why))
         return FileObjects(self._filed.declared, found)
 
@@ -261,7 +261,9 @@ class MessageComparison:
         coordinates = {}
         for path, name in self._coordinates(ours):
             mine = self._arrays[path]
-            values = None if name in GRID else told(mine, self._held.arrays[path], name)
+            values = (
+                None if name in GRID else coordinate_values(mine, self._held.arrays[path], name)
+            )
             if values is not None:
                 coordinates[name] = mine, values
         known = {mine.name for mine, _ in coordinates.values() if len(mine.meta.shape) == 1}
@@ -368,7 +370,7 @@ class MessageComparison:
                     yield difference
                 continue
             place = tuple(int(index[each]) for each in dimensions)
-            theirs, values = native.attributes.get(name), told(mine, held, name)
+            theirs, values = native.attributes.get(name), coordinate_values(mine, held, name)
             if theirs is None or values is None:
                 continue  # they are of different kinds
             both = float(values[place]), float(theirs)

@@ -172,12 +172,12 @@ class CertainOrigins:
         groups: Mapping[str, Sequence[NativeReferences]],
     ) -> None:
         self._matched = matched
-        told: dict[SetDimension, dict[str, int | None]] = {}
+        implied: dict[SetDimension, dict[str, int | None]] = {}
         for path, found in references.items():
-            for dimension, start in self._told_by(matched.arrays[path], found, groups[path]):
-                told.setdefault(dimension, {})[path] = start
+            for dimension, start in self._implied_starts(matched.arrays[path], found, groups[path]):
+                implied.setdefault(dimension, {})[path] = start
         self._starts = {
-            dimension: _settled(dimension, starts, origins) for dimension, starts in told.items()
+            dimension: _settled(dimension, starts, origins) for dimension, starts in implied.items()
         }
         for dimension in self._dimensions():
             if self._starts.get(dimension) is None and origins.knows_values(dimension):
@@ -205,7 +205,7 @@ class CertainOrigins:
     def _dimensions(self) -> set[SetDimension]:
         return {each for ours in self._matched.arrays.values() for _, each in dimensions_of(ours)}
 
-    def _told_by(
+    def _implied_starts(
         self, ours: SetArray, found: FileReferences, groups: Sequence[NativeReferences]
     ) -> Iterator[tuple[SetDimension, int | None]]:
         """Yield what the references of one array imply; None if they contradict each other."""
@@ -319,7 +319,7 @@ def _references(
     known = filed.chunks[filed.places[native.name]]
     lie = aligned(ours, native)
     if known is None or lie is None:
-        raise Unread("expression", filed.untold.get(native.name, "the file has more dimensions"))
+        raise Unread("expression", filed.not_read.get(native.name, "the file has more dimensions"))
     cut = is_cut(ours, native, lie)
     whole = bool(ours.meta.varying) or ours.meta.chunks == lie.chunks
     if not (whole or cut):

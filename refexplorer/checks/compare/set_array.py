@@ -46,7 +46,7 @@ class FileLayout:
         self.declared = len(self.objects) if file.declared is None else file.declared
         self.arrays: list[FileArray] = []
         self.chunks: list[FileChunks | None] = []
-        self.untold: dict[str, str] = {}
+        self.not_read: dict[str, str] = {}
         self.damaged: set[str] = set()
         reasons: dict[int, Unread] = {}
         for name in file.names():
@@ -83,7 +83,7 @@ class FileLayout:
         self._rows = np.concatenate([none, *rows])[order]
 
     def _note(self, name: str, reason: Unread) -> None:
-        self.untold[name] = str(reason)
+        self.not_read[name] = str(reason)
         if reason.why == "damaged":
             self.damaged.add(name)
 

@@ -127,8 +127,8 @@ def _answer(file: DataFileSource, progress: Progress | None) -> tuple[Head, byte
         return file.stream.read(end - start)
 
     seconds = SECONDS + _SECONDS_PER_MIB * file.size / 2**20
-    tells = progress is not None
-    head = {"kind": file.kind, "path": file.path, "bytes": file.size, "tells": tells}
+    reports = progress is not None
+    head = {"kind": file.kind, "path": file.path, "bytes": file.size, "reports": reports}
     try:
         with _children.lend(file.kind) as child:
             return child.ask(head, b"", seconds, hear)
@@ -197,21 +197,21 @@ def _made(head: Head, answering: Answering) -> _Made:
             read = lambda start, end: answering.ask({"read": [start, end]})  # noqa: E731
             opened = RangeStream(read, head["bytes"], "the file")
         stream = cast("BinaryIO", stack.enter_context(opened))
-        progress = _Telling(answering) if head["tells"] else None
+        progress = _ProgressReport(answering) if head["reports"] else None
         return _checked_references(WatchedStream(stream, head["bytes"], progress), head["kind"])
 
 
-class _Telling:
+class _ProgressReport:
     """Reports reading progress, at most every tenth of a second or hundredth of the file."""
 
     def __init__(self, answering: Answering) -> None:
-        self._answering, self._told, self._done = answering, time.monotonic(), 0
+        self._answering, self._reported, self._done = answering, time.monotonic(), 0
 
     def __call__(self, done: int, size: int) -> None:
         now = time.monotonic()
-        if now - self._told >= _BETWEEN or (done - self._done) * 100 >= size:
-            self._told, self._done = now, done
-            self._answering.tell({"done": done})
+        if now - self._reported >= _BETWEEN or (done - self._done) * 100 >= size:
+            self._reported, self._done = now, done
+            self._answering.send({"done": done})
 
 
 def _checked_references(stream: WatchedStream, kind: str) -> _Made:

@@ -18,7 +18,7 @@ _SHOWN = 5  # names in the sentence about what was left out
 GRIB_DETAILS = (
     "stepRange", "bottomLevel", "derivedForecast", "percentileValue", "lowerLimit", "upperLimit",
 )  # fmt: skip
-"""What tells messages apart that have the same name and coordinates: sums over 3 hours and 6."""
+"""What distinguishes messages that have the same name and coordinates: sums over 3 hours and 6."""
 NO_PLAIN_FORM = "It is of a type without a plain form"  # Why an attribute is not read, if so
 
 

@@ -1,7 +1,7 @@
 """The command line: exit status 0 no errors, 1 the set has errors, 2 unreadable or wrong usage.
 
-The modules of `verbs` add their commands to `program`, `output` and `terminal` print, `proxy` tells
-Jupyter how to start the page. Begin with `program`.
+The modules of `verbs` add their commands to `program`, `output` and `terminal` print, `proxy` lets
+Jupyter start the page. Begin with `program`.
 """
 
 from __future__ import annotations

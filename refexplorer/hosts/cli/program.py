@@ -150,7 +150,7 @@ def _described(command: Callable[..., int], parameter: inspect.Parameter) -> Any
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
-def _tell_version(asked: bool) -> None:
+def _print_version(asked: bool) -> None:
     if asked:
         typer.echo(f"refexplorer {version('refexplorer')}")
         raise typer.Exit
@@ -159,10 +159,10 @@ def _tell_version(asked: bool) -> None:
 @app.callback()
 def program(
     context: typer.Context,
-    tell_version: Annotated[
+    show_version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_tell_version, is_eager=True, help="Print the version and exit."
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
         ),
     ] = False,
 ) -> None:

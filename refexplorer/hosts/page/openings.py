@@ -158,7 +158,7 @@ def _work(head: Head, data: bytes, answering: Answering) -> None:
     limit_memory(OWN_MEMORY + head["memory"])
     os.chdir(head["folder"])  # which relative names are resolved against
     began = time.process_time()
-    watch = OpeningWatch(lambda done, size: answering.tell({"done": done, "of": size}))
+    watch = OpeningWatch(lambda done, size: answering.send({"done": done, "of": size}))
     try:
         opened = pickle.loads(data)(progress=watch)
         # The source, in addition to the set, which is sent without a large document.

@@ -300,7 +300,7 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
         self._reader = HttpReader(policy, options, documents=True)
         self._limit, self._seconds = limits.document_bytes, limits.read_seconds
         self._sizes: dict[str, int] = {}
-        self._told: dict[str, bytes] = {}
+        self._kept: dict[str, bytes] = {}
 
     def has(self, path: str) -> bool:
         place = self._policy.place(path)
@@ -331,8 +331,8 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
 
     def _open(self, path: str, mode: str = "rb", **_: object) -> io.BytesIO:
         place, begun = self._policy.place(path), b""
-        if path in self._told:
-            return io.BytesIO(self._told.pop(path))
+        if path in self._kept:
+            return io.BytesIO(self._kept.pop(path))
         if not place.path.endswith(DOCUMENTS):
             head = self._probe(place)
             if kind_of(head.cut(0, PROBE)) is not None:
@@ -352,7 +352,7 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
             ) from None
         whole = begun + data.cut()
         if not place.path.endswith(DOCUMENTS):
-            self._told[path] = whole  # it is opened once to find out what it is, and then read
+            self._kept[path] = whole  # it is opened once to find out what it is, and then read
         return io.BytesIO(whole)
 
     def _note_size(self, place: Place) -> None:

@@ -63,7 +63,7 @@ def fetch_many(
     try:
         run.read_local()
         run.read_remote()
-        run.tell()
+        run.report()
     except Stopped:
         pass
     return fetched
@@ -83,7 +83,7 @@ class _FetchRun:
         self._done = set[str]()
         self._count = len(references)
         self._bytes = 0
-        self._told = 0.0
+        self._reported = 0.0
         self._place_of = cache(targets.policy.place)
         prepared = (self._prepared(key, reference) for key, reference in references.items())
         wanted = [each for each in prepared if each is not None]
@@ -120,7 +120,7 @@ class _FetchRun:
             for request in self._remote:
                 self._fail(request, error)
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Report the progress; raise `Stopped` if cancelled."""
         if not self._goes_on():
             raise Stopped
@@ -146,8 +146,8 @@ class _FetchRun:
             self._finish(request, ByteParts([data], file.size))
         except (OSError, RefexplorerError) as error:
             self._fail(request, error)
-        if monotonic() - self._told >= POLL:
-            self.tell()
+        if monotonic() - self._reported >= POLL:
+            self.report()
 
     async def _read_remote(self) -> None:
         requests = iter(self._remote)
@@ -166,7 +166,7 @@ class _FetchRun:
                 group.create_task(work())
 
     def _goes_on(self) -> bool:
-        self._told = monotonic()
+        self._reported = monotonic()
         return self._advance(
             FetchProgress(len(self._done), self._count, self._bytes, self._byte_count)
         )

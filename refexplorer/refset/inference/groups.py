@@ -348,33 +348,33 @@ class _Shapes:
         return list(self._codes)
 
 
-def groups_of(table: Table, tell: Callable[[int], None]) -> Iterator[Group]:
+def groups_of(table: Table, report: Callable[[int], None]) -> Iterator[Group]:
     """Yield references to named targets by the words of key and URL, the largest groups first."""
     keys, urls = _Shapes(), _Shapes()
-    parts = _parts_of_groups(_codes_of_groups(table, keys, urls, tell))
+    parts = _parts_of_groups(_codes_of_groups(table, keys, urls, report))
     of_keys, of_urls = keys.texts(), urls.texts()
     seen = table.count
     for code, rows in parts:
         words, ranges = divmod(code, 2)
         key, url = divmod(words, len(of_urls))
-        yield _group(table, rows, of_keys[key], of_urls[url], bool(ranges), _after(seen, tell))
+        yield _group(table, rows, of_keys[key], of_urls[url], bool(ranges), _after(seen, report))
         seen += len(rows)
 
 
-def _after(seen: int, tell: Callable[[int], None]) -> Callable[[int], None]:
+def _after(seen: int, report: Callable[[int], None]) -> Callable[[int], None]:
     """Return what distinguishes rows that come after others."""
-    return lambda rows: tell(seen + rows)
+    return lambda rows: report(seen + rows)
 
 
 def _codes_of_groups(
-    table: Table, keys: _Shapes, urls: _Shapes, tell: Callable[[int], None]
+    table: Table, keys: _Shapes, urls: _Shapes, report: Callable[[int], None]
 ) -> np.ndarray:
     """Return one number per row for the words of key and URL and its kind; -1 for none."""
     columns = table.columns
     of_urls = _codes_of_urls(columns, urls)
     codes = np.empty(table.count, np.int64)
     for start in range(0, table.count, BLOCK):
-        tell(start)
+        report(start)
         rows = slice(start, start + BLOCK)
         kinds, shapes = columns.kinds[rows], of_urls[columns.targets[rows]]
         words = keys.codes(*shapes_of(table.keys.slice(start, BLOCK)))
@@ -428,14 +428,14 @@ def _rows_of(codes: np.ndarray, chosen: np.ndarray) -> np.ndarray:
 
 
 def _group(
-    table: Table, rows: np.ndarray, key: str, url: str, ranges: bool, tell: Callable[[int], None]
+    table: Table, rows: np.ndarray, key: str, url: str, ranges: bool, report: Callable[[int], None]
 ) -> Group:
     columns, of_key = table.columns, key.count("0")
     of_both = of_key + url.count("0")
     fields = np.empty((of_both + 2 * ranges, len(rows)), np.int64)
     widths = np.zeros(fields.shape, np.uint8)
     for start in range(0, len(rows), BLOCK):
-        tell(start)
+        report(start)
         part, to = rows[start : start + BLOCK], slice(start, start + BLOCK)
         numbers = read_numbers(table.keys_at(part), of_key)
         fields[:of_key, to], widths[:of_key, to] = numbers

@@ -160,7 +160,7 @@ def proved(
     templates: Mapping[str, str],
     rows: Sequence[np.ndarray],
     table: Table,
-    tell: Callable[[int], None],
+    report: Callable[[int], None],
 ) -> list[int]:
     """Return the positions of the gen items that generate exactly the references they replace."""
     document = read_document({"version": 1, "templates": templates, "gen": sources})
@@ -171,7 +171,7 @@ def proved(
         if (
             made.certain
             and made.count == len(wanted)
-            and all(_blocks(made, table, wanted, tell, seen))
+            and all(_blocks(made, table, wanted, report, seen))
         ):
             good.append(made.number)
         seen += len(wanted)
@@ -179,11 +179,11 @@ def proved(
 
 
 def _blocks(
-    made: GenItem, table: Table, rows: np.ndarray, tell: Callable[[int], None], seen: int
+    made: GenItem, table: Table, rows: np.ndarray, report: Callable[[int], None], seen: int
 ) -> Iterator[bool]:
     """Return for each block of table rows whether a gen item generates it, in this order."""
     for start in range(0, made.count, BLOCK):
-        tell(seen + start)
+        report(seen + start)
         expanded = block_of(Generated(made), start, min(start + BLOCK, made.count))
         wanted = table.select(rows[start : start + BLOCK])
         yield wanted.keys.equals(expanded.keys) and _same(wanted.columns, expanded.columns)
@@ -356,8 +356,8 @@ def as_version_1(table: Table) -> Inferred:
 def infer_table(table: Table, least: int = 0, progress: Progress | None = None) -> Inferred:
     """Find the shortest document for the references of a table, based on their numbers."""
     total = 3 * table.count
-    tell = progress or (lambda done, of: None)
-    groups = groups_of(table, lambda rows: tell(rows, total))
+    report = progress or (lambda done, of: None)
+    groups = groups_of(table, lambda rows: report(rows, total))
     items = [item for group in groups for item in islice(_items(group), MOST_ITEMS)]
     items = sorted(items, key=lambda item: -len(item.rows))[:MOST_ITEMS]
     if means_v1(table):
@@ -370,7 +370,7 @@ def infer_table(table: Table, least: int = 0, progress: Progress | None = None) 
             return as_it_is(table)
         rows = [item.rows for item in items]
         good = proved(
-            found.gen, found.templates, rows, table, lambda n: tell(2 * table.count + n, total)
+            found.gen, found.templates, rows, table, lambda n: report(2 * table.count + n, total)
         )
         if len(good) == len(items):
             return found

@@ -133,7 +133,7 @@ def _check_records(wanted: InOrder, store: ParquetStore) -> set[str]:
     """Compare the references of whole record files; return their names."""
     numbers = np.unique(wanted.numbers // store.record_size).tolist()
     parts = [RecordPart(store, wanted.array, number) for number in numbers]
-    columns = joined_columns([part.columns for part in parts])  # first: they tell what is held
+    columns = joined_columns([part.columns for part in parts])  # first: they say what is held
     rows = [part.start + part.held.rows_at(np.arange(part.count)) for part in parts]
     read = np.concatenate(rows)
     keys = before = chunk_keys(wanted.array, read)

@@ -26,7 +26,7 @@ from refexplorer.hosts.cli.program import (
     read_argument,
     status_of,
 )
-from refexplorer.hosts.cli.verbs.looking import naming_missing, tell_shard
+from refexplorer.hosts.cli.verbs.looking import naming_missing, print_shard
 from refexplorer.io.decode.sizes import region
 from refexplorer.spec.codes import schema as schema_of
 from refexplorer.spec.derivation import TraceStep
@@ -95,7 +95,7 @@ def explain(
     """Explain where a key comes from, step by step."""
     refs = open_set(source)
     if shard:
-        return tell_shard(refs, key, allow or [], as_json)
+        return print_shard(refs, key, allow or [], as_json)
     with naming_missing(refs, key):
         trace = refs.explain(key)
     if as_json:

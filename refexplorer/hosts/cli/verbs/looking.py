@@ -164,7 +164,7 @@ def _row(snapshot: dict[str, Any]) -> tuple[str, ...]:
     return snapshot["id"], snapshot["written"], names, snapshot["message"], changes
 
 
-def tell_shard(refs: ReferenceSet, key: str, allow: Collection[str], as_json: bool) -> int:
+def print_shard(refs: ReferenceSet, key: str, allow: Collection[str], as_json: bool) -> int:
     """Read and print the index of a shard; exit status 1 if it cannot be read."""
     with naming_missing(refs, key):
         index = refs.allowing(*allow).trace(key, inner=...).shard
@@ -227,7 +227,7 @@ def info(
     """Summarize the set: keys, arrays, targets, bytes."""
     refs = open_set(source, concat_dim=concat_dim)
     if logins:
-        return _tell_logins(refs, allow or [], as_json)
+        return _print_logins(refs, allow or [], as_json)
     if code:
         output.write_text(refs.code())
         return status_of(refs)
@@ -275,7 +275,7 @@ def info(
     return status_of(refs)
 
 
-def _tell_logins(refs: ReferenceSet, allow: Collection[str], as_json: bool) -> int:
+def _print_logins(refs: ReferenceSet, allow: Collection[str], as_json: bool) -> int:
     """Print which login the targets need; exit status 2 if one was not asked or is silent."""
     found = refs.allowing(*allow).logins()
     if as_json:

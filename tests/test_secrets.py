@@ -319,7 +319,7 @@ def test_no_message_of_an_explorer_and_no_saved_notebook_has_a_secret(
         assert ask(host, "tree.target", url=row["url"])[0]["total"] == 1
 
 
-def test_targets_that_look_alike_are_told_apart() -> None:
+def test_targets_that_look_alike_are_distinguished() -> None:
     urls = [f"https://h/f?sig={sign}" for sign in ("one", "two")]
     host = Host({f"x/{at}": [url, 0, 4] for at, url in enumerate(urls)})
     rows = ask(host, "targets.rows", start=0, n=9)[0]["rows"]

@@ -104,7 +104,7 @@ def test_a_finding_for_each_file_whose_end_ranges_pass(tmp_path: Path) -> None:
         assert (found.status, found.headline.text) == (1, "has errors")
 
 
-def test_a_broken_connection_is_told_from_broken_data(server: RangeServer) -> None:
+def test_a_broken_connection_is_distinguished_from_broken_data(server: RangeServer) -> None:
     server.files["/f"] = bytes(16)
     server.truncated.add("/f")
     chunks = {"x/.zarray": json.dumps(ARRAY), "x/0": [f"{server.url}/f", 0, 4]}
@@ -250,7 +250,7 @@ def test_results_of_files_that_changed_are_not_used(
     assert table(found).equals(table(fresh))
 
 
-def test_a_store_that_tells_no_version_is_read_again(server: RangeServer, tmp_path: Path) -> None:
+def test_a_store_that_shows_no_version_is_read_again(server: RangeServer, tmp_path: Path) -> None:
     refs, folder = many(server, 3), tmp_path / "kept"
     assert refs.allowing(server.url).audit(results=folder).good
     server.files = {name: body[::-1] for name, body in server.files.items()}
@@ -310,7 +310,7 @@ def test_credentials_are_sent_and_never_written(server: RangeServer, tmp_path: P
     assert "sesame" not in repr(audit.counts) + str(audit)
 
 
-def test_a_target_that_changes_between_two_parts_is_told(server: RangeServer) -> None:
+def test_a_target_that_changes_between_two_parts_is_reported(server: RangeServer) -> None:
     server.files["/f"] = bytes(40)
     refs = rx.open_references(ROOT | {f"k{n}": [f"{server.url}/f", n, 1] for n in range(4)})
 
@@ -334,7 +334,7 @@ def test_too_many_references_are_refused_with_their_number() -> None:
         refs.audit()
 
 
-def test_a_chunk_that_would_eat_the_machine_is_told(tmp_path: Path) -> None:
+def test_a_chunk_that_would_eat_the_machine_is_reported(tmp_path: Path) -> None:
     import zlib
 
     (tmp_path / "f").write_bytes(bomb := zlib.compress(bytes(10**8), 1))
@@ -365,7 +365,7 @@ def test_a_codec_that_is_missing_leaves_chunks_unknown(tmp_path: Path) -> None:
     assert refs.check_targets().status == 0
 
 
-def test_keys_that_errors_leave_out_are_told(tmp_path: Path) -> None:
+def test_keys_that_errors_leave_out_are_reported(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(bytes(40))
     refs = rx.open_references(ROOT | {"bad": ["u", 1], "good": [f"{tmp_path}/f", 0, 1]})
     audit = refs.allowing(str(tmp_path)).audit()

@@ -95,7 +95,7 @@ def test_a_set_has_to_be_current(tmp_path: Path) -> None:
         assert check(tmp_path, document, '[axes.time]\nuntil = "now-12h"').status == status
 
 
-def test_what_cannot_be_told_is_unknown(tmp_path: Path) -> None:
+def test_what_cannot_be_known_is_unknown(tmp_path: Path) -> None:
     np.arange(5, dtype="<i8").tofile(tmp_path / "time.bin")
     document = axis(range(5)) | {"time/0": ["time.bin"]}
     expected = '[axes.time]\nstep = "1 day"'

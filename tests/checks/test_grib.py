@@ -338,7 +338,7 @@ TWICE: dict[str, list[dict[str, Any]]] = {
 
 @pytest.mark.parametrize("values", ["none", "all"])
 @pytest.mark.parametrize("name", TWICE)
-def test_messages_that_nothing_in_the_set_tells_apart(
+def test_messages_that_nothing_in_the_set_distinguishes(
     tmp_path: Path, name: str, values: str
 ) -> None:
     """kerchunk keeps neither the hours of a sum nor which part of an ensemble it is."""

@@ -89,7 +89,7 @@ def test_regions_fill_what_nothing_was_noted_of() -> None:
     assert ledger.chunks_in("x", LedgerState.HOLE, 4).tolist() == [0, 1, 2, 9]
 
 
-def test_what_arithmetic_does_not_tell_stays_untouched() -> None:
+def test_what_arithmetic_does_not_show_stays_untouched() -> None:
     ledger = Ledger({"x": (10**12,)})
     ledger.mark("x", np.array([3, 10**12 - 1]), LedgerState.PLACED)
     ledger.mark_region("x", (0,), (10**11,), LedgerState.EMPTY)

@@ -124,7 +124,7 @@ def test_verify_compares_files_that_it_reads(tmp_path: Path) -> None:
     assert (files_read["total"], files_read["read"], files_read["changed"]) == (3, 3, 1)
 
 
-def test_a_server_that_tells_no_version_is_not_known(server: RangeServer, tmp_path: Path) -> None:
+def test_a_server_that_shows_no_version_is_not_known(server: RangeServer, tmp_path: Path) -> None:
     """It is never called unchanged, though its size is what it was."""
     server.files = {f"/{number}": bytes(100) for number in range(3)}
     server.etags = {"/0": '"a"'}
@@ -145,7 +145,7 @@ def test_a_server_that_tells_no_version_is_not_known(server: RangeServer, tmp_pa
     assert files_of(found) == {"changed": ["0", "2"]}
 
 
-def test_checksums_tell_other_values_where_no_version_does(
+def test_checksums_show_other_values_where_no_version_does(
     server: RangeServer, tmp_path: Path
 ) -> None:
     server.files = {"/0": bytes(100)}

@@ -57,7 +57,7 @@ def test_virtualizarr(files: list[Path], tmp_path: Path, loadable: list[str], co
     in_order(verified(str(source), files[0].parent, values="all"))
 
 
-def test_times_that_virtualizarr_encodes_anew(tmp_path: Path) -> None:
+def test_times_that_virtualizarr_encodes_again(tmp_path: Path) -> None:
     own = write_files_with_own_epochs(tmp_path)
     source = virtualised(own, tmp_path / "set.json", loadable_variables=["time"])
     in_order(verified(str(source), tmp_path, values="all"))

@@ -148,7 +148,7 @@ def test_a_blank_that_means_nothing(tmp_path: Path) -> None:
         assert "_FillValue" not in array.attrs
 
 
-def test_a_blank_whose_neighbours_become_the_same_is_told(tmp_path: Path) -> None:
+def test_a_blank_whose_neighbours_become_the_same_is_reported(tmp_path: Path) -> None:
     fits: Any = pytest.importorskip("astropy.io.fits", reason="astropy is not installed")
     unit = fits.PrimaryHDU(np.array([1, -(2**63)], ">i8"))
     unit.header["BLANK"], unit.header["BSCALE"] = -(2**63), 0.5
@@ -202,7 +202,7 @@ def test_tiff(tmp_path: Path, more: dict[str, Any]) -> None:
     assert np.array_equal(array[:], values)
 
 
-def test_progress_is_told_and_may_stop_it(tmp_path: Path) -> None:
+def test_progress_is_reported_and_may_stop_it(tmp_path: Path) -> None:
     path, told = hdf5(tmp_path / "a.nc"), list[tuple[int, int]]()
     rx.open_references(path, progress=lambda done, size: told.append((done, size)))
     size = path.stat().st_size
@@ -237,7 +237,7 @@ except KeyboardInterrupt:
     assert (ran.returncode, ran.stdout) == (0, "stopped\n"), ran.stderr
 
 
-def test_values_in_other_files_are_told(tmp_path: Path) -> None:
+def test_values_in_other_files_are_reported(tmp_path: Path) -> None:
     hdf5(tmp_path / "a.nc")
     with h5py.File(tmp_path / "b.nc", "w") as file:
         layout = h5py.VirtualLayout((10,), "<i4")

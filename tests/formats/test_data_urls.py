@@ -59,7 +59,7 @@ def test_only_metadata_are_read(server: RangeServer) -> None:
     assert rx.open_references(refs.source.place).to_v0() == refs.to_v0()
 
 
-def test_what_was_read_is_told(server: RangeServer) -> None:
+def test_what_was_read_is_reported(server: RangeServer) -> None:
     ran = run("info", f"{server.url}/d/a.nc", "--json")
     told = json.loads(ran.out)["fetched"]
     assert 0 < told["bytes"] < told["size"]

@@ -35,7 +35,7 @@ def _write(path: Path, data: bytes) -> Path:
     ],
     ids=["plain", "gzip", "zstd", "bom", "utf-16"],
 )
-def test_content_tells_the_form_not_the_name(data: bytes, tmp_path: Path) -> None:
+def test_content_shows_the_form_not_the_name(data: bytes, tmp_path: Path) -> None:
     path = _write(tmp_path / "misnamed.txt", data)
     memory = fsspec.filesystem("memory")
     memory.pipe("/sources/misnamed.txt", data)

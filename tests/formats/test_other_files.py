@@ -204,7 +204,7 @@ def test_a_large_document_elsewhere_is_read_once(server: RangeServer) -> None:
         rx.open_references(f"{server.url}/set", limits=rx.Limits(document_bytes=100_000))
 
 
-def test_a_file_above_the_limit_is_told_first(tmp_path: Path) -> None:
+def test_a_file_above_the_limit_is_reported_first(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(image("PNG").ljust(3 * 10**6))
     with pytest.raises(rx.errors.SourceError, match="a PNG image"):
         rx.open_references(tmp_path / "a.png", limits=rx.Limits(document_bytes=2 * 10**6))
@@ -249,7 +249,7 @@ def called(verb: str, source: str) -> list[str]:
 
 
 @pytest.mark.parametrize("verb", CALLS)
-def test_every_verb_tells_what_a_file_is(
+def test_every_verb_says_what_a_file_is(
     verb: str, demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

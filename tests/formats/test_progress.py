@@ -25,7 +25,7 @@ def large(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return path
 
 
-def test_the_bytes_of_the_file_are_told_as_they_are_read(large: Path) -> None:
+def test_the_bytes_of_the_file_are_reported_as_they_are_read(large: Path) -> None:
     told: list[tuple[int, int]] = []
     refs = rx.open_references(large, progress=lambda done, size: told.append((done, size)))
     size = large.stat().st_size
@@ -43,7 +43,7 @@ def test_what_is_raised_stops_the_opening(large: Path) -> None:
         rx.open_references(large, progress=stop)
 
 
-def test_a_small_document_is_not_worth_telling() -> None:
+def test_a_small_document_is_not_worth_reporting() -> None:
     told: list[int] = []
     rx.open_references({"a": "b"}, progress=lambda done, size: told.append(done))
     assert not told

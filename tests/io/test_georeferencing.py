@@ -79,7 +79,7 @@ def test_what_is_near_and_does_not_serve_is_named() -> None:
         found({**crs, **array}, "v")
 
 
-def test_a_track_and_a_line_are_told() -> None:
+def test_a_track_and_a_line_are_reported() -> None:
     track = {**inline_array("lat", LAT, ["obs"], units="degrees_north"),
              **inline_array("lon", LAT, ["obs"], units="degrees_east"),
              **inline_array("v", DATA, ["obs", "z"]),

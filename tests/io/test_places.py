@@ -184,7 +184,7 @@ def test_numerical_examples_of_projections(
 
 
 @pytest.mark.parametrize("change", [{"perspective_point_height": None}, {"grid_mapping_name": "x"}])
-def test_a_grid_mapping_that_cannot_be_used_is_told(change: dict[str, object]) -> None:
+def test_a_grid_mapping_that_cannot_be_used_is_reported(change: dict[str, object]) -> None:
     pytest.importorskip("pyproj")
     angles = np.linspace(-0.1, 0.1, 9)
     with pytest.raises(RefexplorerError, match="cannot be used"):

@@ -274,7 +274,7 @@ def test_a_missing_target_is_an_error_in_every_process(
 
 
 @pytest.mark.server
-def test_a_place_that_is_not_allowed_is_told_by_a_process(
+def test_a_place_that_is_not_allowed_is_reported_by_a_process(
     pool: ProcessPoolExecutor, client: Any
 ) -> None:
     dataset = rx.open_references(raw_set(["s3://bucket/f", 0, 4])).to_xarray(
@@ -310,7 +310,7 @@ def test_a_process_opens_a_set_once(demo: Path) -> None:
     assert internals(first).opened.tree is internals(second).opened.tree
 
 
-def test_everything_is_told_as_before(demo: Path) -> None:
+def test_everything_is_reported_as_before(demo: Path) -> None:
     for name in ("broken.json", "sst.v1.json", "sst.parq"):
         refs = rx.open_references(demo / name)
         again = pickle.loads(pickle.dumps(refs))

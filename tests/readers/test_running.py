@@ -217,7 +217,7 @@ def test_text_of_a_file_is_shown_and_does_nothing() -> None:
     assert "\u202e" not in str(found)
 
 
-def test_verdicts_are_data_and_tell_what_they_rest_on() -> None:
+def test_verdicts_are_data_and_say_what_they_rest_on() -> None:
     found = rx.dialects({"version": 1, "refs": {"a": ["s3://b/f", "0", "4"]}, "gen": [ITEM]})
     assert [verdict.reader for verdict in found] == [SPECIFICATION, *BASES]
     first = json.loads(json.dumps([asdict(verdict) for verdict in found]))[1]
@@ -251,7 +251,7 @@ def test_without_processes_the_table_answers(problem: str, monkeypatch: pytest.M
 
 
 @pytest.mark.child
-def test_the_exit_status_tells_that_keys_would_be_lost(tmp_path: Path) -> None:
+def test_the_exit_status_shows_that_keys_would_be_lost(tmp_path: Path) -> None:
     plain, made = tmp_path / "plain.json", demo.path("sst.v1.json")
     plain.write_text(json.dumps({"version": 1, "refs": BASE}))
     assert run("dialects", plain).status == 0

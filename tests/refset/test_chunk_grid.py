@@ -48,7 +48,7 @@ def state_of(value: Any) -> str:
 
 
 @given(st.dictionaries(indices, references, max_size=30))
-def test_every_chunk_is_told_as_a_dict_tells_it(chunks: dict[tuple[int, ...], Any]) -> None:
+def test_every_chunk_is_reported_as_a_dict_shows_it(chunks: dict[tuple[int, ...], Any]) -> None:
     grid = opened(chunks).chunk_grid("v")
     states, targets, offsets, lengths = grid.states, grid.targets, grid.offsets, grid.lengths
     for index in itertools.product(*map(range, SHAPE)):
@@ -145,7 +145,7 @@ def test_very_many_generated_chunks_cost_no_more_than_the_picture() -> None:
         grid.states  # noqa: B018
 
 
-def test_a_parquet_store_tells_the_same_as_the_json(demo: Path) -> None:
+def test_a_parquet_store_says_the_same_as_the_json(demo: Path) -> None:
     one = rx.open_references(demo / "sst.v0.json").chunk_grid("sst")
     other = rx.open_references(demo / "sst.parq").chunk_grid("sst")
     for name in ("states", "offsets", "lengths"):

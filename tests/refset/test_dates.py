@@ -35,7 +35,7 @@ def test_names_are_read_as_people_write_them(names: list[str], dates: list[str])
         ["a-12345678.nc", "b-99999999.nc"],
     ],
 )  # fmt: skip
-def test_what_tells_nothing_is_no_date(names: list[str | None]) -> None:
+def test_what_says_nothing_is_no_date(names: list[str | None]) -> None:
     assert np.isnat(dates_of(names)).all()
 
 

@@ -120,7 +120,7 @@ def named(*names: str) -> dict[str, Any]:
     }
 
 
-def test_an_array_of_another_name_is_told_so() -> None:
+def test_an_array_of_another_name_is_reported_so() -> None:
     found = rx.diff(named("x", "y"), named("z", "y") | {"y/1.2": ["s3://a/f.nc", 1, 2]})
     assert [tuple(move) for move in found.arrays_moved] == [("x", "z", 7)]
     assert "The array 'x' is now named 'z' (7 keys)." in str(found)

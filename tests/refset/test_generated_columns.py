@@ -49,7 +49,7 @@ def noted(refs: rx.ReferenceSet) -> list[rx.types.Finding]:
     return [each for each in refs.diagnostics if each.code != "orphan-chunk"]
 
 
-def test_keys_that_fail_are_not_there_and_are_told_of() -> None:
+def test_keys_that_fail_are_not_there_and_are_reported_of() -> None:
     refs = rx.open_references({"version": 1, "gen": [FAILING]})
     (note,) = noted(refs)
     assert (note.code, note.pointer, note.count) == ("bad-template", "/gen/0/offset", 1)
@@ -80,7 +80,7 @@ def test_an_explicit_key_stands_where_a_generated_one_fails() -> None:
         assert [refs.number(key) for key in refs] == list(range(len(refs)))
 
 
-def test_of_too_many_keys_to_try_those_that_fail_are_told_of_later(tmp_path: Path) -> None:
+def test_of_too_many_keys_to_try_those_that_fail_are_reported_of_later(tmp_path: Path) -> None:
     item = {**FAILING, "dimensions": {"i": {"stop": 150_000}}}
     refs = rx.open_references({"version": 1, "gen": [item]})
     assert [each.code for each in noted(refs)] == ["gen-not-checked", "readers-differ"]

@@ -57,7 +57,7 @@ OTHERS = [
     st.integers(1, 45),
     st.sampled_from([*PLAIN, *AFFINE, *OTHERS]),
 )
-def test_what_arithmetic_tells_is_what_listing_gives(
+def test_what_arithmetic_shows_is_what_listing_gives(
     i: Any, j: Any, rows: int, columns: int, key: str
 ) -> None:
     refs = opened(key, {"i": i, "j": j}, [rows, columns])

@@ -42,7 +42,7 @@ DOCUMENT: dict[str, Any] = {
 }
 
 
-def test_its_references_are_read_and_its_links_told() -> None:
+def test_its_references_are_read_and_its_links_reported() -> None:
     refs = rx.open_references(json.dumps(DOCUMENT))
     assert refs["y/0"] == rx.types.Range("https://h/f.nwb", 8, 8)
     told = {found.code: found for found in refs.diagnostics}

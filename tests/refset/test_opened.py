@@ -66,7 +66,7 @@ def test_a_level_counts_in_natural_order_with_metadata_first(refs: rx.ReferenceS
         refs.children("nope")
 
 
-def test_rows_tell_kind_size_and_target(refs: rx.ReferenceSet) -> None:
+def test_rows_show_kind_size_and_target(refs: rx.ReferenceSet) -> None:
     rows = {row.path: row for row in (*refs.children().rows, *refs.children("t").rows)}
     assert (rows["t"].type, rows["t"].children, rows["t"].kind) == ("array", 6, None)
     assert (rows["v3"].type, rows[".zgroup"].type) == ("array", "key")

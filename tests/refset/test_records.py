@@ -128,7 +128,7 @@ def test_many_missing_record_files_cost_nothing(store: Path) -> None:
     assert sum(found.count for found in missing) == 10**15 // ROWS - 3
 
 
-def test_a_file_that_was_lost_is_told_from_one_without_references(tmp_path: Path) -> None:
+def test_a_file_that_was_lost_is_distinguished_from_one_without_references(tmp_path: Path) -> None:
     """kerchunk writes no record file of which no chunk has a reference."""
     keys = {".zgroup": {"zarr_format": 2}, "x/.zarray": {**ARRAY, "shape": [24], "chunks": [1]}}
     full = {f"x/{n}": ["s3://b/f", n, 1] for n in range(24)}

@@ -48,7 +48,7 @@ def test_chunks_without_an_array_and_other_lengths_are_left_alone() -> None:
     assert repeats_in(refs) == []
 
 
-def test_a_gen_item_whose_offset_forgets_a_dimension_is_told() -> None:
+def test_a_gen_item_whose_offset_forgets_a_dimension_is_reported() -> None:
     item = {
         "key": "x/{{i}}.{{j}}",
         "url": "s3://b/f{{j}}",

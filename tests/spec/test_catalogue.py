@@ -152,7 +152,7 @@ def test_findings_of_one_kind_are_counted_beyond_the_first() -> None:
     assert sum(diagnostic.count for diagnostic in frozen) == 1000
 
 
-def test_a_diagnostic_tells_line_and_column_where_text_was_given() -> None:
+def test_a_diagnostic_shows_line_and_column_where_text_was_given() -> None:
     text = '{\n  "version": 1,\n  "refs": {\n    "a/b": ["http://h/f", -1, 5]\n  }\n}'
     (found,) = rx.expand(text).diagnostics
     assert (found.code, found.pointer) == ("bad-offset", "/refs/a~1b")

@@ -39,7 +39,7 @@ history.replaceState = (state, unused, url) => {
 EXPLORER = SETS + 'explorer = rx.explore(after, selection="sst")\nexplorer'
 
 
-def test_what_became_of_chunks_is_drawn_and_told(lab: Lab, page: Page) -> None:
+def test_what_became_of_chunks_is_drawn_and_reported(lab: Lab, page: Page) -> None:
     lab.show(page, [GRID])
     legend = page.get_by_role("list", name="Legend")
     expect(legend).to_contain_text("M moved to another file: 1", timeout=60_000)

@@ -89,7 +89,7 @@ def test_the_picture_is_coloured_by_the_access(panel_page: PanelPage, page: Page
     expect(legend).not_to_contain_text("not read")
 
 
-def test_another_access_is_told_and_what_is_none_is_said(cost: Locator) -> None:
+def test_another_access_is_reported_and_what_is_none_is_said(cost: Locator) -> None:
     asked = cost.get_by_label("Another access pattern")
     asked.fill("0:9:2")
     asked.press("Enter")

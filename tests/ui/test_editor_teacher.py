@@ -139,7 +139,7 @@ def test_a_solution_that_was_shown_does_not_count(panel_page: PanelPage, page: P
     expect(task.get_by_role("status")).to_contain_text("It does not count")
 
 
-def test_what_is_wrong_is_told_in_stages(panel_page: PanelPage, page: Page) -> None:
+def test_what_is_wrong_is_reported_in_stages(panel_page: PanelPage, page: Page) -> None:
     page.goto(panel_page.url)
     page.get_by_role("button", name="Exercises").click()
     view = page.get_by_role("region", name="Exercises", exact=True)

@@ -52,7 +52,7 @@ def test_read_a_chunk_and_draw_it(explorer: Locator) -> None:
     explorer.page.wait_for_function(MOST_IS_IN_SIGHT, arg=explorer.element_handle())
 
 
-def test_a_value_of_the_picture_tells_why_it_is_so(explorer: Locator) -> None:
+def test_a_value_of_the_picture_shows_why_it_is_so(explorer: Locator) -> None:
     row(explorer, "sst").click()
     panel = show(explorer, "Values")
     picture = panel.get_by_role("application", name="sea surface temperature")

@@ -177,7 +177,7 @@ def test_the_address_keeps_where_one_is_and_back_goes_back(
 
 
 @pytest.mark.own_page
-def test_what_the_page_tells_late_does_not_undo_a_step_back(
+def test_what_the_page_shows_late_does_not_undo_a_step_back(
     panel_page: PanelPage, page: Page
 ) -> None:
     page.add_init_script(HOLDING)

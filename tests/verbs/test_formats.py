@@ -212,7 +212,7 @@ def test_files_that_are_stacked_along_a_dimension_without_a_name(tmp_path: Path)
     assert same(repaired(wrong, tmp_path), refs)
 
 
-def test_a_filter_that_no_codec_decodes_is_told(tmp_path: Path) -> None:
+def test_a_filter_that_no_codec_decodes_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "a.h5"
     with h5py.File(path, "w") as file:
         file.create_dataset("x", data=np.arange(100), chunks=(10,), scaleoffset=0)

@@ -196,7 +196,7 @@ def test_a_set_of_groups_reads_no_further_than_its_sets(tmp_path: Path) -> None:
         refs.read("a/set.json/x")
 
 
-def test_errors_of_grouped_sets_are_told() -> None:
+def test_errors_of_grouped_sets_are_reported() -> None:
     with pytest.warns(rx.errors.LeftOutWarning, match="not listed in the combined set"):
         rx.open_references([{"x/0": "a"}, {"x/0": 5}])
 

@@ -126,7 +126,7 @@ def test_arrays_that_are_not_in_each(tmp_path: Path) -> None:
         rx.open_references(paths, concat_dim="time")
 
 
-def test_what_was_not_compared_is_told(tmp_path: Path) -> None:
+def test_what_was_not_compared_is_reported(tmp_path: Path) -> None:
     mask = xr.Variable(("x",), np.arange(10.0))
     paths = [month(tmp_path / f"{number}.nc", number, mask=mask) for number in (1, 2)]
     with pytest.warns(

@@ -222,7 +222,7 @@ def test_a_set_in_order_is_unchanged(
     assert found.verdict == "nothing to repair: the same as its files"
 
 
-def test_files_that_pack_otherwise_are_told_and_left(tmp_path: Path) -> None:
+def test_files_that_pack_otherwise_are_reported_and_left(tmp_path: Path) -> None:
     files = write_files(tmp_path, {1: {"scale_factor": 0.2}})
     singles = [translated(path)["refs"] for path in files]
     document = joined_by_hand(singles)

@@ -58,7 +58,7 @@ def test_sliders_are_the_place_that_is_asked_for(host: Host) -> None:
         assert "error" in shown(host, **wrong)
 
 
-def test_reads_that_are_told_give_the_time(host: Host) -> None:
+def test_reads_that_are_reported_give_the_time(host: Host) -> None:
     """By the formula that the front end has, too."""
     found = shown(host, array="sst", given="0:9:2", place="http-server")
     at_once = {rules["name"]: rules["at_once"] for rules in found["readers"]}

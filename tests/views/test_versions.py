@@ -67,7 +67,7 @@ def test_another_one_is_shown_in_its_place(folder: Path) -> None:
     assert explorer.references["g/x/c/0/0"] == found["g/x/c/0/0"] != first
 
 
-def test_where_the_host_cannot_the_name_is_told(folder: Path) -> None:
+def test_where_the_host_cannot_the_name_is_reported(folder: Path) -> None:
     answer, _ = ask(Host(rx.open_references(folder)), "versions.open", version="v1")
     assert f"cannot be shown here; open {folder}@v1" in answer["error"]
 
@@ -94,7 +94,7 @@ def test_on_a_page_for_others_nothing_is_read(folder: Path) -> None:
         assert "error" in answer
 
 
-def test_targets_of_the_repository_are_told_apart(folder: Path) -> None:
+def test_targets_of_the_repository_are_distinguished(folder: Path) -> None:
     refs = rx.open_references(folder)
     kinds = {target.url: target.kind for target in refs.targets()}
     native = [str(url) for url, kind in kinds.items() if kind == "native"]

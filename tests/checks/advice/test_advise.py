@@ -178,7 +178,7 @@ def generated(length: str = "40") -> rx.ReferenceSet:
     return rx.open_references(document)
 
 
-def test_a_gen_of_a_million_million_keys_is_told_by_arithmetic() -> None:
+def test_a_gen_of_a_million_million_keys_is_reported_by_arithmetic() -> None:
     costs = generated().advise().accesses
     for cost, count in zip(costs, (10**6, 10**6, 10**12), strict=True):
         zarr = reader(cost, "zarr")
@@ -304,7 +304,7 @@ def test_groups_that_are_opened_one_by_one_are_found(tmp_path: Path) -> None:
     assert not found(rx.open_references(path).advise(), "groups-apart")
 
 
-def test_what_a_copy_takes_and_gains_is_told() -> None:
+def test_what_a_copy_takes_and_gains_is_reported() -> None:
     compressed = {"compressor": {"id": "zlib", "level": 1}}
     keys = {f"x/{n}.0": [f"s3://b/{n}", 0, 10**6] for n in range(100)}
     advice = made([100, 500_000], [1, 500_000], keys, **compressed).advise()

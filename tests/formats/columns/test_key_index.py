@@ -33,7 +33,7 @@ def test_every_key_is_found_and_nothing_else(
         assert keys[row] == text if row >= 0 else text not in keys
 
 
-def test_equal_hashes_are_told_apart() -> None:
+def test_equal_hashes_are_distinguished() -> None:
     """The hash is patched: its factor is of this process alone, so no keys are known to collide."""
     keys = ["a", "b", "c", "b2"]
     with (

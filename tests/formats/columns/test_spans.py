@@ -31,7 +31,7 @@ def spans_of(texts: Sequence[str], between: str = "") -> Spans:
 
 
 @given(lists, st.sampled_from(["", ",", ",,", "x"]), st.integers(1, 3))
-def test_marks_are_told_by_text_where_each_has_so_many(
+def test_marks_are_reported_by_text_where_each_has_so_many(
     texts: list[str], between: str, count: int
 ) -> None:
     spans = spans_of(texts, between)

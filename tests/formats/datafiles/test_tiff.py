@@ -175,7 +175,7 @@ def test_levels_are_arrays() -> None:
     assert opened(written("overviews")).array("0").fill_value == 99
 
 
-def test_jpeg_takes_settings_that_are_not_told() -> None:
+def test_jpeg_takes_settings_that_are_not_reported() -> None:
     buffer = io.BytesIO()
     with tifffile.TiffWriter(buffer) as file:
         file.write(COLOUR, tile=(32, 32), photometric="rgb", compression="jpeg")

@@ -94,7 +94,7 @@ def test_locations_come_resolved(tmp_path: Path, name: str) -> None:
     assert refs.source.repository.outside == 0
 
 
-def test_a_location_in_no_container_is_told(tmp_path: Path) -> None:
+def test_a_location_in_no_container_is_reported(tmp_path: Path) -> None:
     made = icechunk.Repository.create(icechunk.in_memory_storage())
     session = made.writable_session("main")
     root = zarr.group(store=session.store)

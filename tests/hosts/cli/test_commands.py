@@ -256,7 +256,7 @@ def test_an_output_that_takes_nothing_is_said(command: str, demo: Path) -> None:
     assert (closed.returncode, closed.stderr) == (0, b"")
 
 
-def test_explain_tells_each_step(demo: Path) -> None:
+def test_explain_shows_each_step(demo: Path) -> None:
     ran = run("explain", demo / "sst.v1.json", "wind/7.0.0")
     assert "combination 8 of 18" in ran.out
     assert "{{m * 6 + day}}.0.0  →  wind/7.0.0" in ran.out
@@ -267,7 +267,7 @@ def test_explain_tells_each_step(demo: Path) -> None:
     assert missing.err.startswith("refexplorer: sst.v1.json has no key 'nope'; `refexplorer ls ")
 
 
-def test_dialects_tell_what_readers_make_of_a_set(demo: Path) -> None:
+def test_dialects_say_what_readers_make_of_a_set(demo: Path) -> None:
     ran = run("dialects", demo / "spec.v1.json", "--json")
     outcomes = {reader["reader"]: reader["outcome"] for reader in json.loads(ran.out)["readers"]}
     assert outcomes["the specification"] == "same"

@@ -136,7 +136,7 @@ def test_of_two_conversions_to_one_name_one_is_there(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_second_writer_is_told_of_the_first(folder: Path, name: str) -> None:
+def test_a_second_writer_is_reported_of_the_first(folder: Path, name: str) -> None:
     source = generated(folder.parent / "source.json", 1_000)
     said: list[str] = []
 

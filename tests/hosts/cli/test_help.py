@@ -88,7 +88,7 @@ def test_an_example_of_a_page_serves(line: str, folder: Path, programs: Interpre
 
 
 @pytest.mark.server
-def test_a_program_is_told_the_address_of_the_page(folder: Path) -> None:
+def test_a_program_is_reported_the_address_of_the_page(folder: Path) -> None:
     command = [sys.executable, "-m", *shlex.split(TOLD)]
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as served:
         assert served.stdout is not None

@@ -24,7 +24,7 @@ def test_infer_prints_and_writes(demo: Path, tmp_path: Path) -> None:
     assert run("infer", demo / "sst.v0.json", "-o", out, "--overwrite").status == 0
 
 
-def test_diff_tells_what_became_of_keys(demo: Path, tmp_path: Path) -> None:
+def test_diff_says_what_became_of_keys(demo: Path, tmp_path: Path) -> None:
     other = json.loads((demo / "sst.v0.json").read_text())
     other["sst/0.0.0"][1] += 8
     del other["sst/0.0.1"]

@@ -53,7 +53,7 @@ def test_a_set_that_is_gone_says_so() -> None:
     assert "run the cell again" in told["sentence"]
 
 
-def test_how_far_the_opening_of_a_large_set_is_is_told(tmp_path: Path) -> None:
+def test_how_far_the_opening_of_a_large_set_is_is_reported(tmp_path: Path) -> None:
     source = tmp_path / "large.json"
     document = {f"x/{n}": [f"s3://bucket/{n:09}.nc", n, 100] for n in range(60_000)}
     source.write_text(json.dumps(document))

@@ -69,7 +69,7 @@ def test_views_say_how_much_they_keep_of_a_set() -> None:
     assert widget.kept_bytes == other.kept_bytes > 0
 
 
-def test_code_tells_a_search() -> None:
+def test_code_shows_a_search() -> None:
     tree = rx.types.KeyTree(demo.path("sst.v0.json"))
     tree._receive(
         None, {"id": "v:1", "op": "tree.find", "text": "sst/*.1", "mode": "glob", "kinds": []}, []

@@ -105,7 +105,7 @@ def _text(url: str) -> str:
     return found
 
 
-def test_who_comes_when_the_page_is_full_is_told_so(programs: Interpreter) -> None:
+def test_who_comes_when_the_page_is_full_is_reported_so(programs: Interpreter) -> None:
     arguments = ("serve", "--sessions", "2")
     with (
         forked_page(programs, *arguments, code=FORGETTING) as page,

@@ -169,7 +169,7 @@ def test_a_home_is_not_expanded_for_a_visitor(place: Path) -> None:
         library.open("~/secret.json")
 
 
-def test_a_refusal_tells_nothing_of_where_a_link_leads(place: Path) -> None:
+def test_a_refusal_says_nothing_of_where_a_link_leads(place: Path) -> None:
     library = Library([str(place / "open")])
     said = set()
     for name in ("link.json", "dangling", "linked/nothing", "sub/link.json", "/nothing"):

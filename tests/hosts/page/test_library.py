@@ -61,7 +61,7 @@ def test_a_set_of_somebody_else_gets_only_what_is_allowed(tmp_path: Path) -> Non
     assert library.grants(references) == (str(tmp_path),)
 
 
-def test_offers_tell_no_folder_of_this_machine(tmp_path: Path) -> None:
+def test_offers_show_no_folder_of_this_machine(tmp_path: Path) -> None:
     (tmp_path / "mine.json").write_text('{"a": "text"}')
     library = Library()
     library.offer(open_references(tmp_path / "mine.json"))

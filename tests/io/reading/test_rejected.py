@@ -62,7 +62,7 @@ def test_refused_metadata_fails_also_through_zarr(name: str) -> None:
             read()
 
 
-def test_any_key_of_the_source_tells_why_it_is_not_there() -> None:
+def test_any_key_of_the_source_shows_why_it_is_not_there() -> None:
     refs = opened(["u", -1, 4], **{"note": ["a", "b"], "good": "text"})
     error = refs.rejection("note")
     assert error is not None

@@ -115,7 +115,7 @@ def test_no_byte_is_read_that_the_part_does_not_need(server: RangeServer) -> Non
     assert server.spans == [f"bytes={start}-{start + 2 * 128 * 128 * 8 - 1}"]
 
 
-def test_three_states_are_told_apart(server: RangeServer) -> None:
+def test_three_states_are_distinguished(server: RangeServer) -> None:
     server.files["/f"] = b"\1\0\2\0"
     document = raw_set([f"{server.url}/f", 0, 4], None, [f"{server.url}/g", 0, 4], shape=[6])
     refs = rx.open_references(document)

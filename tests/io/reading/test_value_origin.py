@@ -103,7 +103,7 @@ CASES: list[tuple[str, dict[str, Any], dict[int, ValueOrigin]]] = [
 
 @pytest.mark.parametrize(("settings", "causes"), [case[1:] for case in CASES],
                          ids=[case[0] for case in CASES])  # fmt: skip
-def test_what_is_told_is_what_zarr_and_xarray_show(
+def test_what_is_reported_is_what_zarr_and_xarray_show(
     settings: dict[str, Any], causes: dict[int, ValueOrigin], tmp_path: Path
 ) -> None:
     refs = rx.open_references(document(tmp_path, **settings))
@@ -138,7 +138,7 @@ def test_a_chunk_that_fails_and_one_that_is_rejected(tmp_path: Path) -> None:
     assert "offset" in str(rejected)
 
 
-def test_a_value_outside_the_valid_range_is_told_and_stays(tmp_path: Path) -> None:
+def test_a_value_outside_the_valid_range_is_reported_and_stays(tmp_path: Path) -> None:
     refs = rx.open_references(document(tmp_path, attributes={"valid_range": [0, 10]}))
     found = refs.allowing(str(tmp_path)).why("x", [4])
     assert (found.cause, found.shown) == (ValueOrigin.AS_STORED, 40)

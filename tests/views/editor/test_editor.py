@@ -156,7 +156,7 @@ def test_a_code_is_explained_with_an_example_for_the_editor(code: str, live: boo
         assert code in {note["code"] for note in host.ask("notes")["notes"]}
 
 
-def test_the_text_to_begin_with_is_told_whatever_became_of_it() -> None:
+def test_the_text_to_begin_with_is_reported_whatever_became_of_it() -> None:
     host = Host('{"a": "x"}')
     host.ask("edit", document='{"a": "y"}')
     host.controller.document = '{"a": "z"}'

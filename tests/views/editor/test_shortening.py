@@ -36,7 +36,7 @@ class Host:
         return found
 
 
-def test_what_was_found_is_told_before_it_is_taken_and_can_be_put_back() -> None:
+def test_what_was_found_is_reported_before_it_is_taken_and_can_be_put_back() -> None:
     host = Host(TEXT)
     shorter = host.find()["shorter"]
     assert host.controller.document == TEXT
@@ -73,7 +73,7 @@ def test_a_text_that_changed_or_has_mistakes_is_left_alone() -> None:
     assert "line 1" in Host("{").find()["error"]
 
 
-def test_what_is_left_out_is_told() -> None:
+def test_what_is_left_out_is_reported() -> None:
     text = json.dumps({"version": 1, "refs": REGULAR, "comment": "made by hand"})
     assert (
         "The content of 1 field that no reader knows is omitted"

@@ -160,7 +160,7 @@ def test_a_diagnostic_cites_its_rule(code: str) -> None:
     assert rules == {CODES[code].rule or None}
 
 
-def test_an_exercise_cites_its_rules_unless_they_would_tell_what_is_wrong() -> None:
+def test_an_exercise_cites_its_rules_unless_they_would_say_what_is_wrong() -> None:
     controller = ExercisesController()
     for one in exercises():
         controller.choose(one.name)

@@ -274,7 +274,7 @@ def test_reading_what_is_no_array_is_one_sentence() -> None:
     assert message["error"] == "There is no array at 'a'."
 
 
-def test_of_very_many_attributes_the_first_are_told() -> None:
+def test_of_very_many_attributes_the_first_are_reported() -> None:
     attributes = json.dumps({f"a{n}": n for n in range(10_000)})
     array = Host(raw_set("abcd") | {"x/.zattrs": attributes}).ask("key.show", path="x")["item"][
         "array"

@@ -165,7 +165,7 @@ def test_a_point_is_named_by_place_labels_or_index(text: str, index: list[int]) 
         ("somewhere", "not a position"),
     ],
 )
-def test_a_point_that_is_none_is_told(text: str, said: str) -> None:
+def test_a_point_that_is_none_is_reported(text: str, said: str) -> None:
     answer, _ = later(Host(global_set()), "earth.find", array="t2m", text=text, index=[])
     assert said in answer["error"]
 

@@ -99,7 +99,7 @@ def test_rows_of_chunks_that_the_set_does_not_have(broken: Host) -> None:
     assert broken.ask("tree.reveal", path="sst/4.0.1")["total"] > 1  # the list has ended
 
 
-def test_what_was_read_is_told_from_what_was_not(broken: Host) -> None:
+def test_what_was_read_is_distinguished_from_what_was_not(broken: Host) -> None:
     assert broken.read("sst", [0, 0, 0])[0]["state"] == "fetched"
     assert broken.read("sst", [3, 0, 0])[0]["state"] == "failed"  # its file is missing
     assert broken.read("sst", [4, 0, 1])[0]["state"] == "fill"
@@ -133,7 +133,9 @@ def test_the_last_audit_counts_and_what_may_not_be_read_is_not_failed(demo: Path
     assert (counts["failed"], counts["unread"], counts["absent"]) == (None, 1, 1)
 
 
-def test_what_differs_from_a_file_is_told_once_it_was_compared(demo: Path, tmp_path: Path) -> None:
+def test_what_differs_from_a_file_is_reported_once_it_was_compared(
+    demo: Path, tmp_path: Path
+) -> None:
     for file in demo.glob("*.nc"):
         shutil.copy(file, tmp_path)
     document = json.loads((demo / "sst.v0.json").read_text())

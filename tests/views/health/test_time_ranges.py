@@ -50,7 +50,7 @@ def variable(name: str, n: int, *dimensions: str) -> dict[str, str]:
     }
 
 
-def test_a_coordinate_that_the_set_holds_tells_the_times_of_all_arrays_along_it() -> None:
+def test_a_coordinate_that_the_set_holds_shows_the_times_of_all_arrays_along_it() -> None:
     # in no order, and of two chunks: the first and the last value would tell something else
     refs = coordinate([24.0, 48.5, 0.0, 12.0], 2) | variable("x", 4, "time", "y")
     refs |= variable("g/x", 4, "time", "y") | variable("mask", 4, "z", "y")
@@ -97,7 +97,7 @@ def test_a_scalar_coordinate_that_the_attributes_name() -> None:
     assert ranges(Host(refs))["x"] == ("2000-01-02 12:00",) * 2 + ("coordinate",)
 
 
-def test_what_was_not_read_is_told_by_the_names_of_files_and_what_cannot_be_is_empty() -> None:
+def test_what_was_not_read_is_reported_by_the_names_of_files_and_what_cannot_be_is_empty() -> None:
     refs: dict[str, Any] = coordinate([0.0, 1.0]) | variable("x", 2, "time", "y")
     refs |= variable("lat", 1, "y", "z")
     refs |= {"lat/0.0": ["sst_2000-01.nc", 0, 1]}
@@ -124,7 +124,7 @@ def test_other_calendars_say_so() -> None:
     assert "360_day" in found["said"]  # the 30th of February
 
 
-def test_dates_of_other_calendars_are_told_where_cftime_is_there() -> None:
+def test_dates_of_other_calendars_are_reported_where_cftime_is_there() -> None:
     pytest.importorskip("cftime")
     refs = coordinate([0.0, 24.0 * 60], calendar="noleap") | variable("x", 2, "time", "y")
     assert ranges(Host(refs))["x"] == ("2000-01-01", "2000-03-02", "coordinate")

@@ -78,7 +78,7 @@ def test_an_index_that_lies_has_failed(tmp_path: Path) -> None:
     assert answer["message"]
 
 
-def test_of_too_many_only_the_counts_are_told(
+def test_of_too_many_only_the_counts_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(key_details, "INNER_LISTED", 7)

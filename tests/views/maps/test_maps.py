@@ -26,7 +26,7 @@ def test_the_first_look_at_the_chunks() -> None:
     assert [grid["targets"][int(targets[6])]["url"], offsets[6], sizes[6]] == reference
 
 
-def test_a_cell_of_several_targets_tells_how_many() -> None:
+def test_a_cell_of_several_targets_says_how_many() -> None:
     refs = {f"x/{n}": [f"f{n // 2}", n, 1] for n in range(480)}
     grid, (*_, distinct) = show(Host({"x/.zarray": metadata([480]), **refs}))
     assert (grid["columns"], grid["steps"]) == (120, [4])

@@ -66,7 +66,7 @@ def test_every_byte_of_a_slice_is_in_its_picture(server: RangeServer) -> None:
     assert (reading["minimum"], reading["maximum"]) == (1, 30_010 * 0.5 + 1)
 
 
-def test_all_that_was_lost_is_told_however_much_it_is() -> None:
+def test_all_that_was_lost_is_reported_however_much_it_is() -> None:
     document: dict[str, Any] = {
         ".zgroup": {"zarr_format": 2},
         "x/.zarray": ZARRAY | {"shape": [40, 40], "chunks": [1, 1], "fill_value": None},

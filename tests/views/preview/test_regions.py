@@ -47,7 +47,7 @@ def test_what_is_no_slice_is_refused_by_the_name_of_its_dimension(text: str) -> 
         parse(array([10], [4]), [text])
 
 
-def test_a_step_of_zero_is_told_from_what_is_no_slice() -> None:
+def test_a_step_of_zero_is_distinguished_from_what_is_no_slice() -> None:
     with pytest.raises(RefexplorerError, match=r"^x: the step of 1::0 is 0"):
         parse(array([10], [4]), ["1::0"])
 

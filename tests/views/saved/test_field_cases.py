@@ -93,7 +93,7 @@ def state_of(refs: rx.ReferenceSet, array: str, index: tuple[int, ...]) -> str:
 @needs_sets
 @pytest.mark.skipif(not FIELD.is_dir(), reason="the inputs of reports lie elsewhere")
 @pytest.mark.parametrize("name", CASES)
-def test_each_place_tells_the_same(name: str, replays: Replays) -> None:
+def test_each_place_says_the_same(name: str, replays: Replays) -> None:
     case, path = CASES[name], FIELD / name
     folder = str(path.parent)
     refs = opened(path)

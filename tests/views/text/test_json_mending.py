@@ -58,7 +58,7 @@ def test_an_unclosed_text_is_closed_with_what_is_open_around_it(
     assert json.loads(_applied(text, offered[label])) == mended
 
 
-def test_an_unclosed_text_is_told_in_a_whole_sentence() -> None:
+def test_an_unclosed_text_is_reported_in_a_whole_sentence() -> None:
     with pytest.raises(SpecError, match='the text that begins here is not closed by "'):
         rx.open_references(b'{"a": "b')
 

@@ -73,7 +73,7 @@ def test_notes_of_a_task_come_in_stages_too(name: str) -> None:
         assert any(note["hint"] for note in hint)
 
 
-def test_static_html_tells_no_more_than_the_view() -> None:
+def test_static_html_shows_no_more_than_the_view() -> None:
     controller = ExercisesController("18-a-wrong-name")
     assert "is not defined" not in exercises_html(controller)
     for _ in range(4):
@@ -81,7 +81,7 @@ def test_static_html_tells_no_more_than_the_view() -> None:
     assert "is not defined" in exercises_html(controller)
 
 
-def test_what_the_person_broke_is_told_at_once() -> None:
+def test_what_the_person_broke_is_reported_at_once() -> None:
     """A slip while one writes is not what the task hides."""
     controller = ExercisesController("18-a-wrong-name")
     assert "is not JSON at line" in edited(controller, "{")["sentence"]
@@ -158,7 +158,7 @@ def test_what_was_solved_before_its_solution_was_shown_counts() -> None:
     assert reply["shown_solutions"] == []
 
 
-def test_hints_of_one_exercise_do_not_tell_of_the_next() -> None:
+def test_hints_of_one_exercise_do_not_speak_of_the_next() -> None:
     controller = ExercisesController("17-two-keys-too-few")
     for _ in range(6):
         ask(controller, "hint")

@@ -132,7 +132,7 @@ export function Dataset({ session }: { session: ExplorerSession }) {
   useEffect(() => void session.describe(), [session]);
   return (
     <section>
-      <h3>As opened by xarray, from the metadata alone (times are not decoded)</h3>
+      <h3>As opened by xarray, from the metadata alone</h3>
       {dataset === null && <p class="quiet">Opening the metadata …</p>}
       <Waited waiting={session.describing} />
       {dataset?.sentence && (

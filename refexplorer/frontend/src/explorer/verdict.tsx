@@ -2,7 +2,7 @@
 
 import { capital, clock, count, counted, countedNotes, extent } from "../shared/format.ts";
 import type { Host } from "../shared/host.ts";
-import { useFiles, VerifyControls } from "../health/verification.tsx";
+import { RepairOffer, useFiles, VerifyControls } from "../health/verification.tsx";
 import { TargetCheck } from "../maps/targettable.tsx";
 import { Working } from "../shared/access.tsx";
 import { Menu } from "../shared/menu.tsx";
@@ -197,7 +197,7 @@ function Line({ mark, tone, text, at, session, show = () => session!.showFault()
       </span>{" "}
       <b>{text}</b> {at !== undefined && <span class="quiet">Compared {clock(at)}.</span>}{" "}
       {session && <Button text="Show" onClick={() => session.run(Promise.resolve(show()))} />}{" "}
-      {session && isRepairable && <Button text="Repair …" onClick={() => session.repair()} />}
+      {session && isRepairable && <RepairOffer session={session} />}
     </>
   );
 }

@@ -84,8 +84,30 @@ function Found({ found, session }: { found: SetVerified; session: ExplorerSessio
           <Sentence text={remedy(found)!} />
         </p>
       )}
-      {found.findings.length > 0 && <Button text="Repair …" onClick={() => session.repair()} />}
+      {found.findings.length > 0 && <RepairOffer session={session} />}
       <Sentences class="prose quiet" of={found.summary} />
+    </>
+  );
+}
+
+/** The button that repairs, or why there is none: nothing would change, or it was done. */
+export function RepairOffer({ session }: { session: ExplorerSession }) {
+  const { answer: found } = useStore(session.verifying);
+  const { answer: planned } = useStore(session.repairing);
+  const { answer: written } = useStore(session.writing);
+  const isUseful = planned === null ? found?.is_repairable !== false : Number(planned.change_count) > 0;
+  if (written === null)
+    return isUseful ? (
+      <Button text="Repair …" onClick={() => session.repair()} />
+    ) : (
+      <span class="quiet">A repair would change nothing: the files confirm no better references.</span>
+    );
+  return (
+    <>
+      <span class="quiet" title={written.path}>
+        This is the set before the repair; {written.path.split(/[\\/]/).at(-1)} is the repaired one.
+      </span>{" "}
+      {written.can_open && <Button text="Open the repaired set" onClick={() => session.run(session.openRepaired())} />}
     </>
   );
 }
@@ -98,14 +120,14 @@ function remedy({ good, findings, grants }: SetVerified): string | null {
 
 /** A finding with the array, the key and the files that it names, each a link. */
 function Finding({ found, session }: { found: VerifiedFinding; session: ExplorerSession }) {
-  const { array, key, files, file_count: total, severity, message } = found;
+  const { array, key, files, file_count: total, severity, message, remedy } = found;
   const more = Number(total) - files.length;
   return (
     <li>
       <span class="note">
         <SeverityMark severity={severity} />
         <span class="note-text">
-          <Sentence text={message} />
+          <Sentence text={message} /> <span class="quiet">{remedy}</span>
         </span>
       </span>
       <span class="leads">

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct
@@ -64,7 +64,7 @@ def _dataset_html(refs: ReferenceSet) -> str:
         raise RefexplorerError(f"The {len(arrays):,} arrays of the set are too many for one page.")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is odd about the set is among its notes
-        options = {"create_default_indexes": False, "decode_times": False}
+        options: dict[str, Any] = {"create_default_indexes": False, "decode_times": False}
         if any("/" in path for path in arrays):
             shown: DataTree | Dataset = refs.to_datatree(**options).map_over_datasets(_with_times)
         else:

@@ -50,7 +50,8 @@ class Overview:
         try:
             html = _dataset_html(refs)
         except Exception as error:
-            return DatasetView(None, f"xarray cannot show this set. {sentence(error)}")
+            why = "" if isinstance(error, RefexplorerError) else "xarray cannot show this set. "
+            return DatasetView(None, f"{why}{sentence(error)}")
         if len(html) > LONGEST:
             return DatasetView(None, "The set has more metadata than this page can show.")
         return DatasetView(html, None)

@@ -18,7 +18,7 @@ import { useAppearance } from "../maps/board.tsx";
 export function SetView({ session, hello }: ShownProps) {
   const { shown } = useStore(session.of(Thumbnails));
   useEffect(() => {
-    void session.firstRows.then(() => session.of(Thumbnails).draw(hello.variables));
+    void session.firstRows.then(() => session.of(Thumbnails).draw(hello.variables)).then(() => session.health.load());
   }, [session, hello.title, hello.variables.join()]);
   return (
     <>
@@ -79,7 +79,8 @@ function Picture({ of: { path, reading, values, why }, go }: { of: Thumbnail; go
           {why !== null && <span class="quiet thumbnail-why">{why}</span>}
         </span>
         <span class="thumbnail-line">
-          <b>{path || "/"}</b> {reading && reading.name !== path && <span class="quiet">{reading.name}</span>}
+          <b>{path || "/"}</b>{" "}
+          {reading && reading.name !== path.split("/").at(-1) && <span class="quiet">{reading.name}</span>}
         </span>
         <span class="thumbnail-line quiet">{domain && extent(reading!, domain)}</span>
         <span class="thumbnail-line quiet">{reading && whereOf(reading)}</span>

@@ -149,9 +149,19 @@ function Said({ hello, session }: { hello: Hello; session: ExplorerSession }) {
     );
   if (errors > 0 || wrong.length > 0) {
     const list = [errors > 0 ? counted(errors, "error") : "", wrong.join(", ")].filter(Boolean).join(": ");
+    const isOurs = errors > 0 || wrong.length > 1 || lost === 0; // a repair restores no file
     // No key is known to be wrong where only files are: the details name them.
-    const show = () => (errors > 0 || wrong.length > 1 || lost === 0 ? session.showFault() : session.showDetails(true));
-    return <Line mark="✕" tone="bad" text={`${capital(list)}.`} session={session} show={show} isRepairable={files} />;
+    const show = () => (isOurs ? session.showFault() : session.showDetails(true));
+    return (
+      <Line
+        mark="✕"
+        tone="bad"
+        text={`${capital(list)}.`}
+        session={session}
+        show={show}
+        isRepairable={files && isOurs}
+      />
+    );
   }
   if (found !== null) return <Line mark="✓" tone="good" text={`${capital(found.verdict)}.`} at={Number(found.at)} />;
   if (warnings > 0) {

@@ -24,13 +24,7 @@ export function SetView({ session, hello }: ShownProps) {
     <>
       {shown.length > 0 && (
         <section>
-          <h3>
-            {shown.length === 1
-              ? "The data variable"
-              : shown.length < hello.arrays.length
-                ? "The largest data variables"
-                : "The data variables"}
-          </h3>
+          <h3>Data variables, the largest first</h3>
           <Consent session={session} shown={shown} />
           <ul class="thumbnails">
             {shown.map((each) => (

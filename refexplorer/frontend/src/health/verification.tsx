@@ -79,11 +79,6 @@ function Found({ found, session }: { found: SetVerified; session: ExplorerSessio
           {more > 0 && <li class="quiet">and {count(more)} more</li>}
         </ul>
       )}
-      {remedy(found) !== null && (
-        <p class="prose">
-          <Sentence text={remedy(found)!} />
-        </p>
-      )}
       {found.findings.length > 0 && <RepairOffer session={session} />}
       <Sentences class="prose quiet" of={found.summary} />
     </>
@@ -110,12 +105,6 @@ export function RepairOffer({ session }: { session: ExplorerSession }) {
       {written.can_open && <Button text="Open the repaired set" onClick={() => session.run(session.openRepaired())} />}
     </>
   );
-}
-
-/** What to do where files are missing rather than different; null elsewhere. */
-function remedy({ good, findings, grants }: SetVerified): string | null {
-  if (good || grants.length > 0 || findings.length > 0) return null;
-  return "If files were moved, run `refexplorer repair SET --rename OLD=NEW`.";
 }
 
 /** A finding with the array, the key and the files that it names, each a link. */

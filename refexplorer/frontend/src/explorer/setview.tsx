@@ -18,7 +18,7 @@ import { useAppearance } from "../maps/board.tsx";
 export function SetView({ session, hello }: ShownProps) {
   const { shown } = useStore(session.of(Thumbnails));
   useEffect(() => {
-    void session.firstRows.then(() => session.of(Thumbnails).draw(hello.variables)).then(() => session.health.load());
+    void session.firstRows.then(() => session.of(Thumbnails).draw(hello.variables));
   }, [session, hello.title, hello.variables.join()]);
   return (
     <>

@@ -22,7 +22,7 @@ from refexplorer.checks.states import (
 from refexplorer.checks.terms import CheckLook, CheckTerms, Waiver, array_of
 from refexplorer.core.text import counted, escape
 from refexplorer.spec.codes import CODES, Severity
-from refexplorer.spec.findings import Finding
+from refexplorer.spec.findings import Finding, severities_text
 
 LACKING_CODES = frozenset({"no-reference", "lacking-object", "left-out"})
 """Findings of what the files hold and the set has not; what is there may be right all the same."""
@@ -96,21 +96,13 @@ def headline(
     kind, text = _kind_and_text(ledger, findings, terms, unknown, excused)
     is_good = kind in _GOOD_CLAIMS
     if is_good and failing:
-        kind, text = Claim.NOTED, f"has {_severities_text(failing)}; {text}"
+        kind, text = Claim.NOTED, f"has {severities_text(failing)}; {text}"
     elif is_good and any(each.severity is Severity.ERROR for each in accepted):
         kind, text = Claim.ACCEPTED, "no errors other than those accepted"
     if accepted:
         text += f" (accepted: {accepted_text(accepted)})"
     status = 1 if failing or excused.has_faults else 2 if unknown else 0
     return Headline(kind, text, status)
-
-
-def _severities_text(findings: Sequence[Finding]) -> str:
-    """Return how many findings of each severity there are."""
-    counts = Counter(each.severity for each in findings)
-    words = {Severity.ERROR: ("error", "errors"), Severity.WARNING: ("warning", "warnings"),
-             Severity.INFO: ("note", "notes")}  # fmt: skip
-    return " and ".join(counted(counts[s], *words[s]) for s in Severity if counts[s])
 
 
 def reaches(severity: Severity, threshold: Severity) -> bool:

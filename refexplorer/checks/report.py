@@ -34,7 +34,7 @@ from refexplorer.checks.states import CHUNK_TERMS, DIFFERENT
 from refexplorer.checks.terms import CheckLook, CheckTerms
 from refexplorer.core.files import write_blocks, writing
 from refexplorer.core.text import ADVICE, KEYS, array_text, counted, escape, file_text, masked
-from refexplorer.spec.codes import Severity
+from refexplorer.spec.codes import CODES, Severity
 from refexplorer.spec.findings import Finding, grouped, in_order
 
 SCHEMA = 1  # Of the JSON document; increased with each incompatible change
@@ -335,14 +335,21 @@ class Report:
         ]
 
     def _finding_lines(self, every: bool) -> Iterator[str]:
+        advised: set[str] = set()
         for group in grouped(self.findings):
             if every or not group.is_long:
                 yield from map(str, group.diagnostics)
-                continue
-            yield group.title
-            yield from (f"  {each.place}: {each.sentence}" for each in group.diagnostics[:_FEW])
-            if (more := len(group.diagnostics) - _FEW) > 0:
-                yield f"  … {more:,} more"
+            else:
+                yield group.title
+                yield from (f"  {each.place}: {each.sentence}" for each in group.diagnostics[:_FEW])
+                if (more := len(group.diagnostics) - _FEW) > 0:
+                    yield f"  … {more:,} more"
+            known = CODES[group.code]
+            advice = f"{known.mend} {known.command}".rstrip()
+            is_new = advice not in advised and not group.diagnostics[0].hint
+            if is_new and group.severity is not Severity.INFO:
+                advised.add(advice)
+                yield f"  What to do: {advice}"
 
     def _repr_html_(self) -> str:
         return summary(self)

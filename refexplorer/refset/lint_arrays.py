@@ -409,7 +409,7 @@ def _lint_order(
         f"`{one}` and `{other}` seem to have each other's references: {len(rows) - 2:,} other "
         f"chunks of `{chunks.array.path}` follow each other in their files, these two do not."
     )
-    notes.add("swapped-ranges", one, message, "Exchange the two references, if the values agree.")
+    notes.add("swapped-ranges", one, message, "Rebuild the references from the files.")
 
 
 def _exchanged(files: np.ndarray, columns: Columns, rows: np.ndarray) -> tuple[int, int] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields, replace
 from hashlib import sha256
@@ -10,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from refexplorer.core.errors import PickledError
-from refexplorer.core.text import masked_text, shorten
+from refexplorer.core.text import counted, masked_text, shorten
 from refexplorer.spec.codes import CODES, Severity
 
 SHOWN_PER_CODE = 1_000  # Diagnostics of one code and one array that are kept one by one
@@ -255,6 +256,17 @@ def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return findings, errors first, otherwise in the same order."""
     order = list(Severity)
     return tuple(sorted(findings, key=lambda found: order.index(found.severity)))
+
+
+def severities_text(findings: Iterable[Finding]) -> str:
+    """Return how many findings of each severity are listed; one may represent similar ones."""
+    counts = Counter(each.severity for each in findings)
+    parts = (
+        counted(counts[each], "note" if each is Severity.INFO else str(each))
+        for each in Severity
+        if counts[each]
+    )
+    return ", ".join(parts) or "none"
 
 
 _OTHERS = "\n"  # Stands for the folders beyond those that are kept apart

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from msgspec import Struct
 
 from refexplorer.core.errors import RefexplorerError
@@ -15,9 +17,12 @@ from refexplorer.views.wire.jobs import JobReport, go_on
 from refexplorer.views.wire.requests import job, sentence
 
 if TYPE_CHECKING:
+    from xarray import Dataset, DataTree
+
     from refexplorer.verbs.referenceset import ReferenceSet
 
 LONGEST = 300_000  # Most characters of HTML that are shown
+_STANDARD = {"standard", "gregorian", "proleptic_gregorian"}  # calendars of numpy's datetimes
 _ARRAYS = 500  # arrays of the table; a larger set is described by its tree
 
 
@@ -45,7 +50,8 @@ class Overview:
         try:
             html = _dataset_html(refs)
         except Exception as error:
-            return DatasetView(None, f"xarray cannot show this set. {sentence(error)}")
+            why = "" if isinstance(error, RefexplorerError) else "xarray cannot show this set. "
+            return DatasetView(None, f"{why}{sentence(error)}")
         if len(html) > LONGEST:
             return DatasetView(None, "The set has more metadata than this page can show.")
         return DatasetView(html, None)
@@ -59,11 +65,32 @@ def _dataset_html(refs: ReferenceSet) -> str:
         raise RefexplorerError(f"The {len(arrays):,} arrays of the set are too many for one page.")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is odd about the set is among its notes
-        has_groups = any("/" in path for path in arrays)
-        open_metadata = refs.to_datatree if has_groups else refs.to_xarray
-        dataset = open_metadata(create_default_indexes=False, decode_times=False)
-        html: str = dataset._repr_html_()
+        options: dict[str, Any] = {"create_default_indexes": False, "decode_times": False}
+        if any("/" in path for path in arrays):
+            shown: DataTree | Dataset = refs.to_datatree(**options).map_over_datasets(_with_times)
+        else:
+            shown = _with_times(refs.to_xarray(**options))
+        html: str = shown._repr_html_()
     return html
+
+
+def _with_times(dataset: Dataset) -> Dataset:
+    """Give times the data type that xarray decodes them to, without reading their values."""
+    from xarray import Coordinates, Variable
+    from xarray.core.indexing import LazilyIndexedArray  # of what is lazy no value is displayed
+
+    times: dict[Hashable, Variable] = {}
+    for name, each in dataset.variables.items():
+        attributes = dict(each.attrs)
+        units = attributes.pop("units", None)
+        if not isinstance(units, str) or " since " not in units:
+            continue
+        is_standard = str(attributes.pop("calendar", "standard")).lower() in _STANDARD
+        value = np.datetime64("NaT", "ns") if is_standard else np.array(None)
+        data = LazilyIndexedArray(np.broadcast_to(value, each.shape))
+        times[name] = Variable(each.dims, data, attributes)
+    named = {name: times.pop(name) for name in [*times] if name in dataset.coords}
+    return dataset.assign(times).assign_coords(Coordinates(named, indexes={}))
 
 
 PART = ExplorerPart(

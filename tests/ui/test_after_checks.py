@@ -77,7 +77,7 @@ def test_a_file_that_is_missing_is_in_the_verdict(
     expect(lost).to_contain_text("o_0002.nc")
     expect(row(explorer, "foo")).to_be_visible()  # no key is known to be wrong
     states = show(explorer, "Files").get_by_role("grid", name="Files").get_by_role("row")
-    expect(states.nth(1)).to_contain_text("✓ ranges inside file")
+    expect(states.nth(1)).to_contain_text("✓ ranges inside")
     assert states.nth(1).get_by_text("✓").evaluate("cell => cell.scrollWidth <= cell.clientWidth")
 
 

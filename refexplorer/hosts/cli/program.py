@@ -7,6 +7,7 @@ import json
 import shlex
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
@@ -213,11 +214,9 @@ def read_argument(source: str) -> str | bytes:
 
 
 def severities(refs: ReferenceSet) -> dict[str, int]:
-    """Count findings by severity; one may represent many similar ones."""
-    counts = {str(severity): 0 for severity in Severity}
-    for diagnostic in refs.diagnostics:
-        counts[diagnostic.severity] += diagnostic.count
-    return counts
+    """Count findings by severity, as they are listed; one may represent many similar ones."""
+    counts = Counter(each.severity for each in refs.diagnostics)
+    return {str(severity): counts[severity] for severity in Severity}
 
 
 def status_of(refs: ReferenceSet) -> int:

@@ -6,6 +6,7 @@ import difflib
 import inspect
 import time
 from collections.abc import Iterable, Mapping
+from shlex import join
 from typing import Any, overload
 from uuid import uuid4
 
@@ -16,8 +17,9 @@ from IPython import get_ipython
 from IPython.display import display, update_display
 
 from refexplorer.core.errors import RefexplorerError
-from refexplorer.core.text import masked_text
+from refexplorer.core.text import escape, masked_text
 from refexplorer.hosts import bundle_text
+from refexplorer.io.reading.code import place_of
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.views.explorer.explorer_controller import ExplorerController
@@ -203,6 +205,14 @@ class ReferencesWidget(StaticWidget):
         self.on_msg(self._receive)
         # The browser loads the front end meanwhile, since the widget is open there already.
         self.set_trait("first", _first_answers(self._controller))
+
+    def __repr__(self) -> str:
+        source = self._controller.references.source
+        place = place_of(source)
+        # a terminal shows only this
+        serve = "" if place is None else f", or run `{join(['refexplorer', 'serve', place])}`"
+        name = f"{type(self).__name__} of {source.name}"
+        return masked_text(escape(f"{name}: display it in a notebook{serve}"))
 
     @traitlets.default("part")
     def _own_part(self) -> str:

@@ -364,7 +364,7 @@ class ServedPage:
             versions=library.versions(references),
             can_write=self._is_owner,
             edit=lambda key: self._turns.soon(self._edit, key),
-            show=lambda version: self._turns.soon(self._show_version, explorer, version),
+            show=lambda other: self._turns.soon(self._show_other, explorer, other),
         )
         explorer.param.watch(lambda _: self._turns.soon(self._tell), "here")
         if self._explorer is not None:
@@ -377,18 +377,21 @@ class ServedPage:
         if self._is_owner and self._library.needs_consent(source):
             self._library = self._library.consented(source)
 
-    def _show_version(self, asker: View, references: ReferenceSet) -> None:
-        """Show another version of the repository, unless the person has opened another set."""
+    def _show_other(self, asker: View, references: ReferenceSet) -> None:
+        """Show another version of the set, or a repaired one, unless the person opened a set."""
         # If the person has switched to another view or opened another set meanwhile, that stays.
         if asker is not self._explorer:
             return
         before = self._references.source.repository if self._references else None
-        after = references.source.repository
-        assert after is not None
+        after, folder = references.source.repository, references.source.location
         name = self._source
         if before is not None and before.version is not None:
             name = name.removesuffix(f"@{before.version}")
-        self._hold(references, f"{name}@{after.version}" if name else "")
+        if after is not None:
+            name = f"{name}@{after.version}" if name else ""
+        elif folder is not None:  # a repaired set, which was written to a path
+            name = str(Path(folder) / references.source.name)
+        self._hold(references, name)
         if self._frame.view == EXPLORER:
             self._stand(Address(self._source))
         else:

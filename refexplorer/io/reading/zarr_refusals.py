@@ -263,7 +263,7 @@ def sentence_of(error: BaseException) -> str:
     if is_out_of_memory(error):
         return memory_message()
     text = str(error).strip().partition("\n")[0]
-    return escape(text or type(error).__name__, _SHOWN).rstrip(".") + "."
+    return escape(text or type(error).__name__, _SHOWN).rstrip(".:") + "."
 
 
 def _refused(key: str, why: str) -> DecodeError:

@@ -25,12 +25,13 @@ from refexplorer.refset.segments import table_of
 from refexplorer.refset.writing.json import Renames, retargeted
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding, Findings
+from refexplorer.spec.zarr_metadata import ArrayMeta
 from refexplorer.verbs.converting import Conversion, Watch, check_output, convert_checked, form_of
 from refexplorer.verbs.differing import Difference, diff
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 from refexplorer.verbs.repair.law import RepairLaw, find_fallen
-from refexplorer.verbs.repair.plan import apply_patch, plan
+from refexplorer.verbs.repair.plan import Patch, apply_patch, plan
 
 _UNREPAIRED = {Rank.BAD, Rank.UNKNOWN}
 ROUNDS = 4  # Metadata that is right shows which references are wrong, and those which shape
@@ -385,10 +386,9 @@ def _improve(
 ) -> tuple[ReferenceSet, Report] | None:
     """Return a set that the law allows, and the results of verifying it; None if none."""
     opened = internals(refs).opened
-    table = table_of(opened.parts)
-    arrays = {path: meta for path in opened.arrays.paths if (meta := opened.arrays.get(path))}
     law = RepairLaw(report, opened, context.reads(refs).targets(), refs.limits)
-    patch = plan(report, table, arrays).without(refused)
+    table, arrays, patch = _planned(refs, report)
+    patch = patch.without(refused)
     reasons |= dict.fromkeys(patch.reasons)
     while True:
         result = apply_patch(table, arrays, patch)
@@ -406,6 +406,26 @@ def _improve(
         if not odd.keys() & patch.arrays.keys():  # another array would fall: nothing is changed
             return None
         patch = patch.without(odd)
+
+
+def has_plan(reading: ReadTerms, refs: ReferenceSet, report: Report) -> bool:
+    """Return whether a repair would try to change something after a report with `remake`."""
+    table, arrays, patch = _planned(refs, report)
+    result = apply_patch(table, arrays, patch)
+    if not result.has_changed:
+        return False
+    opened = internals(refs).opened
+    targets = RepairContext(refs, reading, "none").reads(refs).targets()
+    law = RepairLaw(report, opened, targets, refs.limits)
+    odd = law.refused(patch, internals(_set_of(refs, result.table)).opened)
+    return not odd or apply_patch(table, arrays, patch.without(odd)).has_changed
+
+
+def _planned(refs: ReferenceSet, report: Report) -> tuple[Table, dict[str, ArrayMeta], Patch]:
+    opened = internals(refs).opened
+    table = table_of(opened.parts)
+    arrays = {path: meta for path in opened.arrays.paths if (meta := opened.arrays.get(path))}
+    return table, arrays, plan(report, table, arrays)
 
 
 def _rename_targets(refs: ReferenceSet, rules: Sequence[tuple[str, str]]) -> ReferenceSet:

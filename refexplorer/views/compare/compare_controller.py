@@ -12,6 +12,7 @@ from refexplorer.core.text import counted, escape
 from refexplorer.refset.moves import CHANGES
 from refexplorer.refset.opened_set import internals
 from refexplorer.verbs.differing import MARKS, Difference, sentences, side_texts, title
+from refexplorer.verbs.opening import open_references
 from refexplorer.views.compare.chunk_values import (
     ChunkSide,
     ComparedChunk,
@@ -242,6 +243,7 @@ class RepairWritten(Struct, frozen=True):
 
     path: str
     keys: Count
+    can_open: bool  # Whether it can be shown here in place of the old set
 
 
 class Repairing:
@@ -252,7 +254,9 @@ class Repairing:
         self._targets = context.targets
         self._can_write = context.can_write
         self._did = context.did
+        self._show = context.show
         self._found: Repair | None = None
+        self._written: Path | None = None
 
     @job("repair.plan")
     def plan(self, report: JobReport) -> RepairShown:
@@ -300,8 +304,19 @@ class Repairing:
             raise RefexplorerError(f"{escape(str(path), 300)} exists already: choose another file.")
         go_on(report, None, None, f"Writing and verifying {escape(path.name, 100)}")
         keys = self._found.write(path)
+        self._written = path
         self._did(f"rx.repair(refs, {str(path)!r})")
-        return RepairWritten(str(path), keys)
+        return RepairWritten(str(path), keys, self._show is not None)
+
+    @job("repair.open")
+    def open(self, report: JobReport) -> None:
+        """Show the set that `repair.write` wrote in place of this one."""
+        if self._show is None or self._written is None:
+            raise RefexplorerError("There is no repaired set that can be shown here.")
+        go_on(report, None, None, f"Opening {escape(self._written.name, 100)}")
+        options, granted = self._refs.storage_options, self._targets.policy.granted
+        opened = open_references(self._written, storage_options=options, limits=self._refs.limits)
+        self._show(opened.allowing(*granted))
 
 
 REPAIR = ExplorerPart("repair", "Repair", "Repair", (Repairing,), look=False, alone=False)

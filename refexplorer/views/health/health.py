@@ -263,8 +263,7 @@ class ChunkHealth:
     def _noted(
         self, states: ArrayStates
     ) -> tuple[tuple[int, ...], tuple[int, ...]] | tuple[None, None]:
-        """Count the errors and the warnings that name each array, or a key of it."""
-        # Grouped findings that may concern other arrays count as one.
+        """Count the listed errors and warnings that name each array, or a key of it."""
         if (diagnostics := known(self.references)) is None:
             return None, None
         counts = {severity: [0] * len(states.arrays) for severity in Severity}
@@ -272,8 +271,7 @@ class ChunkHealth:
             key = diagnostic.key or ""
             paths = (path for path in (key, *folders_above(key)) if path in states.places)
             if (path := next(paths, None)) is not None and diagnostic.key is not None:
-                count = 1 if diagnostic.is_spread else diagnostic.count
-                counts[diagnostic.severity][states.places[path]] += count
+                counts[diagnostic.severity][states.places[path]] += 1
         verified, arrays = self.references.verified, internals(self.references).opened.arrays
         for each in () if verified is None else verified.findings:
             # those of chunks are counted as chunks

@@ -76,6 +76,7 @@ class VerifiedFinding(Struct, frozen=True):
     # files, file_count: The first files, and how many there are
     files: tuple[str, ...]
     file_count: Count
+    remedy: str  # What to do about it
 
 
 class SetVerified(Struct, frozen=True):
@@ -89,6 +90,7 @@ class SetVerified(Struct, frozen=True):
     findings: tuple[VerifiedFinding, ...]
     finding_count: Count
     grants: tuple[str, ...]  # What `allow` needs for the files that were not read
+    is_repairable: bool | None  # Whether a repair would change something; null if not known
 
 
 class FilesCompared:
@@ -98,6 +100,7 @@ class FilesCompared:
         self._refs = context.references
         self._targets = context.targets
         self._did = context.did
+        self._repairable: tuple[Report, bool] | None = None
 
     @request("verify.last", sends="found")
     def last(self) -> SetVerified | None:
@@ -116,11 +119,16 @@ class FilesCompared:
         refs, opened = self._refs, internals(self._refs).opened
         reading = replace(reading_of(refs, self._targets), left_out=())
         terms = CheckTerms.of_verb("verify --values" if values else "verify")
-        look = FilesLook(opened, reading, terms, "sample" if values else "none")
+        look = FilesLook(opened, reading, terms, "sample" if values else "none", remake=True)
         found = checked_by(look, refs, reading, terms, report)
         if found.counts.stopped:
             raise RefexplorerError(STOPPED)
         refs.verified = found
+        if found.has_errors:
+            from refexplorer.verbs.repair.repairing import has_plan  # what it needs is slow to load
+
+            go_on(report, None, None, "Looking for what can be repaired")
+            self._repairable = found, has_plan(reading, refs, found)
         return self._told(found)
 
     def _told(self, found: Report) -> SetVerified:
@@ -133,6 +141,7 @@ class FilesCompared:
             tuple(map(self._finding, ordered[:SHOWN])),
             len(ordered),
             found.counts.grants[:GRANTS],
+            self._repairable[1] if self._repairable and self._repairable[0] is found else None,
         )
 
     def _finding(self, found: Finding) -> VerifiedFinding:

@@ -107,6 +107,8 @@ class KeyDetails:
         self._refs = context.references
         self._targets = context.targets
         self._edit = context.edit
+        # on a shared page the owner writes files, and knows where they are
+        self._hides_folder = context.targets.policy.served and not context.can_write
 
     @request("key.edit")
     def edit(self, path: str) -> None:
@@ -162,8 +164,8 @@ class KeyDetails:
 
     def _without_folder(self, text: str) -> str:
         """Remove the server's folder of the set from code for a visitor."""
-        policy, location = self._targets.policy, self._refs.source.location
-        if policy.served and location is not None and "://" not in location:
+        location = self._refs.source.location
+        if self._hides_folder and location is not None and "://" not in location:
             folder = repr(location)[1:-1]  # not revealed to visitors
             text = text.replace(folder + os.sep, "").replace(folder, ".")
         return text

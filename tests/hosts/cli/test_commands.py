@@ -15,6 +15,7 @@ import pytest
 
 import refexplorer as rx
 from tests.helpers.commands import run, start
+from tests.helpers.explorer import Host
 
 COMMANDS = ("ls", "info", "expand", "check")
 
@@ -56,6 +57,12 @@ def test_ls_in_a_pipe_is_tab_separated_and_complete(demo: Path) -> None:
     lines = run("ls", demo / "sst.v0.json", "sst").out.splitlines()
     assert len(lines) == 20
     assert lines[2].split("\t") == ["0.0.0", "range", "9163", "sst_2025-07.nc", "refs", "0"]
+
+
+def test_info_counts_findings_as_the_explorer_does(demo: Path) -> None:
+    assert "findings\t6 errors, 1 warning, 2 notes" in run("info", demo / "broken.json").out
+    facts = json.loads(run("info", demo / "broken.json", "--json").out)
+    assert facts["diagnostics"] == Host(demo / "broken.json").ask("hello")["severities"]
 
 
 def test_info_counts(demo: Path) -> None:

@@ -34,6 +34,7 @@ def test_a_set_that_differs(source: Path, tmp_path: Path) -> None:
         "`foo`: 3 of 3 files use a different packing (scale_factor 0.1, the set says 0.2)"
         in ran.out
     )
+    assert ran.out.count("What to do: An array can have only one scale_factor") == 1
     page = tmp_path / "report.html"
     assert run("verify", source, "--html", page).out == ran.out
     assert "scale_factor 0.1, the set says 0.2" in page.read_text()

@@ -21,6 +21,12 @@ def test_opens_what_open_references_takes() -> None:
     assert list(explorer.references) == ["a"]
 
 
+def test_a_terminal_is_told_how_to_open_it() -> None:
+    path = demo.path("sst.v0.json")
+    assert repr(explore(path)).endswith(f"notebook, or run `refexplorer serve {path}`")
+    assert repr(explore({"a": "text"})) == "Explorer of dict: display it in a notebook"
+
+
 def test_code_follows_the_selection() -> None:
     explorer = explore(demo.path("sst.v0.json"))
     seen: list[str] = []

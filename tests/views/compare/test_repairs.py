@@ -45,6 +45,34 @@ def test_the_difference_is_shown_before_a_file_is_written(source: Path, tmp_path
     assert host.controller.code == f"rx.repair(refs, {found['output']!r})"
 
 
+def test_the_repaired_set_is_shown_in_place_of_the_old_one(source: Path) -> None:
+    shown: list[rx.ReferenceSet] = []
+    host = Host(source, show=shown.append)
+    assert "no repaired set" in later(host, "repair.open")[0]["error"]
+    output = planned(host)["output"]
+    assert later(host, "repair.write", output=output)[0]["can_open"]
+    later(host, "repair.open")
+    assert [each.source.name for each in shown] == [Path(output).name]
+    assert shown[0].verify().good
+
+
+def test_a_comparison_says_whether_a_repair_would_change_something(
+    source: Path, tmp_path: Path
+) -> None:
+    found, _ = later(Host(source), "verify", values=False)
+    assert (found["good"], found["is_repairable"]) == (False, True)
+    assert all(each["remedy"] for each in found["findings"])
+    mine = Changed(json.loads(source.read_text()))
+    mine.refs["foo/2.1.0"][1] -= 8
+    mine.metadata("foo/.zattrs", scale_factor=0.1)
+    source.write_text(json.dumps(mine.document))
+    next(tmp_path.glob("*.nc")).unlink()
+    host = Host(source)
+    found, _ = later(host, "verify", values=False)
+    assert (found["good"], found["is_repairable"]) == (False, False)
+    assert planned(host)["changes"] == []
+
+
 def test_a_file_that_exists_is_kept(source: Path) -> None:
     host = Host(source)
     planned(host)

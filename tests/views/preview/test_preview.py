@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -135,6 +136,14 @@ def test_the_overview_is_of_metadata_alone(server: RangeServer) -> None:
     reply, _ = host.answer()
     assert "xarray.Dataset" in reply["html"]
     assert server.requests == []
+
+
+def test_the_overview_has_the_types_of_times_that_xarray_decodes() -> None:
+    host = Host(DEMO / "sst.v0.json")
+    host.controller.handle({"id": "t:9", "op": "overview"})
+    dtype = host.controller.references.allowing(str(DEMO)).to_xarray()["time"].dtype
+    cells = r"xr-var-dtype'>([^<]*)</div><div class='xr-var-preview[^>]*>([^<]*)<"
+    assert (str(dtype), "...") in re.findall(cells, host.answer()[0]["html"])
 
 
 def test_attributes_cannot_leave_the_overview_as_html() -> None:

@@ -55,6 +55,7 @@ function Choose({ session: { comparing, isPage } }: { session: ExplorerSession }
       box="compare-with"
       aria-label="Compare with another set: path or URL"
       placeholder="Path or URL of an earlier version"
+      title="Path or URL of an earlier version"
       start={source}
       button="Compare"
       main

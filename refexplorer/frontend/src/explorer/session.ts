@@ -299,6 +299,11 @@ export class ExplorerSession extends Views<ExplorerState> {
     void this.repairing.start({}, grant).then(() => this.run(this.lastVerified()));
   }
 
+  /** Shows the repaired set that was written. */
+  async openRepaired(): Promise<void> {
+    await this.wire.job("repair.open", {}, true).reply;
+  }
+
   /** Compares the set with its files; those of `grant` may be read from now on. */
   async verify(grant: string | null = null): Promise<void> {
     await this.verifying.start({ values: this.state.withValues }, grant);

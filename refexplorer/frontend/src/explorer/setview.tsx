@@ -24,13 +24,7 @@ export function SetView({ session, hello }: ShownProps) {
     <>
       {shown.length > 0 && (
         <section>
-          <h3>
-            {shown.length === 1
-              ? "The data variable"
-              : shown.length < hello.arrays.length
-                ? "The largest data variables"
-                : "The data variables"}
-          </h3>
+          <h3>Data variables, the largest first</h3>
           <Consent session={session} shown={shown} />
           <ul class="thumbnails">
             {shown.map((each) => (
@@ -79,7 +73,8 @@ function Picture({ of: { path, reading, values, why }, go }: { of: Thumbnail; go
           {why !== null && <span class="quiet thumbnail-why">{why}</span>}
         </span>
         <span class="thumbnail-line">
-          <b>{path || "/"}</b> {reading && reading.name !== path && <span class="quiet">{reading.name}</span>}
+          <b>{path || "/"}</b>{" "}
+          {reading && reading.name !== path.split("/").at(-1) && <span class="quiet">{reading.name}</span>}
         </span>
         <span class="thumbnail-line quiet">{domain && extent(reading!, domain)}</span>
         <span class="thumbnail-line quiet">{reading && whereOf(reading)}</span>
@@ -132,7 +127,7 @@ export function Dataset({ session }: { session: ExplorerSession }) {
   useEffect(() => void session.describe(), [session]);
   return (
     <section>
-      <h3>As opened by xarray, from the metadata alone (times are not decoded)</h3>
+      <h3>As opened by xarray, from the metadata alone</h3>
       {dataset === null && <p class="quiet">Opening the metadata …</p>}
       <Waited waiting={session.describing} />
       {dataset?.sentence && (

@@ -60,7 +60,10 @@ export class Thumbnails extends ViewStore<{ shown: Thumbnail[] }> {
     const slices = first.slices.map((text, axis) => (drawn.includes(axis) ? text : "0"));
     const { plan } = await this.wire.request("slice.plan", { array, index: null, slices, shown: false, budget: MOST });
     const bytes = plan.estimate.bytes === null ? null : Number(plan.estimate.bytes);
-    if (bytes === null || bytes > MOST) return { why: `Not read yet. ${plan.estimate.label}` };
+    if (bytes === null || bytes > MOST) {
+      const [first, ...rest] = plan.estimate.label;
+      return { why: `Not read yet. Select it to ${first!.toLowerCase()}${rest.join("")}.` };
+    }
     if (plan.grant === "") return { why: "This page may not read its files." };
     if (plan.grant !== null) return { why: "Not read yet", grant: plan.grant, bytes };
     const { message, buffers } = await this.wire.job(

@@ -2,7 +2,7 @@
 
 import { capital, clock, count, counted, countedNotes, extent } from "../shared/format.ts";
 import type { Host } from "../shared/host.ts";
-import { useFiles, VerifyControls } from "../health/verification.tsx";
+import { RepairOffer, useFiles, VerifyControls } from "../health/verification.tsx";
 import { TargetCheck } from "../maps/targettable.tsx";
 import { Working } from "../shared/access.tsx";
 import { Menu } from "../shared/menu.tsx";
@@ -149,9 +149,19 @@ function Said({ hello, session }: { hello: Hello; session: ExplorerSession }) {
     );
   if (errors > 0 || wrong.length > 0) {
     const list = [errors > 0 ? counted(errors, "error") : "", wrong.join(", ")].filter(Boolean).join(": ");
+    const isOurs = errors > 0 || wrong.length > 1 || lost === 0; // a repair restores no file
     // No key is known to be wrong where only files are: the details name them.
-    const show = () => (errors > 0 || wrong.length > 1 || lost === 0 ? session.showFault() : session.showDetails(true));
-    return <Line mark="✕" tone="bad" text={`${capital(list)}.`} session={session} show={show} isRepairable={files} />;
+    const show = () => (isOurs ? session.showFault() : session.showDetails(true));
+    return (
+      <Line
+        mark="✕"
+        tone="bad"
+        text={`${capital(list)}.`}
+        session={session}
+        show={show}
+        isRepairable={files && isOurs}
+      />
+    );
   }
   if (found !== null) return <Line mark="✓" tone="good" text={`${capital(found.verdict)}.`} at={Number(found.at)} />;
   if (warnings > 0) {
@@ -197,7 +207,7 @@ function Line({ mark, tone, text, at, session, show = () => session!.showFault()
       </span>{" "}
       <b>{text}</b> {at !== undefined && <span class="quiet">Compared {clock(at)}.</span>}{" "}
       {session && <Button text="Show" onClick={() => session.run(Promise.resolve(show()))} />}{" "}
-      {session && isRepairable && <Button text="Repair …" onClick={() => session.repair()} />}
+      {session && isRepairable && <RepairOffer session={session} />}
     </>
   );
 }

@@ -219,6 +219,7 @@ function Find({ session, index }: { session: ExplorerSession; index: number[] })
       box="earth-find"
       aria-label="Position: latitude and longitude"
       placeholder="52.5, 13.4 or 52.5N 13.4E"
+      title="Latitude and longitude, such as 52.5, 13.4 or 52.5N 13.4E"
       button="Find"
       go={(text) => session.run(find(text))}
     >

@@ -8,7 +8,7 @@ import { DataTable, Order } from "../shared/controls.tsx";
 import { bytes, count, counted, SEVERITY_MARKS } from "../shared/format.ts";
 import { Button, CountLink, Unknown, Words } from "../shared/parts.tsx";
 import { useStore } from "../shared/store.ts";
-import type { Count, HealthCounts, HealthPage, HealthRow, TimeRange } from "../shared/wire.ts";
+import type { Count, HealthRow, TimeRange } from "../shared/wire.ts";
 import { STATE_NAMES, type ChunkState, type HealthSort } from "./health.ts";
 
 const TROUBLE: ChunkState[] = ["rejected", "failed", "differing"];
@@ -37,7 +37,7 @@ const COLUMNS: Sorted[] = [
   { name: "Not read", sort: "unread", title: "Chunks with a reference that have not been read here yet" },
   { name: "Differs from file", sort: "differing", title: "Compared chunks that differ from their file" },
   { name: "Overlapping", sort: "overlapping", title: "Chunks whose byte range shares bytes with that of another key" },
-  { name: "Notes", sort: "trouble", title: "Sort by problems", class: "start" },
+  { name: "Findings", sort: "trouble", title: "Sort by problems", class: "start" },
 ];
 
 export function HealthTable({ session }: { session: ExplorerSession }) {
@@ -60,14 +60,7 @@ export function HealthTable({ session }: { session: ExplorerSession }) {
   const more = Number(page.total) - page.rows.length;
   return (
     <section class="health">
-      {whole === null ? (
-        <Counting title={counted(page.total, "array")} error={null} {...counting} />
-      ) : (
-        <>
-          <h3>{counted(page.total, "array")}</h3>
-          <Verdict page={whole} session={session} />
-        </>
-      )}
+      {whole === null && <Counting title="Chunks" error={null} {...counting} />}
       <div class="health-scroll">
         <DataTable
           class="health-table"
@@ -93,40 +86,6 @@ export function HealthTable({ session }: { session: ExplorerSession }) {
       {more > 0 && <Button text={`Show more (${count(more)})`} onClick={() => session.health.showMore()} />}
     </section>
   );
-}
-
-/** What is wrong in one line, each part a link; what was not looked at is said as well. */
-function Verdict({ page: { sums }, session }: { page: HealthPage; session: ExplorerSession }) {
-  const some = (state: ChunkState) => sums[state] !== null && Number(sums[state]) > 0;
-  const listed = (["rejected", "failed", "differing", "overlapping", "absent"] as ChunkState[]).filter(some);
-  const unknown = sums.absent === null || sums.rejected === null;
-  return (
-    <p class="verdict">
-      {listed.map((state) => (
-        <Button key={state} class={`chip ${lookOf(state)}`} onClick={() => session.run(session.focusOn(state, null))}>
-          <Mark state={state} /> {counted(sums[state]!, "chunk")} {STATE_NAMES[state]}
-        </Button>
-      ))}
-      {!some("rejected") && !some("absent") && !unknown && (
-        <span>
-          {Number(sums.chunks) === 1
-            ? "The only chunk has a reference."
-            : `All ${count(sums.chunks)} chunks have a reference.`}
-        </span>
-      )}
-      {unknown && <span>Too many chunks are generated to count those without a reference.</span>}
-      <span class="quiet">{tried(sums)}</span>
-    </p>
-  );
-}
-
-/** How much was read here. */
-function tried({ failed, unread }: HealthCounts): string {
-  if (failed === null) return "No chunk has been read yet, so it is unknown whether the bytes exist and decode.";
-  if (unread === null) return "Not all chunks have been read.";
-  return Number(unread) === 0
-    ? "All chunks with a reference were read."
-    : `${counted(unread, "chunk")} ${Number(unread) === 1 ? "has" : "have"} not been read yet.`;
 }
 
 export function Mark({ state }: { state: ChunkState }) {
@@ -231,14 +190,9 @@ function Times({ times: { first, last, source, said } }: { times: TimeRange }) {
   );
 }
 
-/** How many notes name the array; nothing where none does, since one may stand for others. */
+/** How many findings name the array; nothing where none does, since one may stand for others. */
 function NoteCounts({ row: { errors, warnings, path }, show }: { row: HealthRow; show(): void }) {
-  if (errors === null || warnings === null)
-    return (
-      <span class="quiet">
-        …<span class="unseen">not known yet</span>
-      </span>
-    );
+  if (errors === null || warnings === null) return <Unknown />;
   const parts = [
     [errors, "error"],
     [warnings, "warning"],

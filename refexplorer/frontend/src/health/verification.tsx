@@ -79,33 +79,44 @@ function Found({ found, session }: { found: SetVerified; session: ExplorerSessio
           {more > 0 && <li class="quiet">and {count(more)} more</li>}
         </ul>
       )}
-      {remedy(found) !== null && (
-        <p class="prose">
-          <Sentence text={remedy(found)!} />
-        </p>
-      )}
-      {found.findings.length > 0 && <Button text="Repair …" onClick={() => session.repair()} />}
+      {found.findings.length > 0 && <RepairOffer session={session} />}
       <Sentences class="prose quiet" of={found.summary} />
     </>
   );
 }
 
-/** What to do where files are missing rather than different; null elsewhere. */
-function remedy({ good, findings, grants }: SetVerified): string | null {
-  if (good || grants.length > 0 || findings.length > 0) return null;
-  return "If files were moved, run `refexplorer repair SET --rename OLD=NEW`.";
+/** The button that repairs, or why there is none: nothing would change, or it was done. */
+export function RepairOffer({ session }: { session: ExplorerSession }) {
+  const { answer: found } = useStore(session.verifying);
+  const { answer: planned } = useStore(session.repairing);
+  const { answer: written } = useStore(session.writing);
+  const isUseful = planned === null ? found?.is_repairable !== false : Number(planned.change_count) > 0;
+  if (written === null)
+    return isUseful ? (
+      <Button text="Repair …" onClick={() => session.repair()} />
+    ) : (
+      <span class="quiet">A repair would change nothing: the files confirm no better references.</span>
+    );
+  return (
+    <>
+      <span class="quiet" title={written.path}>
+        This is the set before the repair; {written.path.split(/[\\/]/).at(-1)} is the repaired one.
+      </span>{" "}
+      {written.can_open && <Button text="Open the repaired set" onClick={() => session.run(session.openRepaired())} />}
+    </>
+  );
 }
 
 /** A finding with the array, the key and the files that it names, each a link. */
 function Finding({ found, session }: { found: VerifiedFinding; session: ExplorerSession }) {
-  const { array, key, files, file_count: total, severity, message } = found;
+  const { array, key, files, file_count: total, severity, message, remedy } = found;
   const more = Number(total) - files.length;
   return (
     <li>
       <span class="note">
         <SeverityMark severity={severity} />
         <span class="note-text">
-          <Sentence text={message} />
+          <Sentence text={message} /> <span class="quiet">{remedy}</span>
         </span>
       </span>
       <span class="leads">

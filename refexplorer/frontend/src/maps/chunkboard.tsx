@@ -39,6 +39,7 @@ import {
   series,
   type Inks,
 } from "../shared/palette.ts";
+import { wholeTicks } from "../preview/plot.ts";
 import { range, placesOf, type Axis } from "../preview/slices.ts";
 
 const MARGINS = { marginRight: 12, marginTop: 8, marginBottom: 36 };
@@ -47,6 +48,8 @@ const LARGEST_CELL = 56;
 const heightFor = (width: number) => Math.min(340, Math.max(160, width * 0.42));
 /** A square cell is no smaller, px. */
 const POINTED = 6;
+/** Height of a single row, px. */
+const LOWEST_ROW = 24;
 
 interface Props {
   picture: GridPicture;
@@ -128,7 +131,9 @@ function frameOf(picture: GridPicture, width: number): Plot.PlotOptions {
   // Square as long as a square can be pointed at.
   const edge = Math.min(LARGEST_CELL, widest, highest);
   const [wide, high] =
-    edge >= POINTED ? [edge, edge] : [Math.min(LARGEST_CELL, widest), Math.min(LARGEST_CELL, highest)];
+    edge >= POINTED
+      ? [edge, picture.rows === 1 ? Math.max(edge, LOWEST_ROW) : edge]
+      : [Math.min(LARGEST_CELL, widest), Math.min(LARGEST_CELL, highest)];
   const [across, down] = [wide * picture.columns, high * picture.rows];
   return {
     ...MARGINS,
@@ -143,16 +148,12 @@ function frameOf(picture: GridPicture, width: number): Plot.PlotOptions {
 
 /** Chunks are counted, so a tick is in the middle of its chunk. */
 function axis({ name, start, stop }: ReturnType<typeof side>, most: number) {
-  const step = [1, 2, 5].flatMap((n) => [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8].map((power) => n * power));
-  const every = step.sort((a, b) => a - b).find((each) => (stop - start) / each <= most) ?? stop - start;
-  const ticks = [];
-  for (let at = Math.ceil(start / every) * every; at < stop; at += every) ticks.push(at);
   return {
     domain: [start - 0.5, stop - 0.5],
     label: name === null ? null : escaped(name),
     labelArrow: "none" as const,
     labelAnchor: "center" as const,
-    ticks: name === null ? [] : ticks,
+    ticks: name === null ? [] : wholeTicks(start, stop, most),
     tickFormat: (at: number) => count(at),
   };
 }

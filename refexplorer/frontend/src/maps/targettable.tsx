@@ -216,7 +216,7 @@ export const STATES: Record<TargetRow["state"], string> = {
 
 /** What was found, and no more: ranges are compared with a size that is known. */
 function stateOf({ state, size, ranges }: TargetRow): string {
-  return state === "good" && size !== null && Number(ranges) > 0 ? "✓ ranges inside file" : STATES[state];
+  return state === "good" && size !== null && Number(ranges) > 0 ? "✓ ranges inside" : STATES[state];
 }
 
 interface CellsProps {
@@ -338,6 +338,7 @@ export function TargetTools({ session }: { session: ExplorerSession }) {
           type="search"
           aria-label="Find files"
           placeholder="Find files, such as 2020 or *.nc"
+          title="A part of the URL of a file; * and ? match any text"
           spellcheck={false}
           value={query.find ?? ""}
           onInput={(event) => maps.narrowTargets({ find: event.currentTarget.value })}

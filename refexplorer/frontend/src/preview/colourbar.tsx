@@ -261,7 +261,7 @@ export function Limits({ limits, values, now, set }: LimitsProps) {
       <Select
         class="select"
         aria-label="Limits of"
-        first="of …"
+        first="Limits …"
         options={SHARES}
         choose={(name) => set(limitsOf(name, values, now))}
       />

@@ -391,8 +391,8 @@ export function Drawing({
       {below}
       {unplaced.length > 0 && (
         <p class="caption">
-          {unplaced.map(({ name }) => name).join(" and ")} {unplaced.length === 1 ? "is" : "are"} drawn by index: the
-          coordinate is unknown or unevenly spaced.
+          {unplaced.map(({ name }) => name).join(" and ")} {unplaced.length === 1 ? "is" : "are"} drawn by index: there
+          is no coordinate, or its values are missing or unevenly spaced.
         </p>
       )}
       {pair && profiles.length > 0 && (

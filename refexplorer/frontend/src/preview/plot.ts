@@ -3,7 +3,7 @@
 import * as Plot from "@observablehq/plot";
 
 import { escaped } from "../shared/escaping.ts";
-import { moment } from "../shared/format.ts";
+import { count, moment } from "../shared/format.ts";
 import type { Land } from "../geo/earth.ts";
 import { linearPart, type ScaleName, FLAG_COLOURS, INFINITE, type Scheme } from "./colours.ts";
 import { extremes, infinities, titleOf, type Axis, type Window } from "./slices.ts";
@@ -84,7 +84,7 @@ function upright({ domain: [low, high], times }: Look) {
   const ticks = times ? timeTicks(high - low) : part === 1 ? {} : { tickFormat: (at: number) => short(at * part) };
   return {
     part,
-    y: { label: null, domain: [low / part, high / part], nice: true, grid: true, ...ticks, ...kindOf(times) },
+    y: { label: null, domain: [low / part, high / part], nice: true, grid: true, ...ticks, ...(times ? UTC : {}) },
   };
 }
 
@@ -126,12 +126,17 @@ export function heatmap(cells: Cells, axes: [Axis, Axis], look: Look, window: Wi
     ...MARGINS,
     width: look.width,
     height: look.height,
-    x: { label: escaped(titleOf(columns)), labelArrow: "none", domain: [left, right], ...kindOf(columns.times) },
+    x: {
+      label: escaped(titleOf(columns)),
+      labelArrow: "none",
+      domain: [left, right],
+      ...kindOf(columns, [left, right], look.width / 70),
+    },
     y: {
       label: escaped(titleOf(rows)),
       labelArrow: "none",
       domain: upward ? [first, last] : [last, first],
-      ...kindOf(rows.times),
+      ...kindOf(rows, [first, last], look.height / 30),
       ...(rows.times ? timeTicks(Math.abs(last - first)) : {}),
     },
     clip: true,
@@ -218,7 +223,11 @@ export function lines(
     ...MARGINS,
     width: look.width,
     height: look.height,
-    x: { label: escaped(titleOf(axis)), labelArrow: "none", ...kindOf(axis.times) },
+    x: {
+      label: escaped(titleOf(axis)),
+      labelArrow: "none",
+      ...kindOf(axis, [place(0), place(axis.size - 1)], look.width / 70),
+    },
     y,
     color: {
       domain: of.map(({ name }) => name),
@@ -281,8 +290,21 @@ function paint(
   context.drawImage(cells, -left * scaleX, -top * scaleY, width! * scaleX, height! * scaleY);
 }
 
-function kindOf(times: boolean) {
-  return times ? { type: "utc" as const } : {};
+const UTC = { type: "utc" as const };
+
+/** Times are dates, and indices have no fractions. */
+function kindOf({ times, at }: Axis, [from, to]: [number, number], most: number) {
+  if (times || at !== null) return times ? UTC : {};
+  return { ticks: wholeTicks(Math.min(from, to), Math.max(from, to) + 1e-9, most), tickFormat: count };
+}
+
+/** Whole numbers from `start` up to and without `stop`, `most` at the most, of even steps. */
+export function wholeTicks(start: number, stop: number, most: number): number[] {
+  const steps = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8].flatMap((power) => [power, 2 * power, 5 * power]);
+  const every = steps.find((each) => (stop - start) / each <= most) ?? stop - start;
+  const ticks = [];
+  for (let at = Math.ceil(start / every) * every + 0; at < stop; at += every) ticks.push(at); // -0 + 0 is 0
+  return ticks;
 }
 
 function boxOf({ rows: [top, bottom], columns: [left, right], as }: Marked, rows: Axis, columns: Axis) {
@@ -395,7 +417,7 @@ export function histogram(values: Float64Array, width: number, times: boolean): 
     ...MARGINS,
     width,
     height: 180,
-    x: { label: null, ...kindOf(times) },
+    x: { label: null, ...(times ? UTC : {}) },
     y: { label: null, grid: true },
     marks: [
       Plot.rectY(known, {

@@ -42,9 +42,9 @@ export function Statistics({ reading, parts, isPart }: Props) {
     ["mean", (each) => say(each.mean)],
     ["median", (each) => say(each.median)],
     ["highest", (each) => each.high],
-    ["deviation", (each) => value(each.deviation)],
+    ["standard deviation", (each) => value(each.deviation)],
   ];
-  const hidden = [found.some((each) => each.infinite > 0) ? "" : "infinite", reading.times ? "deviation" : ""];
+  const hidden = [found.some((each) => each.infinite > 0) ? "" : "infinite", reading.times ? "standard deviation" : ""];
   return (
     <>
       {cellWords(reading) && (

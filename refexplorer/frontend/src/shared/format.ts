@@ -33,7 +33,7 @@ export function counted(value: Count | bigint, noun: string): string {
 }
 
 export function countedNotes(severity: Severity, n: number): string {
-  return severity === "info" ? `${counted(n, "finding")} worth knowing` : counted(n, severity);
+  return severity === "info" ? counted(n, "note") : counted(n, severity);
 }
 
 const UNITS = ["kB", "MB", "GB", "TB", "PB", "EB"];

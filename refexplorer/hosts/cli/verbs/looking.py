@@ -34,6 +34,7 @@ from refexplorer.io.reading.readings import ChunkState
 from refexplorer.refset.opened_set import internals
 from refexplorer.refset.summary import whole_files_text
 from refexplorer.refset.tree import Node
+from refexplorer.spec.findings import severities_text
 from refexplorer.spec.references import NodeType
 from refexplorer.spec.zarr_metadata import type_name
 from refexplorer.verbs.display import known_diagnostics, tree_text
@@ -234,6 +235,7 @@ def info(
     inside = internals(refs)
     summary, chunks = inside.counts(within=_WAITED), inside.array_states.total
     is_counted = summary.targets is not None
+    found = known_diagnostics(refs)
     facts: dict[str, object] = {
         "source": refs.source.name,
         "form": refs.source.form,
@@ -245,7 +247,7 @@ def info(
         "missing": chunks.absent,
         "rejected": chunks.rejected,
         "left_out": len(refs.source.left_out),
-        "diagnostics": None if known_diagnostics(refs) is None else severities(refs),
+        "diagnostics": None if found is None else severities(refs),
     }
     repository = None if refs.source.repository is None else repository_facts(refs)
     fetched = refs.source.fetched
@@ -256,7 +258,9 @@ def info(
         output.write_json(facts | more, "arrays", _arrays(refs))
         return status_of(refs)
     size = "not known" if summary.bytes is None else f"{summary.bytes:,}{whole_files_text(summary)}"
-    listed = facts | {"bytes": size, "diagnostics": facts["diagnostics"] or "not checked"}
+    listed = facts | {"bytes": size}
+    del listed["diagnostics"]
+    listed["findings"] = "not checked" if found is None else severities_text(found)
     if not is_counted:  # `ReferenceSet.summary` counts however long it takes
         listed |= dict.fromkeys(("kinds", "targets", "bytes"), "not counted: too many manifests")
     rows = [(name.replace("_", " "), _words(value)) for name, value in listed.items()]

@@ -29,7 +29,7 @@ from refexplorer.refset.opened_set import Internals, OpenedSet
 from refexplorer.refset.segments import Segment
 from refexplorer.spec.codes import CODES, Severity
 from refexplorer.spec.findings import Finding, Findings, pointer, suggest
-from refexplorer.spec.lint_metadata import lint_metadata_text, may_be_a_value
+from refexplorer.spec.lint_metadata import lint_metadata_text, may_be_a_value, numpy_dtype
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.spec.zarr_metadata import ArrayMeta, is_metadata
 
@@ -77,7 +77,7 @@ def lint_codecs(opened: OpenedSet, base: str, findings: Findings) -> frozenset[s
         problem, key = problems[text], array.metadata_key
         if problem is None:
             good.add(array.path)
-        else:
+        elif problem[0]:
             code, said = problem
             findings.add(code, base + pointer(key), f"{array.path_text(True)} {said}", key=key)
     return frozenset(good)
@@ -90,7 +90,10 @@ def _text(array: ArrayMeta) -> str:
 
 def _problem(array: ArrayMeta, text: str) -> tuple[str, str] | None:
     """Return the code and the rest of the sentence for a fault; None if there is none."""
-    is_plain = array.zarr_format == 2 or _is_plain(array)
+    is_v2 = array.zarr_format == 2
+    dtype = array.metadata.get("dtype")
+    has_dtype = isinstance(dtype, str) and numpy_dtype(dtype) is not None
+    is_plain = has_dtype if is_v2 else _is_plain(array)
     if is_plain and all(
         name in _KNOWN and isinstance(settings, Mapping) and settings.keys() <= _KNOWN[name]
         for name, settings in array.pipeline
@@ -109,7 +112,7 @@ def _problem(array: ArrayMeta, text: str) -> tuple[str, str] | None:
     except RefexplorerError as error:
         return "codec-not-installed", f"{error}".removeprefix("array ")
     if any(lint_metadata_text(array.metadata_key, text)):  # noted already, and better
-        return None
+        return "", ""
     from refexplorer.io.reading.zarr_refusals import array_refusal  # with Zarr, slow to import
 
     refusal = array_refusal(array.metadata)

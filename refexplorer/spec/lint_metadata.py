@@ -70,6 +70,9 @@ def _remarks(key: str, text: str) -> Iterator[LintFinding]:
     if value is None:
         message = f"The text of `{key}` is not a JSON object{_where_not(text)}."
         yield LintFinding("metadata-not-json", message)
+    elif name == ".zmetadata":
+        if not isinstance(value.get("metadata"), Mapping):
+            yield _bad(f"`metadata` must be an object, but {_got_text(value, 'metadata')}.")
     elif name == ".zgroup":
         yield from _format(value, 2)
     elif name == ".zarray":
@@ -144,7 +147,7 @@ def _codec_v2(name: str, codec: object) -> Iterator[LintFinding]:
 
 def _dtype_v2(metadata: Mapping[str, object]) -> Iterator[LintFinding]:
     written = metadata.get("dtype")
-    dtype = _numpy_dtype(written)
+    dtype = numpy_dtype(written)
     if dtype is None:
         yield LintFinding(
             "bad-dtype",
@@ -161,7 +164,7 @@ def _dtype_v2(metadata: Mapping[str, object]) -> Iterator[LintFinding]:
     yield from _fill_value(metadata, dtype, 2)
 
 
-def _numpy_dtype(written: object) -> np.dtype[np.generic] | None:
+def numpy_dtype(written: object) -> np.dtype[np.generic] | None:
     """Return the data type for its Zarr v2 notation, None if invalid."""
     if isinstance(written, str):
         if not _DTYPE_V2.fullmatch(written):
@@ -272,11 +275,24 @@ def lint_attributes(array: ArrayMeta, attributes: Mapping[str, object]) -> Itera
             yield _bad_of_attribute_rules(
                 array, f"`calendar` {calendar!r} is not one that xarray knows"
             )
+    if why := undecoded_structure(array):
+        message = f"xarray decodes no {why}, so it does not open {array.path_text()}."
+        yield LintFinding("bad-attribute", message, "Read it with Zarr: `refs.to_zarr()`.")
     coordinates = attributes.get("coordinates")
     if coordinates is not None and not isinstance(coordinates, str):
         yield _bad_of_attribute_rules(
             array, f"`coordinates` must be names with spaces, but it is {coordinates!r}"
         )
+
+
+def undecoded_structure(array: ArrayMeta) -> str:
+    """Return what xarray cannot decode of a structured or raw data type; empty if it can."""
+    dtype = array.metadata.get("dtype")
+    if array.zarr_format != 2 or not (isinstance(dtype, list) or array.dtype.startswith("|V")):
+        return ""
+    if array.fill_value is not None:
+        return "fill value of a structured or raw data type"
+    return "big-endian fields of a structured data type" if '">' in json.dumps(dtype) else ""
 
 
 def _bad_of_attribute_rules(array: ArrayMeta, message: str) -> LintFinding:

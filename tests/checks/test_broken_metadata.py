@@ -53,7 +53,8 @@ FIELDS_V2 = [
     {"dtype": GONE}, {"dtype": "f8"}, {"dtype": "float64"}, {"dtype": "<f9"}, {"dtype": "|O"},
     {"dtype": ""}, {"dtype": None}, {"dtype": 5}, {"dtype": "<M8"}, {"dtype": "=f8"},
     {"dtype": "<i1"}, {"dtype": "|S0"}, {"dtype": "string"},
-    {"dtype": [["a", "<f4"], ["a", "<i4"]]},
+    {"dtype": [["a", "<f4"], ["a", "<i4"]]}, {"dtype": [["a", "<i4", [2]]]},
+    {"dtype": [["a", [["b", "<f8"]]]]}, {"dtype": [["a", "|O"]]},
     {"order": GONE}, {"order": "A"}, {"order": None}, {"order": "c"},
     {"fill_value": GONE}, {"fill_value": "abc"}, {"fill_value": []}, {"fill_value": {}},
     {"dtype": "<i4", "fill_value": "NaN"}, {"dtype": "<i4", "fill_value": 1.5},
@@ -156,6 +157,53 @@ def test_attributes_that_xarray_refuses_are_noted(attributes: dict[str, Any]) ->
     texts = documents(V2, attributes)
     assert not opens_elsewhere(texts)
     assert codes(texts) & {"bad-attribute", "bad-dimension-names", "no-dimension-names"}
+
+
+@pytest.mark.parametrize(
+    "dtype", ["|V8", [["a", "<i4"], ["b", "<f4"]], [["a", "<i4"], ["b", ">f4"]]], ids=str
+)
+@pytest.mark.parametrize("fill_value", [None, "AAAAAAAAAAA="])
+def test_structures_that_xarray_does_not_decode_are_noted(dtype: Any, fill_value: Any) -> None:
+    texts = documents(V2 | {"dtype": dtype, "fill_value": fill_value}, NAMES)
+    refs = rx.open_references(texts)
+    if opens_elsewhere(texts):
+        assert not refs.diagnostics
+        return
+    assert codes(texts) == {"bad-attribute"}
+    with pytest.raises(rx.errors.DecodeError, match="xarray cannot open x"):
+        refs.to_xarray()
+
+
+OTHER = {"_ARRAY_DIMENSIONS": ["y"]}
+COPIES = {".zgroup": {"zarr_format": 2}, "x/.zarray": V2, "x/.zattrs": OTHER}
+
+
+@pytest.mark.parametrize(
+    "copies",
+    [
+        COPIES, None, [], {}, COPIES | {"x/.zarray": {}}, COPIES | {"x/.zarray": None},
+        COPIES | {"x/.zarray": json.dumps(V2)}, COPIES | {"x/0": "a"},
+        COPIES | {"x/.zarray": V2 | {"shape": [8]}},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_consolidated_metadata_that_zarr_refuses_are_an_error(copies: Any) -> None:
+    texts = documents(V2, OTHER) | {".zmetadata": {"metadata": copies}}
+    buffer = default_buffer_prototype().buffer
+    pairs = ((key, v if isinstance(v, str) else json.dumps(v)) for key, v in texts.items())
+    store = MemoryStore({key: buffer.from_bytes(text.encode()) for key, text in pairs})
+    refs = rx.open_references(texts)
+    try:
+        names = without_loop(lambda: list(zarr.open_group(store, mode="r").array_keys()))
+    except Exception:  # as above
+        assert refs.check().status == 1
+        with pytest.raises(rx.errors.DecodeError):
+            refs.to_zarr()
+    else:
+        assert refs.check().status == 0
+        group = refs.to_zarr()
+        assert isinstance(group, zarr.Group)
+        assert list(group.array_keys()) == names
 
 
 WORDS = st.sampled_from(["", "C", "<i4", "NaN", "x"])

@@ -20,6 +20,7 @@ from refexplorer.core.limits import is_out_of_memory, memory_message
 from refexplorer.core.text import escape
 from refexplorer.io.access import shown
 from refexplorer.refset.opened_set import SetLike
+from refexplorer.spec.lint_metadata import undecoded_structure
 from refexplorer.spec.references import Range, Url
 from refexplorer.spec.zarr_metadata import (
     ArrayMeta,
@@ -212,6 +213,11 @@ def check_for_xarray(array: ArrayMeta, decoded: bool) -> None:
     if not isinstance(array.attributes.get("coordinates", ""), str):
         raise DecodeError(
             f"xarray cannot open {array.path}: its attribute `coordinates` must be a string."
+        )
+    if decoded and (why := undecoded_structure(array)):
+        raise DecodeError(
+            f"xarray cannot open {array.path}: it decodes no {why}; "
+            f"refs.to_zarr()[{array.path!r}] reads it."
         )
     for name in _NUMBERS if decoded else ():
         value = array.attributes.get(name, 1)

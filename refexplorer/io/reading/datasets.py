@@ -176,7 +176,7 @@ def _require_group(refs: SetLike, group: str) -> None:
     groups = {".zgroup", "zarr.json"}
     if any(f"{group}/{name}" in refs for name in groups) and group not in refs.arrays():
         return
-    what = "is an array" if group in refs.arrays() else "there is no such path"
+    what = "it is an array" if group in refs.arrays() else "there is no such path"
     raise DecodeError(f"{group!r} is not a group of the set: {what}.")
 
 

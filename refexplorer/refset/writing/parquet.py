@@ -45,6 +45,8 @@ def write_parquet(
     overwrite: bool = False,
 ) -> None:
     """Write references as a parquet store."""
+    if record_size < 1:
+        raise RefexplorerError(f"record_size must be at least 1, not {record_size}.")
     lost: dict[str, str] = {}
     check_free(path, overwrite)
     with refused(path):

@@ -63,7 +63,18 @@ _PLAIN_ENCODINGS: list[Any] = [
         for separator in ("/", ".")
     ),
 ]
-_TO_BYTES = ("bytes", "vlen-utf8", "sharding_indexed")
+_PLAIN_BYTES: list[Any] = [
+    {"name": "bytes", "configuration": {"endian": order}} for order in ("little", "big")
+]
+_PLAIN_CODECS: list[Any] = [
+    {"name": "crc32c"},
+    *({"name": "gzip", "configuration": {"level": level}} for level in range(10)),
+    *(
+        {"name": "zstd", "configuration": {"level": level, "checksum": checksum}}
+        for level in range(23)
+        for checksum in (False, True)
+    ),
+]
 
 
 def lint_codecs(opened: OpenedSet, base: str, findings: Findings) -> frozenset[str]:
@@ -123,13 +134,15 @@ def _is_plain(array: ArrayMeta) -> bool:
     """Return whether Zarr v3 metadata have only what the lint rules of the specification know."""
     written: Any = array.metadata
     encoding, codecs = written.get("chunk_key_encoding"), written.get("codecs")
+    grid = {"name": "regular", "configuration": {"chunk_shape": list(array.chunks)}}
     return (
         written.keys() <= _PLAIN_V3
         and str(written.get("data_type")) in _PLAIN_TYPES
+        and written.get("chunk_grid") == grid
         and encoding in _PLAIN_ENCODINGS
         and isinstance(codecs, list)
-        and [name for name, _ in array.pipeline if name in _TO_BYTES] == ["bytes"]
-        and array.pipeline[0][0] in ("bytes", "transpose")
+        and codecs[:1] in [[plain] for plain in _PLAIN_BYTES]
+        and all(codec in _PLAIN_CODECS for codec in codecs[1:])
     )
 
 

@@ -80,11 +80,16 @@ def _remarks(key: str, text: str) -> Iterator[LintFinding]:
     elif name == "zarr.json" and value.get("node_type") == "array":
         yield from _array(path, value, _version_3)
     elif name == "zarr.json":
-        yield from _format(value, 3)
-        if value.get("node_type") != "group":
-            yield _bad(
-                f'`node_type` must be "array" or "group", but {_got_text(value, "node_type")}.'
-            )
+        yield from _group_v3(value)
+
+
+def _group_v3(value: Mapping[str, object]) -> Iterator[LintFinding]:
+    yield from _format(value, 3)
+    copies = value.get("consolidated_metadata") or {}
+    if not isinstance(copies, Mapping) or copies.get("kind", "inline") != "inline":
+        yield _bad('`consolidated_metadata` must be an object with "kind": "inline".')
+    if value.get("node_type") != "group":
+        yield _bad(f'`node_type` must be "array" or "group", but {_got_text(value, "node_type")}.')
 
 
 def _where_not(text: str) -> str:

@@ -68,12 +68,24 @@ FIELDS_V2 = [
     {"zarr_format": 3}, {"chunks": [0]}, {"chunks": [2, 2]}, {"chunks": GONE}, {"shape": GONE},
     {"shape": [4.0]}, {"shape": [-4]}, {"shape": [2**70]},
 ]  # fmt: skip
+LITTLE = {"name": "bytes", "configuration": {"endian": "little"}}
 FIELDS_V3 = [
     {"data_type": GONE}, {"data_type": "float65"}, {"data_type": 5}, {"data_type": "<f8"},
     {"fill_value": GONE}, {"fill_value": None}, {"fill_value": "abc"}, {"fill_value": []},
     {"data_type": "int32", "fill_value": "NaN"}, {"data_type": "int8", "fill_value": 300},
     {"codecs": GONE}, {"codecs": []}, {"codecs": [{"name": "nope"}]}, {"codecs": ["nope"]},
-    {"codecs": [{"name": "gzip", "configuration": {"level": 5}}]},
+    {"codecs": [{"name": "gzip", "configuration": {"level": 5}}]}, {"codecs": ["bytes"]},
+    *({"codecs": [LITTLE, codec]} for codec in (
+        {"name": "gzip"}, {"name": "gzip", "configuration": {"level": "a"}},
+        {"name": "gzip", "configuration": {"level": 50}}, {"name": "zstd"},
+        {"name": "zstd", "configuration": {"level": 1000, "checksum": False}},
+        {"name": "blosc", "configuration": {"cname": "lz4", "shuffle": "foo"}},
+        {"name": "transpose", "configuration": {"order": [0]}},
+    )),
+    *({"codecs": [{"name": "transpose", "configuration": {"order": order}}, LITTLE]}
+      for order in ("F", [0, 0], [1])),
+    {"codecs": [{"name": "bytes", "configuration": None}]},
+    {"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2], "odd": 1}}},
     {"codecs": [{"name": "bytes", "configuration": {"endian": "middle"}}]},
     {"chunk_grid": GONE}, {"chunk_grid": {"name": "odd"}}, {"zarr_format": 2},
     {"chunk_key_encoding": {"name": "odd"}}, {"chunk_key_encoding": GONE},
@@ -105,7 +117,7 @@ def documents(metadata: dict[str, Any], attributes: dict[str, Any] | None) -> di
     return {".zgroup": {"zarr_format": 2}, **own}
 
 
-def opens_elsewhere(texts: dict[str, Any]) -> bool:
+def opens_elsewhere(texts: dict[str, Any], use_consolidated: bool | None = False) -> bool:
     """Tell whether zarr-python and xarray open and read the array, without refexplorer."""
     buffer = default_buffer_prototype().buffer
     texts = {
@@ -116,7 +128,7 @@ def opens_elsewhere(texts: dict[str, Any]) -> bool:
     def read() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            array = zarr.open_group(store, mode="r", use_consolidated=False)["x"]
+            array = zarr.open_group(store, mode="r", use_consolidated=use_consolidated)["x"]
             assert isinstance(array, zarr.Array)
             dataset = xr.open_zarr(store, consolidated=False)
             _ = array[...], dataset["x"].values
@@ -204,6 +216,24 @@ def test_consolidated_metadata_that_zarr_refuses_are_an_error(copies: Any) -> No
         group = refs.to_zarr()
         assert isinstance(group, zarr.Group)
         assert list(group.array_keys()) == names
+
+
+@pytest.mark.parametrize(
+    "copies",
+    [None, {"kind": "odd"}, {"kind": "inline", "metadata": {"x": {}}}, 5, {"metadata": {"x": V3}}],
+    ids=str,
+)
+def test_copies_of_zarr_v3_that_zarr_refuses_are_an_error(copies: Any) -> None:
+    texts = documents(V3, None)
+    texts["zarr.json"] |= {"consolidated_metadata": copies}
+    refs = rx.open_references(texts)
+    if opens_elsewhere(texts, use_consolidated=None):
+        assert "bad-metadata" not in codes(texts)
+        assert isinstance(refs.to_zarr(), zarr.Group)
+    else:
+        assert refs.check().status == 1
+        with pytest.raises(rx.errors.DecodeError, match=r"cannot be used: [`A-Z]"):
+            refs.to_zarr()
 
 
 WORDS = st.sampled_from(["", "C", "<i4", "NaN", "x"])

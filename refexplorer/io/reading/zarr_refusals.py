@@ -130,6 +130,12 @@ def _check_node(key: str, document: Mapping[str, object], kind: object) -> None:
     else:
         from zarr.core.group import GroupMetadata
 
+        copies = document.get("consolidated_metadata") or {}
+        if not isinstance(copies, Mapping):
+            raise _refused(key, "`consolidated_metadata` must be an object.")
+        members = copies.get("metadata")
+        for path, copy in members.items() if isinstance(members, Mapping) else ():
+            check_metadata(f"{path}/zarr.json", json.dumps(copy).encode())
         refusal = _refusal(GroupMetadata, document)
     if refusal is not None:
         raise _refused(key, refusal)

@@ -240,7 +240,9 @@ def _decode(
     seen.chunks += 1
     seen.values += inside.size
     if values.dtype.kind in "iuf" and isinstance(array.fill_value, int | float):
-        seen.masked += int(np.count_nonzero(inside == array.fill_value))
+        with np.errstate(over="ignore"):  # of one that the data type cannot have
+            fill = inside == array.fill_value
+        seen.masked += int(np.count_nonzero(fill))
 
 
 def _note_masked(opened: OpenedSet, seen: _Seen, base: str, findings: Findings) -> None:

@@ -435,5 +435,6 @@ def _is_usual(array: ArrayMeta) -> bool:
         limits = np.iinfo(dtype)
         if value in (limits.min, limits.min + 1, limits.max, limits.max - 1):
             return True
-    stored = dtype.type(abs(value)) if dtype.kind == "f" else abs(value)  # -9999.9 in single
+    with np.errstate(over="ignore"):
+        stored = dtype.type(abs(value)) if dtype.kind == "f" else abs(value)  # -9999.9 in single
     return abs(value) >= _LARGE or _NINES.fullmatch(str(stored)) is not None

@@ -236,6 +236,33 @@ def test_copies_of_zarr_v3_that_zarr_refuses_are_an_error(copies: Any) -> None:
             refs.to_zarr()
 
 
+ZLIB = {"name": "numcodecs.zlib", "configuration": {"level": 1}}
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        documents(V3 | {"codecs": [LITTLE, ZLIB]}, None),  # Zarr warns of codecs of numcodecs
+        documents(V2 | {"filters": [], "compressor": {"id": "crc32"}}, OTHER),  # and of `[]`
+        documents(V2 | {"dtype": "<f2", "fill_value": 65520.0}, OTHER),  # and NumPy of overflows
+    ],
+    ids=["numcodecs", "no filters", "overflow"],
+)
+def test_warnings_of_other_packages_are_neither_shown_nor_findings(texts: dict[str, Any]) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        refs = rx.open_references(texts)
+        assert "bad-metadata" not in {found.code for found in refs.diagnostics}
+        refs.trace("x/c/0" if "x/c/0" in refs else "x/0")
+        refs.audit()
+    assert [str(each.message) for each in caught] == []
+
+
+def test_a_time_without_unit_is_explained() -> None:
+    refs = rx.open_references(documents(V2 | {"dtype": "<M8"}, OTHER))
+    assert "cannot decode it: datetime64 values must have a unit" in str(refs.why("x", 0))
+
+
 WORDS = st.sampled_from(["", "C", "<i4", "NaN", "x"])
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 300) | WORDS,

@@ -348,7 +348,8 @@ def _is_nan(value: Any) -> bool:
 
 def _written(value: Any) -> str:
     if isinstance(value, np.datetime64 | np.timedelta64):
-        return str(value)
+        is_plain = np.datetime_data(value.dtype)[0] == "generic"  # which NumPy cannot show
+        return str(value.astype(np.int64)) if is_plain else str(value)
     if isinstance(value, bytes | np.bytes_):
         return repr(bytes(value))
     if isinstance(value, np.generic):

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from contextvars import Context
 from typing import Any
 
-from refexplorer.core.errors import DecodeError, RefexplorerError
+from refexplorer.core.errors import DecodeError, RefexplorerError, without_warnings
 from refexplorer.core.limits import is_out_of_memory, memory_message
 from refexplorer.core.text import escape
 from refexplorer.io.access import shown
@@ -161,7 +161,8 @@ def array_refusal(document: Mapping[str, object]) -> str | None:
 
 def _refusal(kind: Any, document: Mapping[str, object]) -> str | None:
     try:
-        kind.from_dict(dict(document))
+        with without_warnings():
+            kind.from_dict(dict(document))
     except Exception as error:  # it raises whatever its parts raise
         return sentence_of(error)
     return None

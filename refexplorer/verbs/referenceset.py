@@ -417,7 +417,8 @@ class ReferenceSet(SetChecks, SetEntries):
         Warns
         -----
         LeftOutWarning
-            If the set has references of such an array.
+            If the set has references of such an array, or consolidated metadata, which a store has
+            anyway.
         """
         from refexplorer.refset.arrays import arrays_of
         from refexplorer.refset.segments import tables

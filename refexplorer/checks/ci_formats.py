@@ -16,7 +16,7 @@ from refexplorer.checks.report import SCHEMA, Report
 from refexplorer.checks.terms import array_of
 from refexplorer.core.text import KEYS, counted, escape, masked, masked_url
 from refexplorer.spec.codes import CODES, Severity
-from refexplorer.spec.findings import Finding
+from refexplorer.spec.findings import Finding, written
 
 _OF_SET = "(the set)"
 _UNKNOWN = "(what was not checked)"
@@ -104,7 +104,7 @@ def _command(
     else:
         message = f"{result.name}: {message}"
     if found is not None:
-        message = f"{found.pointer or '/'}: {message}"
+        message = f"{written(found.pointer)}: {message}"
     properties["title"] = title
     text = ",".join(f"{key}={_coded(str(value), ':,')}" for key, value in properties.items())
     return f"::{name} {text}::{_coded(message)}"

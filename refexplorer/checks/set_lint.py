@@ -29,7 +29,7 @@ from refexplorer.refset.opened_set import Internals, OpenedSet
 from refexplorer.refset.segments import Segment
 from refexplorer.spec.codes import CODES, Severity
 from refexplorer.spec.findings import Finding, Findings, pointer, suggest
-from refexplorer.spec.lint_metadata import lint_metadata_text, may_be_a_value
+from refexplorer.spec.lint_metadata import lint_metadata_text, may_be_a_value, numpy_dtype
 from refexplorer.spec.references import Base64, Inline
 from refexplorer.spec.zarr_metadata import ArrayMeta, is_metadata
 
@@ -63,7 +63,18 @@ _PLAIN_ENCODINGS: list[Any] = [
         for separator in ("/", ".")
     ),
 ]
-_TO_BYTES = ("bytes", "vlen-utf8", "sharding_indexed")
+_PLAIN_BYTES: list[Any] = [
+    {"name": "bytes", "configuration": {"endian": order}} for order in ("little", "big")
+]
+_PLAIN_CODECS: list[Any] = [
+    {"name": "crc32c"},
+    *({"name": "gzip", "configuration": {"level": level}} for level in range(10)),
+    *(
+        {"name": "zstd", "configuration": {"level": level, "checksum": checksum}}
+        for level in range(23)
+        for checksum in (False, True)
+    ),
+]
 
 
 def lint_codecs(opened: OpenedSet, base: str, findings: Findings) -> frozenset[str]:
@@ -77,7 +88,7 @@ def lint_codecs(opened: OpenedSet, base: str, findings: Findings) -> frozenset[s
         problem, key = problems[text], array.metadata_key
         if problem is None:
             good.add(array.path)
-        else:
+        elif problem[0]:
             code, said = problem
             findings.add(code, base + pointer(key), f"{array.path_text(True)} {said}", key=key)
     return frozenset(good)
@@ -90,7 +101,10 @@ def _text(array: ArrayMeta) -> str:
 
 def _problem(array: ArrayMeta, text: str) -> tuple[str, str] | None:
     """Return the code and the rest of the sentence for a fault; None if there is none."""
-    is_plain = array.zarr_format == 2 or _is_plain(array)
+    is_v2 = array.zarr_format == 2
+    dtype = array.metadata.get("dtype")
+    has_dtype = isinstance(dtype, str) and numpy_dtype(dtype) is not None
+    is_plain = has_dtype if is_v2 else _is_plain(array)
     if is_plain and all(
         name in _KNOWN and isinstance(settings, Mapping) and settings.keys() <= _KNOWN[name]
         for name, settings in array.pipeline
@@ -109,7 +123,7 @@ def _problem(array: ArrayMeta, text: str) -> tuple[str, str] | None:
     except RefexplorerError as error:
         return "codec-not-installed", f"{error}".removeprefix("array ")
     if any(lint_metadata_text(array.metadata_key, text)):  # noted already, and better
-        return None
+        return "", ""
     from refexplorer.io.reading.zarr_refusals import array_refusal  # with Zarr, slow to import
 
     refusal = array_refusal(array.metadata)
@@ -120,13 +134,15 @@ def _is_plain(array: ArrayMeta) -> bool:
     """Return whether Zarr v3 metadata have only what the lint rules of the specification know."""
     written: Any = array.metadata
     encoding, codecs = written.get("chunk_key_encoding"), written.get("codecs")
+    grid = {"name": "regular", "configuration": {"chunk_shape": list(array.chunks)}}
     return (
         written.keys() <= _PLAIN_V3
         and str(written.get("data_type")) in _PLAIN_TYPES
+        and written.get("chunk_grid") == grid
         and encoding in _PLAIN_ENCODINGS
         and isinstance(codecs, list)
-        and [name for name, _ in array.pipeline if name in _TO_BYTES] == ["bytes"]
-        and array.pipeline[0][0] in ("bytes", "transpose")
+        and codecs[:1] in [[plain] for plain in _PLAIN_BYTES]
+        and all(codec in _PLAIN_CODECS for codec in codecs[1:])
     )
 
 
@@ -224,7 +240,9 @@ def _decode(
     seen.chunks += 1
     seen.values += inside.size
     if values.dtype.kind in "iuf" and isinstance(array.fill_value, int | float):
-        seen.masked += int(np.count_nonzero(inside == array.fill_value))
+        with np.errstate(over="ignore"):  # of one that the data type cannot have
+            fill = inside == array.fill_value
+        seen.masked += int(np.count_nonzero(fill))
 
 
 def _note_masked(opened: OpenedSet, seen: _Seen, base: str, findings: Findings) -> None:

@@ -14,7 +14,10 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields
+from threading import RLock
 from typing import Any
 
 from refexplorer.core.text import masked_text, shorten
@@ -142,6 +145,17 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 _INSIDE = ("refexplorer.", "xarray.")
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Ignore what another package warns of; one thread at a time, as the filters are shared."""
+    with _FILTERS, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+_FILTERS = RLock()
 
 
 class LeftOutWarning(UserWarning):

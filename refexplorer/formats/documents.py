@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from refexplorer.formats.columns.table import Entries
 
 _NAME_LENGTH = 4096  # Characters that the path of a file has at most
-_OTHERS = (b"\0", b'"stac_version"', b'"nbformat"', b'"cells"', b'"zarr_format"', b'"Feature')
+_OTHERS = (
+    b"\0", b'"stac_version"', b'"nbformat"', b'"cells"', b'"zarr_format"', b'"Feature',
+    b'"_offset"', b'"esmcat_version"',
+)  # fmt: skip
 """What a file that begins like a document has if it is something else."""
 
 

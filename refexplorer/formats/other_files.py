@@ -127,7 +127,7 @@ def _stac_node(folder: str, node: Mapping[str, Any]) -> dict[str, Any]:
 
 _ZARR_KEYS = (".zgroup", ".zarray", "zarr.json")
 _SET_KEYS = (b'"refs"', *map(str.encode, _ZARR_KEYS))
-_FORMAT_KEYS = (b'"zarr_format"', b'"zarr_consolidated_format"', b'"nbformat"')
+_FORMAT_KEYS = (b'"zarr_format"', b'"zarr_consolidated_format"', b'"nbformat"', b'"esmcat_version"')
 PROBE = 2**16  # Bytes that identify nearly every file
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _HDF5_PLACES = (0, *(512 * 2**power for power in range(11)))
@@ -137,6 +137,9 @@ _GRIB_HEADING = 128  # Bytes of a bulletin's heading before the first message
 _PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")  # gzip and zstd, which may keep a start readable
 _NOTEBOOK = re.compile(rb'\s*\{\s*"cells"\s*:\s*\[\s*\{')
 _PAGE = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b", re.DOTALL | re.IGNORECASE)
+_INDEX = re.compile(rb'\d+(?:\.\d+)?:\d+:d=\d|\{[^{}\n]*"_offset"\s*:[^{}\n]*\}\s*(?:\{|$)')
+"""Lines of an index of a GRIB file, as written by wgrib2, or as JSON by ECMWF."""
+_POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/")
 _XML = re.compile(rb"\s*<(?:\?xml|[A-Za-z])")
 _MARK = b"\xef\xbb\xbf"
 _MAKE = (
@@ -159,6 +162,14 @@ _RECORDS = "if it is a record file of a reference store, open the folder with `.
 _IMAGE = "an image has no references"
 
 FileKind = tuple[str, str]  # The kind of a file, and what to do with it
+
+_NOTEBOOK_KIND = "a Jupyter notebook", "open it in JupyterLab"
+_TEXTS: tuple[tuple[re.Pattern[bytes], FileKind], ...] = (
+    (_PAGE, ("an HTML page", "it may be a login or error page; use the URL of the file itself")),
+    (_INDEX, ("an index of a GRIB file", "open the GRIB file itself")),
+    (_POINTER, ("a Git LFS pointer", "fetch the file itself with `git lfs pull`")),
+    (_NOTEBOOK, _NOTEBOOK_KIND),
+)
 
 _STARTS: dict[bytes, FileKind] = {
     b"CDF\x01": ("a NetCDF3 file", _NETCDF3),
@@ -282,14 +293,13 @@ def _of_bytes(head: bytes) -> FileKind | None:
 
 
 def _of_text(head: bytes) -> FileKind | None:
-    if _PAGE.match(head):
-        return "an HTML page", "it may be a login or error page; use the URL of the file itself"
+    for pattern, kind in _TEXTS:
+        if pattern.match(head):
+            return kind
     if _XML.match(head):
         if is_dmrpp(head):
             return None
         return "an XML document", "open the reference set itself"
-    if _NOTEBOOK.match(head):
-        return _NOTEBOOK_KIND
     if head.lstrip().startswith(b"{"):
         if _STAC in head and not is_stac_set(head) and not any(key in head for key in _SET_KEYS):
             return "a STAC document", "open the reference set that one of its assets links to"
@@ -302,9 +312,6 @@ def _of_text(head: bytes) -> FileKind | None:
     return None
 
 
-_NOTEBOOK_KIND = "a Jupyter notebook", "open it in JupyterLab"
-
-
 def _of_document(head: bytes) -> FileKind | None:
     try:
         document = json.loads(head)
@@ -314,6 +321,8 @@ def _of_document(head: bytes) -> FileKind | None:
         isinstance(document.get(key), int) for key in ("zarr_format", "zarr_consolidated_format")
     ):
         return "the metadata of a Zarr store", "open the folder that it is in"
+    if isinstance(document, dict) and isinstance(document.get("esmcat_version"), str):
+        return "an intake-esm catalogue", "open one of the assets that it lists"
     if isinstance(document, dict) and isinstance(document.get("nbformat"), int):
         return _NOTEBOOK_KIND
     return None

@@ -5,6 +5,7 @@ They read as the fill value, so that a lost file looks like missing data.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from math import prod
 from typing import NamedTuple
@@ -20,11 +21,13 @@ from refexplorer.refset.parquet_segment import ParquetRecords
 from refexplorer.spec.findings import pointer
 from refexplorer.spec.lint import KeyFindings
 from refexplorer.spec.references import folders_above, prefix
-from refexplorer.spec.zarr_metadata import ArrayMeta, parse_metadata
+from refexplorer.spec.zarr_metadata import ArrayMeta, is_metadata, parse_metadata
 
 _ELEMENTS = 10_000_000  # places of a joined axis that are looked at, one byte each
 _CHUNKS = 2_000_000
 """Limits on an axis, and the arrays along it, for searching positions that no array has."""
+
+_STRAY, _DIGIT = 1_000, re.compile(r"[0-9]")
 
 
 class _Along(NamedTuple):
@@ -60,7 +63,7 @@ def lint_absent(opened: OpenedSet, notes: KeyFindings) -> None:
         array = opened.arrays.get(path)
         assert array is not None
         if not _is_container(opened, array, count):
-            _lint_array(array, count, notes)
+            _lint_array(opened, array, count, notes)
     _lint_places(opened, missing, notes)
     for part in opened.segments:
         if isinstance(part, ParquetRecords):
@@ -112,7 +115,27 @@ def _is_text(array: ArrayMeta) -> bool:
     return array.dtype in ("|O", "string")
 
 
-def _lint_array(array: ArrayMeta, missing: int | None, notes: KeyFindings) -> None:
+def _stray(opened: OpenedSet, array: ArrayMeta) -> str:
+    """Return a remedy if a key below an array looks like a chunk, but no reader requests it."""
+    folder = opened.tree.folder(array.path)
+    if folder is None or not array.path:
+        return ""
+    others = opened.tree.rows_below(folder)
+    if opened.arrays.is_tidy(array):
+        others = others[:0]
+    others = np.setdiff1d(others, opened.arrays.chunk_rows(array)[0])[:_STRAY].tolist()
+    generated = (part.key_at(0) for part in opened.tree.segments_below(folder) if part.count)
+    for key in (*map(opened.table.key_at, others), *generated):
+        is_chunk = is_metadata(key) or array.chunk_index(key) is not None
+        if not is_chunk and _DIGIT.search(key, len(array.folder)):
+            right = array.chunk_key([0] * len(array.shape))
+            return f"Readers request keys such as `{right}`, but not `{key}`: rename such keys."
+    return ""
+
+
+def _lint_array(
+    opened: OpenedSet, array: ArrayMeta, missing: int | None, notes: KeyFindings
+) -> None:
     if not missing:
         return
     key = array.metadata_key
@@ -125,7 +148,8 @@ def _lint_array(array: ArrayMeta, missing: int | None, notes: KeyFindings) -> No
             f"{array.path_text(True)} has {counted(prod(array.shape), 'value')} and no "
             f"reference to {them}; {reads}."
         )
-        hint = "If its files have values, create the references to them again."
+        hint = _stray(opened, array)
+        hint = hint or "If its files have values, create the references to them again."
         notes.add("array-without-references", key, message, hint)
         return
     notes.add(
@@ -133,6 +157,7 @@ def _lint_array(array: ArrayMeta, missing: int | None, notes: KeyFindings) -> No
         key,
         f"{missing:,} of {counted(array.chunk_count, 'chunk')} of {array.path_text()} "
         f"{'has' if missing == 1 else 'have'} no reference; {reads}.",
+        _stray(opened, array),
     )
 
 

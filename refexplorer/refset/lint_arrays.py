@@ -6,6 +6,7 @@ import json
 import posixpath
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
+from unicodedata import normalize
 
 import numpy as np
 import pyarrow.compute as pc
@@ -47,7 +48,7 @@ from refexplorer.spec.lint_metadata import (
     named_arrays,
 )
 from refexplorer.spec.references import Range, Url, folders_above, prefix
-from refexplorer.spec.zarr_metadata import METADATA_NAMES, ArrayMeta, parse_metadata
+from refexplorer.spec.zarr_metadata import METADATA_NAMES, ArrayMeta, is_metadata, parse_metadata
 
 _Outside = tuple[int, str]  # How many keys are outside the grid of an array, and one of them
 
@@ -227,6 +228,7 @@ def _lint_orphans(opened: OpenedSet, notes: KeyFindings) -> None:
     """Report folders with chunk-like keys where there is no array."""
     table, folders = opened.table, _outside_arrays(opened)
     rows_of = [opened.tree.rows_in(folder) for folder in folders]
+    paths = {normalize("NFC", path) for path in opened.arrays.paths if not path.isascii()}
     chunk_like = _chunk_like(table, np.concatenate([np.empty(0, np.int64), *rows_of]))
     for folder, every in zip(folders, rows_of, strict=True):
         rows = every[chunk_like[every]]
@@ -236,6 +238,10 @@ def _lint_orphans(opened: OpenedSet, notes: KeyFindings) -> None:
         where = f"`{folder.path}`" if folder.path else "the root"
         unread = next(_array_metadata(table, key), None)
         remark = _orphan(key, where)
+        if not folder.path.isascii() and normalize("NFC", folder.path) in paths:
+            text = f"`{key}` is no chunk of the array whose name looks the same: Unicode has two "
+            text += "forms of it, composed (NFC) and decomposed (NFD)."
+            remark = LintFinding("orphan-chunk", text, "Write both in the same form.")
         if unread is not None:
             text = f"`{key}` looks like a chunk, but the metadata `{unread}` cannot be used."
             remark = LintFinding("orphan-chunk", text, "Correct the metadata first.")
@@ -559,18 +565,35 @@ def _lint_copies(table: Table, key: str, notes: KeyFindings) -> None:
         odd += [one for one in is_below if one not in copies and not _is_copy(one, key)]
     if not odd:
         return
-    first = odd[0]
+    first, own = odd[0], {prefix(folder) + name for name in (".zgroup", ".zattrs")}
+    pairs = ((one, _refused(one, copies[one])) for one in odd if one in copies and one not in own)
+    if lost := next((pair for pair in pairs if pair[1]), None):
+        message = (
+            f"Zarr and xarray cannot open the set because of `{lost[0]}` in `{key}`: {lost[1]}"
+        )
+        notes.add("metadata-copies-differ", key, message, _AGAIN, count=len(odd), is_error=True)
+        return
     if table.find(first) is None:
         message = f"has `{first}`, which is not a key of the set"
     elif first not in copies:
         message = f"lacks `{first}`"
     else:
         message = f"differs from `{first}`"
-    more = f", as {len(odd) - 1:,} others differ" if len(odd) > 1 else ""
+    more = f", and {counted(len(odd) - 1, 'more key')} too" if len(odd) > 1 else ""
     message = f"`{key}` {message}{more}: readers of consolidated metadata see another set."
-    hint = "Consolidate the metadata again, or open with `consolidated=False`."
     array = first.rpartition("/")[0]
-    notes.add("metadata-copies-differ", key, message, hint, array=array, count=len(odd))
+    notes.add("metadata-copies-differ", key, message, _AGAIN, array=array, count=len(odd))
+
+
+_AGAIN = "Consolidate the metadata again, or open with `consolidated=False`."
+
+
+def _refused(key: str, text: str) -> str:
+    """Return why Zarr rejects consolidated metadata because of one copy in it."""
+    if not is_metadata(key):
+        return "It is not a metadata key."
+    found = lint_metadata_text(key, text)
+    return next((each.message for each in found if is_refused(each.code, text)), "")
 
 
 def _copies(document: Mapping[str, object], name: str, folder: str) -> Iterator[tuple[str, str]]:

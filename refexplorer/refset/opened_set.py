@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 from weakref import WeakSet, WeakValueDictionary
 
-from refexplorer.core.errors import InternalError, LimitError
+from refexplorer.core.errors import InternalError, LimitError, MissingError
 from refexplorer.core.files import Progress
 from refexplorer.formats.columns.references import Columns
 from refexplorer.formats.columns.table import Entries, Table, build_table
@@ -163,6 +163,13 @@ class OpenedSet:
     def missing(self, key: str) -> KeyError:
         """Return the error for a missing key; it says why if the source has it."""
         error = self._error_of(key)
+        if error is None and self.arrays.get(key) is not None:
+            return MissingError(
+                key,
+                f"{key!r} is an array, and references are those of its chunks: "
+                f"refs.read({key!r}) reads values, refs.array({key!r}) is its metadata, "
+                f"refs.chunk_grid({key!r}) has the references.",
+            )
         return KeyError(key if error is None else f"{key}: {error.message}")
 
     def rejection(self, key: str) -> Finding | None:

@@ -43,6 +43,8 @@ CODES = {"offset": "bad-offset", "size": "bad-length"}
 """What is found where a number of a column is not a count of bytes."""
 NO_COUNT = "not an integer number of bytes from 0 to 2**62 - 1"
 _BOTH = "has both `raw` and `path`; `raw` is used"
+_TYPES = "Write `path` as text and `raw` as bytes, even if all are null."
+_ZEROS = "Write 0 in rows without a reference."
 _WHOLE = "has an offset but size 0, which means the whole file"
 
 
@@ -90,6 +92,9 @@ def note_bad_numbers(
         findings.add(
             "float-offset", file, message, "Numbers without a fraction are read as integers."
         )
+    elif ranged.any() and any(column.null_count for column in read.written.values()):
+        message = "fsspec fails to read byte ranges of record files with null in `offset` or `size`"
+        findings.add("readers-differ", file, f"{message}.", _ZEROS, together=True)
     return bad
 
 
@@ -155,11 +160,15 @@ class RecordPart(SegmentPart):
             # its driver asks for all four (vsikerchunk_parquet_ref.cpp, GDAL 3.12)
             message = f"GDAL reads no chunk of record files without {columns}; fsspec does."
             self._findings.add("readers-differ", self.name, message, together=True)
+        if footer.mistyped and footer.held != 0:
+            message = f"fsspec fails to read byte ranges of record files with {footer.mistyped}."
+            self._findings.add("readers-differ", self.name, message, _TYPES, together=True)
         if footer.rows < (chunks := min(self._rows, self.room)):
             message = (
                 f"The record file `{self.name}` has {counted(footer.rows, 'row')}, but is for "
             )
-            message += f"{counted(chunks, 'chunk')} of `{self._array.path}`."
+            message += f"{counted(chunks, 'chunk')} of `{self._array.path}`: fsspec fails to read "
+            message += "the others."
             self._findings.add("parquet-too-few-rows", self.name, message)
         return footer
 

@@ -12,7 +12,7 @@ import jinja2
 
 from refexplorer.core.limits import Limits
 from refexplorer.core.text import code, escape, masked, masks_repr, shown, size_text, without
-from refexplorer.spec.findings import pointer
+from refexplorer.spec.findings import pointer, written
 from refexplorer.spec.gen.item import FIELDS, GenItem
 from refexplorer.spec.references import Reference
 from refexplorer.spec.templates.syntax import TemplateProblem, Value, text_of
@@ -118,7 +118,7 @@ class TraceStep:
             parts.append(f"{self.source}  →  {self.text}")
         elif self.text:
             parts.append(self.text)
-        return escape("  ".join(parts), SHOWN) + f"   [{escape(self.pointer, SHOWN)}]"
+        return escape("  ".join(parts), SHOWN) + f"   [{escape(written(self.pointer), SHOWN)}]"
 
     def _repr_html_(self) -> str:
         values = ", ".join(f"{name}={value!r}" for name, value in self.variables.items())

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields, replace
 from hashlib import sha256
 from itertools import islice
+from json import dumps
 from typing import Any
 
 from refexplorer.core.errors import PickledError
@@ -117,11 +118,11 @@ class Finding:
 
     @property
     def place(self) -> str:
-        """The pointer, preceded by line and column if these are useful."""
+        """The pointer as people write it, preceded by line and column if these are useful."""
         is_one_line = self.line == 1 and (self.column or 0) > _READABLE_COLUMN
         column = "" if self.column is None else f":{self.column}"
         where = "" if self.line is None or is_one_line else f"line {self.line}{column}, "
-        return f"{where}{shorten(self.pointer) or '/'}"
+        return f"{where}{shorten(written(self.pointer))}"
 
     @property
     def sentence(self) -> str:
@@ -292,6 +293,25 @@ def pointer(*parts: str | int) -> str:
 def parts_of(pointer: str) -> list[str]:
     """Return the names and indices in a JSON pointer."""
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+
+
+_SECTIONS = frozenset({"refs", "templates", "gen", "version", ".zmetadata"})
+
+
+def written(pointer: str) -> str:
+    """Return a pointer as people write it: ``written("/refs/x~10") == 'refs["x/0"]'``.
+
+    A key of V0 is quoted, the root is ``/``, and the path of a file stays as it is.
+    """
+    start, _, rest = pointer.partition("/")
+    if not rest or start not in ("", ".zmetadata"):
+        return pointer or "/"
+    first, *parts = parts_of(f"/{start}/{rest}" if start else pointer)
+    names = [first if first in _SECTIONS else dumps(first, ensure_ascii=False)]
+    for depth, part in enumerate(parts):
+        is_index = part.isdecimal() and (depth > 0 or first not in _SECTIONS - {"gen"})
+        names.append(f"[{part if is_index else dumps(part, ensure_ascii=False)}]")
+    return "".join(names)
 
 
 COMPARED = 100  # Names that are compared at most: a file may hold any number of them

@@ -75,7 +75,7 @@ def lint_key(key: str, version: int | None) -> Iterator[LintFinding]:
         yield LintFinding(
             "suspicious-key",
             "Zarr never requests a key that is empty, starts or ends with /, or has an empty "
-            "or dotted segment.",
+            "or dotted segment, and may fail to list its group.",
         )
     if is_template(key) and version == 1:
         message = "Keys in `refs` are not templates: the braces are kept as they are."

@@ -70,6 +70,9 @@ def _remarks(key: str, text: str) -> Iterator[LintFinding]:
     if value is None:
         message = f"The text of `{key}` is not a JSON object{_where_not(text)}."
         yield LintFinding("metadata-not-json", message)
+    elif name == ".zmetadata":
+        if not isinstance(value.get("metadata"), Mapping):
+            yield _bad(f"`metadata` must be an object, but {_got_text(value, 'metadata')}.")
     elif name == ".zgroup":
         yield from _format(value, 2)
     elif name == ".zarray":
@@ -77,11 +80,16 @@ def _remarks(key: str, text: str) -> Iterator[LintFinding]:
     elif name == "zarr.json" and value.get("node_type") == "array":
         yield from _array(path, value, _version_3)
     elif name == "zarr.json":
-        yield from _format(value, 3)
-        if value.get("node_type") != "group":
-            yield _bad(
-                f'`node_type` must be "array" or "group", but {_got_text(value, "node_type")}.'
-            )
+        yield from _group_v3(value)
+
+
+def _group_v3(value: Mapping[str, object]) -> Iterator[LintFinding]:
+    yield from _format(value, 3)
+    copies = value.get("consolidated_metadata") or {}
+    if not isinstance(copies, Mapping) or copies.get("kind", "inline") != "inline":
+        yield _bad('`consolidated_metadata` must be an object with "kind": "inline".')
+    if value.get("node_type") != "group":
+        yield _bad(f'`node_type` must be "array" or "group", but {_got_text(value, "node_type")}.')
 
 
 def _where_not(text: str) -> str:
@@ -144,7 +152,7 @@ def _codec_v2(name: str, codec: object) -> Iterator[LintFinding]:
 
 def _dtype_v2(metadata: Mapping[str, object]) -> Iterator[LintFinding]:
     written = metadata.get("dtype")
-    dtype = _numpy_dtype(written)
+    dtype = numpy_dtype(written)
     if dtype is None:
         yield LintFinding(
             "bad-dtype",
@@ -161,7 +169,7 @@ def _dtype_v2(metadata: Mapping[str, object]) -> Iterator[LintFinding]:
     yield from _fill_value(metadata, dtype, 2)
 
 
-def _numpy_dtype(written: object) -> np.dtype[np.generic] | None:
+def numpy_dtype(written: object) -> np.dtype[np.generic] | None:
     """Return the data type for its Zarr v2 notation, None if invalid."""
     if isinstance(written, str):
         if not _DTYPE_V2.fullmatch(written):
@@ -272,11 +280,24 @@ def lint_attributes(array: ArrayMeta, attributes: Mapping[str, object]) -> Itera
             yield _bad_of_attribute_rules(
                 array, f"`calendar` {calendar!r} is not one that xarray knows"
             )
+    if why := undecoded_structure(array):
+        message = f"xarray decodes no {why}, so it does not open {array.path_text()}."
+        yield LintFinding("bad-attribute", message, "Read it with Zarr: `refs.to_zarr()`.")
     coordinates = attributes.get("coordinates")
     if coordinates is not None and not isinstance(coordinates, str):
         yield _bad_of_attribute_rules(
             array, f"`coordinates` must be names with spaces, but it is {coordinates!r}"
         )
+
+
+def undecoded_structure(array: ArrayMeta) -> str:
+    """Return what xarray cannot decode of a structured or raw data type; empty if it can."""
+    dtype = array.metadata.get("dtype")
+    if array.zarr_format != 2 or not (isinstance(dtype, list) or array.dtype.startswith("|V")):
+        return ""
+    if array.fill_value is not None:
+        return "fill value of a structured or raw data type"
+    return "big-endian fields of a structured data type" if '">' in json.dumps(dtype) else ""
 
 
 def _bad_of_attribute_rules(array: ArrayMeta, message: str) -> LintFinding:
@@ -414,5 +435,6 @@ def _is_usual(array: ArrayMeta) -> bool:
         limits = np.iinfo(dtype)
         if value in (limits.min, limits.min + 1, limits.max, limits.max - 1):
             return True
-    stored = dtype.type(abs(value)) if dtype.kind == "f" else abs(value)  # -9999.9 in single
+    with np.errstate(over="ignore"):
+        stored = dtype.type(abs(value)) if dtype.kind == "f" else abs(value)  # -9999.9 in single
     return abs(value) >= _LARGE or _NINES.fullmatch(str(stored)) is not None

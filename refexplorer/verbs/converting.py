@@ -316,7 +316,7 @@ def convert(source: object, output: str | os.PathLike[str], how: Conversion | No
     Warns
     -----
     LeftOutWarning
-        If fsspec does not find the chunks of an array in a parquet store, see
+        If something is not written to a parquet store, or not found there by fsspec, see
         `ReferenceSet.to_parquet`.
     """
     refs = source if isinstance(source, ReferenceSet) else open_references(source)

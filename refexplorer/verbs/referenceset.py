@@ -69,14 +69,7 @@ class SetEntries(Mapping[str, Reference]):
             raise KeyError(key)
         entry = self._opened.lookup(key)
         if entry is None:
-            if self._opened.arrays.get(key) is None:
-                raise self._opened.missing(key)
-            raise MissingError(
-                key,
-                f"{key!r} is an array, and references are those of its chunks: "
-                f"refs.read({key!r}) reads values, refs.array({key!r}) is its metadata, "
-                f"refs.chunk_grid({key!r}) has the references.",
-            )
+            raise self._opened.missing(key)
         return entry[1]
 
     def __contains__(self, key: object) -> bool:
@@ -424,7 +417,8 @@ class ReferenceSet(SetChecks, SetEntries):
         Warns
         -----
         LeftOutWarning
-            If the set has references of such an array.
+            If the set has references of such an array, or consolidated metadata, which a store has
+            anyway.
         """
         from refexplorer.refset.arrays import arrays_of
         from refexplorer.refset.segments import tables

@@ -53,7 +53,8 @@ FIELDS_V2 = [
     {"dtype": GONE}, {"dtype": "f8"}, {"dtype": "float64"}, {"dtype": "<f9"}, {"dtype": "|O"},
     {"dtype": ""}, {"dtype": None}, {"dtype": 5}, {"dtype": "<M8"}, {"dtype": "=f8"},
     {"dtype": "<i1"}, {"dtype": "|S0"}, {"dtype": "string"},
-    {"dtype": [["a", "<f4"], ["a", "<i4"]]},
+    {"dtype": [["a", "<f4"], ["a", "<i4"]]}, {"dtype": [["a", "<i4", [2]]]},
+    {"dtype": [["a", [["b", "<f8"]]]]}, {"dtype": [["a", "|O"]]},
     {"order": GONE}, {"order": "A"}, {"order": None}, {"order": "c"},
     {"fill_value": GONE}, {"fill_value": "abc"}, {"fill_value": []}, {"fill_value": {}},
     {"dtype": "<i4", "fill_value": "NaN"}, {"dtype": "<i4", "fill_value": 1.5},
@@ -67,12 +68,24 @@ FIELDS_V2 = [
     {"zarr_format": 3}, {"chunks": [0]}, {"chunks": [2, 2]}, {"chunks": GONE}, {"shape": GONE},
     {"shape": [4.0]}, {"shape": [-4]}, {"shape": [2**70]},
 ]  # fmt: skip
+LITTLE = {"name": "bytes", "configuration": {"endian": "little"}}
 FIELDS_V3 = [
     {"data_type": GONE}, {"data_type": "float65"}, {"data_type": 5}, {"data_type": "<f8"},
     {"fill_value": GONE}, {"fill_value": None}, {"fill_value": "abc"}, {"fill_value": []},
     {"data_type": "int32", "fill_value": "NaN"}, {"data_type": "int8", "fill_value": 300},
     {"codecs": GONE}, {"codecs": []}, {"codecs": [{"name": "nope"}]}, {"codecs": ["nope"]},
-    {"codecs": [{"name": "gzip", "configuration": {"level": 5}}]},
+    {"codecs": [{"name": "gzip", "configuration": {"level": 5}}]}, {"codecs": ["bytes"]},
+    *({"codecs": [LITTLE, codec]} for codec in (
+        {"name": "gzip"}, {"name": "gzip", "configuration": {"level": "a"}},
+        {"name": "gzip", "configuration": {"level": 50}}, {"name": "zstd"},
+        {"name": "zstd", "configuration": {"level": 1000, "checksum": False}},
+        {"name": "blosc", "configuration": {"cname": "lz4", "shuffle": "foo"}},
+        {"name": "transpose", "configuration": {"order": [0]}},
+    )),
+    *({"codecs": [{"name": "transpose", "configuration": {"order": order}}, LITTLE]}
+      for order in ("F", [0, 0], [1])),
+    {"codecs": [{"name": "bytes", "configuration": None}]},
+    {"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2], "odd": 1}}},
     {"codecs": [{"name": "bytes", "configuration": {"endian": "middle"}}]},
     {"chunk_grid": GONE}, {"chunk_grid": {"name": "odd"}}, {"zarr_format": 2},
     {"chunk_key_encoding": {"name": "odd"}}, {"chunk_key_encoding": GONE},
@@ -104,7 +117,7 @@ def documents(metadata: dict[str, Any], attributes: dict[str, Any] | None) -> di
     return {".zgroup": {"zarr_format": 2}, **own}
 
 
-def opens_elsewhere(texts: dict[str, Any]) -> bool:
+def opens_elsewhere(texts: dict[str, Any], use_consolidated: bool | None = False) -> bool:
     """Tell whether zarr-python and xarray open and read the array, without refexplorer."""
     buffer = default_buffer_prototype().buffer
     texts = {
@@ -115,7 +128,7 @@ def opens_elsewhere(texts: dict[str, Any]) -> bool:
     def read() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            array = zarr.open_group(store, mode="r", use_consolidated=False)["x"]
+            array = zarr.open_group(store, mode="r", use_consolidated=use_consolidated)["x"]
             assert isinstance(array, zarr.Array)
             dataset = xr.open_zarr(store, consolidated=False)
             _ = array[...], dataset["x"].values
@@ -156,6 +169,98 @@ def test_attributes_that_xarray_refuses_are_noted(attributes: dict[str, Any]) ->
     texts = documents(V2, attributes)
     assert not opens_elsewhere(texts)
     assert codes(texts) & {"bad-attribute", "bad-dimension-names", "no-dimension-names"}
+
+
+@pytest.mark.parametrize(
+    "dtype", ["|V8", [["a", "<i4"], ["b", "<f4"]], [["a", "<i4"], ["b", ">f4"]]], ids=str
+)
+@pytest.mark.parametrize("fill_value", [None, "AAAAAAAAAAA="])
+def test_structures_that_xarray_does_not_decode_are_noted(dtype: Any, fill_value: Any) -> None:
+    texts = documents(V2 | {"dtype": dtype, "fill_value": fill_value}, NAMES)
+    refs = rx.open_references(texts)
+    if opens_elsewhere(texts):
+        assert not refs.diagnostics
+        return
+    assert codes(texts) == {"bad-attribute"}
+    with pytest.raises(rx.errors.DecodeError, match="xarray cannot open x"):
+        refs.to_xarray()
+
+
+OTHER = {"_ARRAY_DIMENSIONS": ["y"]}
+COPIES = {".zgroup": {"zarr_format": 2}, "x/.zarray": V2, "x/.zattrs": OTHER}
+
+
+@pytest.mark.parametrize(
+    "copies",
+    [
+        COPIES, None, [], {}, COPIES | {"x/.zarray": {}}, COPIES | {"x/.zarray": None},
+        COPIES | {"x/.zarray": json.dumps(V2)}, COPIES | {"x/0": "a"},
+        COPIES | {"x/.zarray": V2 | {"shape": [8]}},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_consolidated_metadata_that_zarr_refuses_are_an_error(copies: Any) -> None:
+    texts = documents(V2, OTHER) | {".zmetadata": {"metadata": copies}}
+    buffer = default_buffer_prototype().buffer
+    pairs = ((key, v if isinstance(v, str) else json.dumps(v)) for key, v in texts.items())
+    store = MemoryStore({key: buffer.from_bytes(text.encode()) for key, text in pairs})
+    refs = rx.open_references(texts)
+    try:
+        names = without_loop(lambda: list(zarr.open_group(store, mode="r").array_keys()))
+    except Exception:  # as above
+        assert refs.check().status == 1
+        with pytest.raises(rx.errors.DecodeError):
+            refs.to_zarr()
+    else:
+        assert refs.check().status == 0
+        group = refs.to_zarr()
+        assert isinstance(group, zarr.Group)
+        assert list(group.array_keys()) == names
+
+
+@pytest.mark.parametrize(
+    "copies",
+    [None, {"kind": "odd"}, {"kind": "inline", "metadata": {"x": {}}}, 5, {"metadata": {"x": V3}}],
+    ids=str,
+)
+def test_copies_of_zarr_v3_that_zarr_refuses_are_an_error(copies: Any) -> None:
+    texts = documents(V3, None)
+    texts["zarr.json"] |= {"consolidated_metadata": copies}
+    refs = rx.open_references(texts)
+    if opens_elsewhere(texts, use_consolidated=None):
+        assert "bad-metadata" not in codes(texts)
+        assert isinstance(refs.to_zarr(), zarr.Group)
+    else:
+        assert refs.check().status == 1
+        with pytest.raises(rx.errors.DecodeError, match=r"cannot be used: [`A-Z]"):
+            refs.to_zarr()
+
+
+ZLIB = {"name": "numcodecs.zlib", "configuration": {"level": 1}}
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        documents(V3 | {"codecs": [LITTLE, ZLIB]}, None),  # Zarr warns of codecs of numcodecs
+        documents(V2 | {"filters": [], "compressor": {"id": "crc32"}}, OTHER),  # and of `[]`
+        documents(V2 | {"dtype": "<f2", "fill_value": 65520.0}, OTHER),  # and NumPy of overflows
+    ],
+    ids=["numcodecs", "no filters", "overflow"],
+)
+def test_warnings_of_other_packages_are_neither_shown_nor_findings(texts: dict[str, Any]) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        refs = rx.open_references(texts)
+        assert "bad-metadata" not in {found.code for found in refs.diagnostics}
+        refs.trace("x/c/0" if "x/c/0" in refs else "x/0")
+        refs.audit()
+    assert [str(each.message) for each in caught] == []
+
+
+def test_a_time_without_unit_is_explained() -> None:
+    refs = rx.open_references(documents(V2 | {"dtype": "<M8"}, OTHER))
+    assert "cannot decode it: datetime64 values must have a unit" in str(refs.why("x", 0))
 
 
 WORDS = st.sampled_from(["", "C", "<i4", "NaN", "x"])

@@ -100,6 +100,27 @@ def test_a_group_that_is_missing_on_the_way_hides_its_arrays() -> None:
     assert found(document | {"g/.zgroup": GROUP}) == {}
 
 
+@pytest.mark.parametrize("stray", ["1/0", "01.0", "1-0", "c/1/0", "1.0.bin"])
+@pytest.mark.parametrize("is_generated", [False, True])
+def test_a_key_that_only_looks_like_a_chunk_is_named(stray: str, is_generated: bool) -> None:
+    document = {".zgroup": GROUP} | below("v", array([2, 2], [1, 2], "y", "x"))
+    item = {"key": f"v/{stray[:-1]}{{{{i}}}}", "url": "u", "dimensions": {"i": [0]}}
+    chunks = {} if is_generated else {f"v/{stray}": ["u"], "v/0.0": ["u"]}
+    gen = [item] if is_generated and stray[-1] == "0" else []
+    v1 = {"version": 1, "refs": document | (chunks if not gen else {}), "gen": gen}
+    absent = {"array-without-references", "missing-chunks"}
+    (said,) = (each for each in rx.open_references(v1).diagnostics if each.code in absent)
+    assert (f"`v/{stray}`" in said.hint) == bool(gen or chunks)
+
+
+def test_a_chunk_below_another_unicode_form_of_the_name_says_so() -> None:
+    document = (
+        {".zgroup": GROUP} | below("\u00e9", array([2], [2], "x")) | {"e\u0301/0": "abcdefgh"}
+    )
+    said = [one for one in rx.open_references(document).diagnostics if one.code == "orphan-chunk"]
+    assert "NFC" in said[0].message
+
+
 def test_an_array_without_any_reference_is_a_warning() -> None:
     document = {".zgroup": GROUP} | X
     assert found(document | below("v", array([4], [2], "y"))) == {

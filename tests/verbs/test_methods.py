@@ -30,6 +30,8 @@ def test_methods_do_as_the_functions(tmp_path: Path) -> None:
     assert any(
         "s3://b/" in str(each) for each in rx.open_references(tmp_path / "moved.json").values()
     )
+    with pytest.raises(rx.RefexplorerError, match="record_size must be at least 1, not -1"):
+        refs.convert(tmp_path / "x.parq", record_size=-1)
     with pytest.raises(TypeError, match="no option 'nosuch'; it has form, renames"):
         refs.convert(tmp_path / "x.json", nosuch=1)
     assert refs.explore(selection="sst").selection == "sst"
@@ -61,14 +63,18 @@ def test_dialects_of_a_set_are_those_of_its_source() -> None:
     assert str(plain) == str(rx.dialects(V1, readers=["fsspec (default)"]))
 
 
+@pytest.mark.parametrize("method", ["explain", "trace", "__getitem__"])
+def test_an_array_in_place_of_a_key_is_told_apart_from_a_missing_key(method: str) -> None:
+    with pytest.raises(KeyError, match=r"'sst' is an array.*refs\.read\('sst'\)"):
+        getattr(rx.open_references(V0), method)("sst")
+
+
 def test_what_is_not_there_is_named_with_what_is_like_it() -> None:
     refs = rx.open_references(V0)
     with pytest.raises(KeyError) as missing:
         refs.why("sstt", (0, 0, 0))
     assert str(missing.value) == "sst.v0.json has no array 'sstt'; similar: 'sst'."
     assert str(pickle.loads(pickle.dumps(missing.value))) == str(missing.value)
-    with pytest.raises(rx.errors.MissingError, match=r"refs\.read\('sst'\) reads values"):
-        refs["sst"]
     with pytest.raises(rx.errors.MissingError, match="that is a key of the array 'sst'"):
         refs.read("sst/0.0.0")
     assert refs.get("sst") is None

@@ -115,7 +115,8 @@ def _structural(text: str, at: int, said: str) -> Slip | None:
     if said.startswith("Extra data"):
         if here in ("{", "[", '"'):
             return Slip(at, "a second document begins here, and a set is a single JSON object")
-        return Slip(at, f"remove this {here}: the document ended before it")
+        shown = here if here.isprintable() else repr(here)
+        return Slip(at, f"remove this {shown}: the document ended before it")
     open_ = last_open(text, at) if here in ("", "}", "]") else None
     if not here:
         return None if open_ is None else Slip(at, f"the text ends before the {open_} is closed")

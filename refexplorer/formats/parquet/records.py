@@ -146,6 +146,7 @@ class Footer(NamedTuple):
     # Whether the statistics prove that every offset and size is a number of bytes
     proved: bool = False
     absent: tuple[str, ...] = ()  # Columns that the file does not have
+    mistyped: str = ""  # A column of text or bytes that is written as something else
 
 
 def check_footer(file: pq.ParquetFile, name: str, rows: int, limits: Limits) -> None:
@@ -385,9 +386,15 @@ class RecordFile:
         """Read the number of rows, and of references if the statistics suffice."""
         with self._opened() as file:
             metadata = self._checked(file)
-        proved = has_good_numbers(metadata)
-        absent = tuple(name for name in COLUMNS if name not in metadata.schema.names)
-        return Footer(metadata.num_rows, _held(metadata) if proved else None, proved, absent)
+        proved, schema = has_good_numbers(metadata), metadata.schema.to_arrow_schema()
+        absent = tuple(name for name in COLUMNS if name not in schema.names)
+        mistyped = ""
+        if "path" not in absent and pa.types.is_binary(schema.field("path").type):
+            mistyped = "bytes in `path`"
+        elif "raw" not in absent and pa.types.is_null(schema.field("raw").type):
+            mistyped = "the type null in `raw`"
+        held = _held(metadata) if proved else None
+        return Footer(metadata.num_rows, held, proved, absent, mistyped)
 
     def held(self) -> np.ndarray:
         """Read which rows have a reference, shape ``(n,)`` bool."""

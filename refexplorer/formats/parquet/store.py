@@ -50,7 +50,13 @@ from refexplorer.spec.references import (
     folders_above,
     read_reference,
 )
-from refexplorer.spec.zarr_metadata import ArrayMeta, BadMetadata, parse_metadata, read_array
+from refexplorer.spec.zarr_metadata import (
+    ArrayMeta,
+    BadMetadata,
+    is_metadata,
+    parse_metadata,
+    read_array,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -203,6 +209,12 @@ def _read_metadata(
         def note(code: str, message: str, hint: str, at: str = at, key: str = key) -> None:
             findings.add(code, at, message, hint, key=key)
 
+        is_node = is_metadata(key) and key.rpartition("/")[2] != ZMETADATA
+        if not is_node or isinstance(value, str):
+            wrong = "metadata as text, not as objects" if is_node else "a key that is no metadata"
+            message = f"`{ZMETADATA}` has {wrong}: with fsspec, Zarr cannot open the store"
+            message += "." if is_node else " without `use_consolidated=False`."
+            findings.add("readers-differ", at, message, key=key, together=True)
         try:
             check_key_length(key, limits)
             yield key, read_reference(value, str, note)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from refexplorer.core.errors import DecodeError, RefexplorerError
+from refexplorer.core.errors import DecodeError, RefexplorerError, without_warnings
 from refexplorer.core.limits import Limits, is_out_of_memory, memory_message
 from refexplorer.core.text import counted, size_text
 from refexplorer.io.decode.codecs import is_installed, missing
@@ -162,7 +162,8 @@ def _zarr_codec(
         return fail, spec
     try:
         written: Any = {"name": name, "configuration": settings}
-        codec = get_codec_class(name).from_dict(written).evolve_from_array_spec(spec)
+        with without_warnings():
+            codec = get_codec_class(name).from_dict(written).evolve_from_array_spec(spec)
         after = codec.resolve_metadata(spec)
     except Exception as error:  # Zarr's codecs raise any error
         raise DecodeError(f"Zarr cannot create the codec {name}: {error}.") from None

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 CHUNKS = 1_000  # Chunks of a coordinate that are fetched by default
 _ENGINE: dict[str, Any] = {"engine": "zarr", "consolidated": False}
-_ROOT = (".zgroup", ".zarray", "zarr.json", ".zmetadata")
+_ROOT = (".zgroup", ".zarray", "zarr.json")
 
 
 def to_zarr(refs: SetLike, targets: Targets, **options: Any) -> zarr.Group | zarr.Array[Any]:
@@ -176,7 +176,7 @@ def _require_group(refs: SetLike, group: str) -> None:
     groups = {".zgroup", "zarr.json"}
     if any(f"{group}/{name}" in refs for name in groups) and group not in refs.arrays():
         return
-    what = "is an array" if group in refs.arrays() else "there is no such path"
+    what = "it is an array" if group in refs.arrays() else "there is no such path"
     raise DecodeError(f"{group!r} is not a group of the set: {what}.")
 
 
@@ -211,6 +211,6 @@ def _require_arrays(refs: SetLike, paths: Iterable[str], options: Mapping[str, A
                 raise FetchError(rejection_text(error))
             name = "dimension_names" if refs.array(path).zarr_format == 3 else "_ARRAY_DIMENSIONS"
             raise DecodeError(
-                f"{path} has no {name}, which name the dimensions for xarray; "
+                f"{path} has no valid {name}, which names each dimension for xarray; "
                 f"refs.to_zarr()[{path!r}] reads it without them."
             )

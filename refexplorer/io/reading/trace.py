@@ -37,7 +37,7 @@ from refexplorer.io.decode.steps import (
 from refexplorer.io.fetch.background import wait_for
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.reading.readings import ChunkState
-from refexplorer.refset.opened_set import SetLike
+from refexplorer.refset.opened_set import SetLike, internals
 from refexplorer.spec.derivation import SHOWN, TraceStep
 from refexplorer.spec.references import Base64, Range, Reference, Url
 
@@ -335,7 +335,7 @@ def trace_key(
         array = index = None
     tracer = Tracer(refs, key, targets, array, index, advance)
     if array is None and refs.get(key) is None and refs.rejection(key) is None:
-        raise KeyError(key)
+        raise internals(refs).opened.missing(key)
     return tracer.chunk() if inner is None else tracer.inner(inner)
 
 

@@ -46,12 +46,15 @@ def trace_value(refs: SetLike, path: str, index: Sequence[int] | int, targets: T
     return _ValueTracer(refs, array, _place(array, index), targets).value()
 
 
-def _place(array: ArrayMeta, index: Sequence[int] | int) -> tuple[int, ...]:
+def _place(array: ArrayMeta, index: Any) -> tuple[int, ...]:
     """Return a position as non-negative numbers."""
     shape = array.shape
+    index = index.tolist() if isinstance(index, np.ndarray) else index
     if isinstance(index, SupportsIndex):  # of an array of one dimension
         index = (index.__index__(),)
-    if isinstance(index, Mapping) or not all(isinstance(each, SupportsIndex) for each in index):
+    if not isinstance(index, Sequence) or not all(
+        isinstance(each, SupportsIndex) for each in index
+    ):
         raise DecodeError(
             f"An index is one integer for each dimension, such as {(0,) * len(shape)}; these are "
             f"not all integers: {escape(str(index), SHOWN)}."
@@ -345,7 +348,8 @@ def _is_nan(value: Any) -> bool:
 
 def _written(value: Any) -> str:
     if isinstance(value, np.datetime64 | np.timedelta64):
-        return str(value)
+        is_plain = np.datetime_data(value.dtype)[0] == "generic"  # which NumPy cannot show
+        return str(value.astype(np.int64)) if is_plain else str(value)
     if isinstance(value, bytes | np.bytes_):
         return repr(bytes(value))
     if isinstance(value, np.generic):

@@ -15,11 +15,12 @@ from contextlib import contextmanager
 from contextvars import Context
 from typing import Any
 
-from refexplorer.core.errors import DecodeError, RefexplorerError
+from refexplorer.core.errors import DecodeError, RefexplorerError, without_warnings
 from refexplorer.core.limits import is_out_of_memory, memory_message
 from refexplorer.core.text import escape
 from refexplorer.io.access import shown
 from refexplorer.refset.opened_set import SetLike
+from refexplorer.spec.lint_metadata import undecoded_structure
 from refexplorer.spec.references import Range, Url
 from refexplorer.spec.zarr_metadata import (
     ArrayMeta,
@@ -129,6 +130,12 @@ def _check_node(key: str, document: Mapping[str, object], kind: object) -> None:
     else:
         from zarr.core.group import GroupMetadata
 
+        copies = document.get("consolidated_metadata") or {}
+        if not isinstance(copies, Mapping):
+            raise _refused(key, "`consolidated_metadata` must be an object.")
+        members = copies.get("metadata")
+        for path, copy in members.items() if isinstance(members, Mapping) else ():
+            check_metadata(f"{path}/zarr.json", json.dumps(copy).encode())
         refusal = _refusal(GroupMetadata, document)
     if refusal is not None:
         raise _refused(key, refusal)
@@ -154,7 +161,8 @@ def array_refusal(document: Mapping[str, object]) -> str | None:
 
 def _refusal(kind: Any, document: Mapping[str, object]) -> str | None:
     try:
-        kind.from_dict(dict(document))
+        with without_warnings():
+            kind.from_dict(dict(document))
     except Exception as error:  # it raises whatever its parts raise
         return sentence_of(error)
     return None
@@ -212,6 +220,11 @@ def check_for_xarray(array: ArrayMeta, decoded: bool) -> None:
     if not isinstance(array.attributes.get("coordinates", ""), str):
         raise DecodeError(
             f"xarray cannot open {array.path}: its attribute `coordinates` must be a string."
+        )
+    if decoded and (why := undecoded_structure(array)):
+        raise DecodeError(
+            f"xarray cannot open {array.path}: it decodes no {why}; "
+            f"refs.to_zarr()[{array.path!r}] reads it."
         )
     for name in _NUMBERS if decoded else ():
         value = array.attributes.get(name, 1)

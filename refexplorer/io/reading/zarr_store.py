@@ -213,7 +213,8 @@ class ReferenceStore(Store):
         except KeyError:
             return
         for node in page.rows:
-            yield node.path.rpartition("/")[2]
+            if (name := node.path.rpartition("/")[2]) not in ("", ".", ".."):  # Zarr rejects these
+                yield name
 
     async def set(self, key: str, value: Buffer) -> None:
         raise ValueError("A reference set is read-only.")

@@ -23,6 +23,7 @@ from refexplorer.formats.columns.references import (
     joined_columns,
 )
 from refexplorer.formats.columns.table import Table
+from refexplorer.formats.source import ZMETADATA
 from refexplorer.refset.moves import SAME, compare
 from refexplorer.refset.segments import BLOCK
 from refexplorer.spec.references import Reference, folders_above
@@ -204,7 +205,8 @@ class ChunkOrder:
         spool: Spool,
         proved: bool = False,
     ) -> None:
-        self.metadata: dict[str, Reference] = {}
+        self.metadata: dict[str, Reference] = {}  # Without copies: `.zmetadata` is one itself
+        self.has_copies = False
         self._arrays = arrays
         self._together = record_size * -(-BLOCK // record_size)
         self._spool = spool
@@ -214,7 +216,10 @@ class ChunkOrder:
             self._add(block)
 
     def _add(self, block: Table) -> None:
-        self.metadata |= {key: block.reference_at(row) for key, row in block.metadata.items()}
+        copies = [key for key in block.metadata if key.rpartition("/")[2] == ZMETADATA]
+        self.has_copies = self.has_copies or bool(copies)
+        own = ((key, row) for key, row in block.metadata.items() if key not in copies)
+        self.metadata |= {key: block.reference_at(row) for key, row in own}
         rows = np.delete(np.arange(block.count), list(block.metadata.values()))
         for array, found, numbers in _by_array(block, rows, self._arrays):
             if self._proved and not chunk_keys(array, numbers).equals(block.keys_at(found)):

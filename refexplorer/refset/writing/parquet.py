@@ -22,6 +22,7 @@ from refexplorer.formats.parquet.store import (
     read_store,
     write_store,
 )
+from refexplorer.formats.source import ZMETADATA
 from refexplorer.refset.parquet_segment import RecordPart
 from refexplorer.refset.writing.comparing import (
     ArraysByPath,
@@ -45,6 +46,8 @@ def write_parquet(
     overwrite: bool = False,
 ) -> None:
     """Write references as a parquet store."""
+    if record_size < 1:
+        raise RefexplorerError(f"record_size must be at least 1, not {record_size}.")
     lost: dict[str, str] = {}
     check_free(path, overwrite)
     with refused(path):
@@ -56,6 +59,9 @@ def write_parquet(
             write_store(path, metadata, chunks, record_size, check=check, overwrite=overwrite)
     if lost:
         _warn_of(lost)
+    if order.has_copies:
+        message = f"The key `{ZMETADATA}` is left out: a parquet store has its own consolidated "
+        warn(f"{message}metadata.", LeftOutWarning)
 
 
 def _noting(order: Iterable[InOrder], lost: dict[str, str]) -> Iterator[InOrder]:

@@ -22,7 +22,7 @@ from msgspec import Struct
 from refexplorer.core.errors import RefexplorerError
 from refexplorer.core.text import counted
 from refexplorer.spec.codes import codes_of
-from refexplorer.spec.findings import Finding, parts_of, pointer
+from refexplorer.spec.findings import Finding, parts_of, pointer, written
 from refexplorer.spec.references import Url
 from refexplorer.verbs.opening import dialects
 from refexplorer.verbs.referenceset import ReferenceSet
@@ -150,7 +150,7 @@ def _serious(refs: ReferenceSet) -> Iterator[Finding]:
 
 def _place_text(found: Finding) -> str:
     line = "" if found.line is None else f"line {found.line}, column {found.column}: "
-    return f"{line}`{found.pointer or '/'}`"
+    return f"{line}`{written(found.pointer)}`"
 
 
 def _conditions(

@@ -204,7 +204,7 @@ def test_the_command_writes_into_a_bucket(
     target = "s3://bucket/made/by-hand.icechunk"
     ran = run("convert", document(tmp_path), target)
     assert ran.status == 0, ran.err
-    assert f"{target}: 5 keys, read back and identical to set.json." in ran.out
+    assert f"{target}: 5 keys as Icechunk, read back and identical to set.json." in ran.out
     assert rx.open_references(target, storage_options=options).count == 5
 
 

@@ -211,7 +211,7 @@ def test_the_command(source: Path) -> None:
     target = source.with_name("made")
     ran = run("convert", source, target, "--to", "icechunk", "--message", "by hand")
     assert ran.status == 0, ran.err
-    assert "8 keys, read back and identical" in ran.out
+    assert "8 keys as Icechunk, read back and identical" in ran.out
     assert rx.history(target).snapshots()[0].message == "by hand"
 
 

@@ -9,13 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import fsspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import zarr
 from fsspec.implementations.reference import LazyReferenceMapper
+from zarr.storage import FsspecStore
 
 import refexplorer as rx
 from tests.cases import Case, comparable, conformance
+from tests.helpers.loops import without_loop
 from tests.helpers.parquet import Write, _raw, write_store, write_with_pyarrow
 
 CASES = [case for case in conformance() if case.fields["kind"] == "parquet"]
@@ -363,6 +367,78 @@ def test_that_gdal_asks_for_all_columns_is_noted(
     )
     assert found.pointer == "x/refs.0.parq"
     assert f"without {said}; fsspec does" in found.message
+
+
+OFTEN: dict[str, Any] = {
+    "path": ["f", "f", "f", "f"],
+    "offset": [0, 4, 8, 12],
+    "size": [4, 4, 4, 4],
+}
+OFTEN |= {"raw": pa.nulls(4, pa.binary())}
+GROUP = {".zgroup": {"zarr_format": 2}}
+
+
+@pytest.mark.filterwarnings("ignore:The 'fastparquet' engine")
+@pytest.mark.parametrize(
+    ("changed", "metadata", "said"),
+    [
+        ({}, {}, None),
+        ({"path": [b"f"] * 4}, {}, "bytes in `path`"),
+        ({"raw": pa.nulls(4)}, {}, "the type null in `raw`"),
+        ({"offset": [0, None, 8, 12]}, {}, "null in `offset` or `size`"),
+        ({"path": ["f", "f", "f", None], "size": [4, 4, 4, None]}, {}, "null in `offset`"),
+        ({}, {"x/.zarray": json.dumps(ARRAY)}, "metadata as text"),
+        ({}, {"note": {}}, "a key that is no metadata"),
+        ({}, {"x/.zmetadata": {}}, "a key that is no metadata"),
+    ],
+    ids=str,
+)
+def test_what_stops_zarr_over_fsspec_is_noted(
+    tmp_path: Path, changed: dict[str, Any], metadata: dict[str, Any], said: str | None
+) -> None:
+    (tmp_path / "f").write_bytes(np.arange(4, dtype="<i4").tobytes())
+    content = GROUP | {"x/.zarray": ARRAY} | metadata
+    zmetadata = {"metadata": content, "record_size": 2}
+    folder = write_store(tmp_path, {"zmetadata": zmetadata}, write_with_pyarrow)
+    columns = OFTEN | changed
+    columns["path"] = [None if one is None else f"{tmp_path}/" + one if isinstance(one, str) else
+                       f"{tmp_path}/".encode() + one for one in columns["path"]]  # fmt: skip
+    (folder / "x").mkdir()
+    for page in range(2):
+        rows = {name: each[2 * page :][:2] for name, each in columns.items()}
+        pq.write_table(pa.table(rows), folder / f"x/refs.{page}.parq")
+    refs = rx.open_references(folder)
+    theirs: Any = fsspec.filesystem(
+        "reference",
+        fo=str(folder),
+        remote_protocol="file",
+        asynchronous=True,
+        skip_instance_cache=True,
+    )
+    try:
+        group = without_loop(lambda: zarr.open_group(FsspecStore(theirs, read_only=True), mode="r"))
+        found: Any = without_loop(lambda: group["x"][...])  # type: ignore[index]
+    except Exception:  # they raise what they like
+        (note,) = (one for one in refs.diagnostics if one.code == "readers-differ")
+        assert said is not None
+        assert said in note.message
+    else:
+        assert said is None
+        assert found.tolist() == refs.read("x").values.tolist()
+
+
+@pytest.mark.filterwarnings("ignore:The 'fastparquet' engine")
+def test_a_store_of_a_set_with_consolidated_metadata_opens_with_fsspec(tmp_path: Path) -> None:
+    content = GROUP | {"x/.zarray": ARRAY}
+    chunks = {f"x/{at}": "abcd" for at in range(4)}
+    refs = rx.open_references(content | chunks | {".zmetadata": {"metadata": content}})
+    with pytest.warns(rx.errors.LeftOutWarning, match="`.zmetadata` is left out"):
+        assert refs.convert(tmp_path / "set.parq") == len(refs) - 1
+    theirs: Any = fsspec.filesystem(
+        "reference", fo=str(tmp_path / "set.parq"), remote_protocol="file", asynchronous=True
+    )
+    group = without_loop(lambda: zarr.open_group(FsspecStore(theirs, read_only=True), mode="r"))
+    assert list(group.array_keys()) == ["x"]
 
 
 @pytest.mark.parametrize("names", [["offset", "size"], ["path", "raw"], ["path"], ["offset"]])

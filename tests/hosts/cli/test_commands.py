@@ -89,7 +89,7 @@ def test_expand_by_lines(demo: Path) -> None:
 def test_check_names_the_place(demo: Path) -> None:
     ran = run("check", demo / "broken.json")
     assert ran.status == 1
-    assert "/refs/sst~15.0.0" in ran.out
+    assert 'refs["sst/5.0.0"]' in ran.out
     assert "line 121:16" in ran.out
     assert "`september` is not defined" in ran.out
 

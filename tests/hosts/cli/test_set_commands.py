@@ -46,7 +46,7 @@ def test_convert_writes_what_it_says(demo: Path, tmp_path: Path) -> None:
     out = tmp_path / "set.json.gz"
     ran = run("convert", demo / "sst.v1.json", out, "--rename", "sst_=s3://b/sst_")
     assert (ran.status, ran.err) == (0, "")
-    assert ran.out == f"{out}: 60 keys, read back and identical to sst.v1.json.\n"
+    assert ran.out == f"{out}: 60 keys as V0 JSON, read back and identical to sst.v1.json.\n"
     assert rx.open_references(out)["sst/0.0.0"].to_v0()[0] == "s3://b/sst_2025-07.nc"
     facts = json.loads(run("convert", out, tmp_path / "set.parq", "--json").out)
     assert facts == {"output": str(tmp_path / "set.parq"), "form": "parquet", "keys": 60}

@@ -109,7 +109,7 @@ def test_a_template_that_fails_late_is_no_fill_value() -> None:
 
 def test_arrays_that_xarray_cannot_place_are_named() -> None:
     refs = rx.open_references(raw_set() | {"x/.zattrs": "{}"})
-    with pytest.raises(DecodeError, match="x has no _ARRAY_DIMENSIONS"):
+    with pytest.raises(DecodeError, match="x has no valid _ARRAY_DIMENSIONS"):
         refs.to_xarray()
 
 

@@ -37,7 +37,7 @@ def test_a_chunk_whose_reference_is_refused_has_failed(more: dict[str, Any]) -> 
     ]
     for said in (found[1].message, refs.trace("x/1").message):
         assert said is not None
-        assert "bad-offset at /refs/x~11: The offset -1 is negative." in said
+        assert 'bad-offset at refs["x/1"]: The offset -1 is negative.' in said
     assert "nothing" in str(found[2].message)
 
 
@@ -104,7 +104,9 @@ def test_a_generated_chunk_whose_template_fails_has_failed() -> None:
     )
     found = refs.chunk("x", (500,))
     assert found.state is refs.trace("x/500").state is ChunkState.FAILED
-    assert "/gen/0/offset: gen[0] generates this key, but its `offset` fails" in str(found.message)
+    assert 'gen[0]["offset"]: gen[0] generates this key, but its `offset` fails' in str(
+        found.message
+    )
     assert refs.chunk("x", (999,)).state is ChunkState.FILL
 
 
@@ -119,7 +121,7 @@ def test_no_chunk_of_a_gen_item_that_was_refused_looks_as_if_it_never_was() -> N
     found = [refs.chunk("x", (index,)) for index in range(4)]
     states = [ChunkState.FAILED, ChunkState.FETCHED, ChunkState.FILL, ChunkState.FAILED]
     assert [each.state for each in found] == states
-    assert "/gen/0/offset: gen[0] would generate this key, but the item is rejected" in str(
+    assert 'gen[0]["offset"]: gen[0] would generate this key, but the item is rejected' in str(
         found[3].message
     )
     assert refs.chunk_grid("x").left_out.indices.tolist() == [[0], [3]]

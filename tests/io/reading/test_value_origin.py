@@ -174,7 +174,7 @@ def test_a_place_that_the_array_does_not_have(tmp_path: Path) -> None:
     for index in ([], [0, 0]):
         with pytest.raises(rx.errors.DecodeError, match="needs an index of as many integers"):
             refs.why("x", index)
-    for odd in ({"x": 0}, ["0"], [0.5]):
+    for odd in ({"x": 0}, ["0"], [0.5], None, "0", np.array([0.5])):
         with pytest.raises(
             rx.errors.DecodeError, match=r"one integer for each dimension, such as \(0,\)"
         ):

@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { count, counted, countedNotes, KIND_NAMES, KINDS } from "../shared/format.ts";
 import { Files, Repair, Verified } from "../health/verification.tsx";
 import { DataTable } from "../shared/controls.tsx";
+import { written } from "../shared/notes.ts";
 import { Badge, Button, Notes } from "../shared/parts.tsx";
 import { useAnswer, useStore } from "../shared/store.ts";
 import type { Kind, Note, SetFacts, Severity } from "../shared/wire.ts";
@@ -127,7 +128,7 @@ interface Source {
 
 function Lines({ note, lines }: Source) {
   return (
-    <pre class="source" role="group" aria-label={`Lines around ${note.pointer || "/"}`}>
+    <pre class="source" role="group" aria-label={`Lines around ${written(note.pointer)}`}>
       {lines.map(([number, text]) => (
         <span key={number} class={number === note.line ? "source-line meant" : "source-line"}>
           <span class="source-number">{number}</span>

@@ -1,5 +1,6 @@
 /** The steps of a derivation, one below the other, with what each started from and what came of it. */
 
+import { written } from "./notes.ts";
 import type { Derived } from "./wire.ts";
 import { Button } from "./parts.tsx";
 
@@ -29,7 +30,7 @@ function Step({ step, jump }: { step: Derived; jump: Props["jump"] }) {
   return (
     <li class="step">
       {jump === undefined || from === null || to === null ? (
-        <span class="step-name" title={step.pointer}>
+        <span class="step-name" title={written(step.pointer)}>
           {name}
         </span>
       ) : (

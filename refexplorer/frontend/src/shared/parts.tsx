@@ -2,7 +2,7 @@
 
 import { Fragment, type ButtonHTMLAttributes, type ComponentChildren } from "preact";
 
-import { grouped, placeOf, TOGETHER } from "./notes.ts";
+import { grouped, placeOf, TOGETHER, written } from "./notes.ts";
 import { count, KIND_NAMES, SEVERITY_MARKS } from "./format.ts";
 import type { Host } from "./host.ts";
 import { toClipboard } from "./browser.ts";
@@ -152,7 +152,7 @@ function NoteLine({ note, go }: { note: Note; go: (() => void) | null }) {
     </>
   );
   if (go === null) return <div class="note">{body}</div>;
-  return <Button text={body} class="note" title={note.pointer} onClick={go} />;
+  return <Button text={body} class="note" title={written(note.pointer)} onClick={go} />;
 }
 
 /** Puts a text on the clipboard and says so. */

@@ -193,8 +193,10 @@ def convert(
     with output.print_warnings(), naming_missing(refs):
         count = convert_set(refs, target, how)
     same = "of the same values as" if inline_coordinates or subchunk else "identical to"
-    text = f"{target}: {counted(count, 'key')}, read back and {same} {refs.source.name}."
-    facts = {"output": target, "form": form_of(Path(target), form), "keys": count}
+    written = form_of(Path(target), form)
+    kind = f"{written} JSON" if written in ("V0", "V1") else written
+    text = f"{target}: {counted(count, 'key')} as {kind}, read back and {same} {refs.source.name}."
+    facts = {"output": target, "form": written, "keys": count}
     output.write_answer(text, facts, as_json)
     return status_of(refs)
 

@@ -29,7 +29,7 @@ test("notes of one kind come together, where the first of them was", () => {
 });
 
 test("a column far into the only line is no place", () => {
-  assert.equal(placeOf(note("a", "/refs/x", { line: 1, column: 1_134_220 })), "/refs/x");
+  assert.equal(placeOf(note("a", "/refs/x", { line: 1, column: 1_134_220 })), 'refs["x"]');
   assert.equal(placeOf(note("a", "/refs/x", { line: 1, column: 20 })), "line 1:20");
   assert.equal(placeOf(note("a", "/refs/x", { line: 7, column: 300 })), "line 7:300");
   assert.equal(placeOf(note("a", "")), "/");
@@ -38,6 +38,6 @@ test("a column far into the only line is no place", () => {
 test("a note about a key says the key as the tree does", () => {
   assert.equal(placeOf(note("a", "/refs/x~10.0", { key: "x/0.0" })), "x/0.0");
   assert.equal(placeOf(note("a", "/x~10.0/1", { key: "x/0.0" })), "x/0.0");
-  assert.equal(placeOf(note("a", "/templates/u", { key: "x/0.0" })), "/templates/u");
+  assert.equal(placeOf(note("a", "/templates/u", { key: "x/0.0" })), 'templates["u"]');
   assert.equal(placeOf(note("a", "/refs/x~10.0", { key: "x/0.0", line: 3, column: 1 })), "line 3:1");
 });

@@ -391,7 +391,7 @@ GROUP = {".zgroup": {"zarr_format": 2}}
         ({}, {"note": {}}, "a key that is no metadata"),
         ({}, {"x/.zmetadata": {}}, "a key that is no metadata"),
     ],
-    ids=str,
+    ids=["good", "bytes", "null type", "null", "nulls", "text", "other key", "copies"],
 )
 def test_what_stops_zarr_over_fsspec_is_noted(
     tmp_path: Path, changed: dict[str, Any], metadata: dict[str, Any], said: str | None

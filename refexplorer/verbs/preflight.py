@@ -25,7 +25,7 @@ from refexplorer.refset.opened_set import internals
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding
 from refexplorer.spec.zarr_metadata import ArrayMeta
-from refexplorer.verbs.joining import chunk_lengths, joined_terms, without
+from refexplorer.verbs.joining import axis_terms, chunk_lengths, joined_terms, without
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 
@@ -270,6 +270,8 @@ class _JoinTerms:
             if is_coordinate:
                 if not is_joined and path in self.axes:
                     yield (path, "values"), _digest(self.axes[path])
+                if is_joined:
+                    yield from (((path, what), _text(value)) for what, value in axis_terms(meta))
             elif is_joined:
                 at = names.index(dimension) if dimension in names else None
                 yield (path, "shape"), _text(without(meta.shape, at))

@@ -31,7 +31,8 @@ def write(folder: Path, number: int, **change: Any) -> Path:
             file.createDimension(name, size)
         time = file.createVariable("time", "f8", ("time",))
         epoch = change.get("epoch", 0)
-        time.units = f"days since 2000-01-{1 + epoch:02d}"
+        time.units = change.get("time_units", f"days since 2000-01-{1 + epoch:02d}")
+        time.calendar = change.get("calendar", "standard")
         start = change.get("start", STEPS * number)
         time[:] = np.arange(sizes["time"]) + start - epoch
         lat = file.createVariable("lat", "f4", ("lat",))
@@ -66,6 +67,8 @@ CHANGES: dict[str, tuple[dict[str, Any], set[tuple[str, str]]]] = {
     "units": ({"units": "degC"}, {("t", "units"), ("u", "units")}),
     "a variable": ({"variables": ("t",)}, {("u", "present")}),
     "a coordinate": ({"shift": 1}, {("lat", "values")}),
+    "calendar": ({"calendar": "noleap"}, {("time", "calendar")}),
+    "no times": ({"time_units": "1"}, {("time", "kind")}),
     "dimensions": (
         {"dimensions": ("lat", "time"), "chunks": (5, 2)},
         {("t", "dimensions"), ("u", "dimensions")},

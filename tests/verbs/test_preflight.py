@@ -124,6 +124,8 @@ def test_a_chunk_that_is_not_full_ends_a_part(tmp_path: Path) -> None:
     paths = [write(tmp_path, n, steps=3 if n == 1 else 4, start=4 * n) for n in range(4)]
     found = rx.preflight(str(tmp_path / "f*.nc"))
     assert [era.files for era in found.eras] == [("f000.nc", "f001.nc"), ("f002.nc", "f003.nc")]
+    assert [era.partial for era in found.eras] == ["t", None]
+    assert "2000-01-07; ends inside a chunk of `t`" in str(found)
     assert can_be_joined(paths[:2])
     assert not can_be_joined(paths[:3])
 

@@ -13,6 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from refexplorer.checks.compare.cf import (
+    attributes_of_bounds,
+    calendar_of,
+    is_time,
+    same_times,
+)
 from refexplorer.core.errors import LeftOutWarning, RefexplorerError, SourceError, warn
 from refexplorer.core.text import escape
 from refexplorer.formats.other_files import common_folder
@@ -105,8 +111,14 @@ def _read(refs: ReferenceSet, group: str, names: Sequence[str]) -> Any:
 
     with refs.to_xarray(group=group, coordinates=False, decode_times=True) as decoded:
         variables = {}
+        # xarray decodes bounds with the units of their coordinate, but not climatological ones
+        times = {one.attrs.get("climatology"): one.encoding for one in decoded.variables.values()}
         for name in {*names} & {*decoded.variables}:
             each = decoded.variables[name]
+            if "units" in times.get(name, ()) and not {"units"} & {*each.attrs, *each.encoding}:
+                units = {what: times[name][what] for what in _TIME if what in times[name]}
+                each = xr.Variable(each.dims, each.to_numpy(), each.attrs | units)
+                each = xr.decode_cf(xr.Dataset({name: each})).variables[name]
             # but for units of times all is written as the values that were read
             encoding = {what: each.encoding[what] for what in _TIME if what in each.encoding}
             variables[name] = xr.Variable(each.dims, each.to_numpy(), each.attrs, encoding)
@@ -183,6 +195,7 @@ class _JoinedPart:
         self.refs = refs
         self.name = escape(refs.source.name)
         self.arrays = {path: refs.array(path) for path in refs.arrays()}
+        self.bounds = attributes_of_bounds({p: one.attributes for p, one in self.arrays.items()})
         self.chunks: dict[str, dict[tuple[int, ...], Any]] = {path: {} for path in self.arrays}
         self.metadata: dict[str, Any] = {}
         for key, value in refs.to_v0().items():
@@ -230,9 +243,9 @@ class _Joining:
         """Reject arrays whose stored values have different meanings."""
         for part in self._parts[1:]:
             for path in filter(self._is_joined, self._first.arrays):
-                if self._first.is_coordinate(path):
-                    continue  # values of coordinates are joined, with their units
-                both = (joined_terms(each.arrays[path]) for each in (self._first, part))
+                # values of coordinates are joined, with their units
+                terms = axis_terms if self._first.is_coordinate(path) else joined_terms
+                both = (terms(each.arrays[path]) for each in (self._first, part))
                 for (what, one), (_, other) in zip(*both, strict=True):
                     if _is_same(one, other):
                         continue
@@ -307,6 +320,12 @@ class _Joining:
         """Return whether array values are read: for coordinates, or if keys do not suffice."""
         if self._first.is_coordinate(path) or not self._is_joined(path):
             return self._first.is_coordinate(path)
+        if not all(
+            same_times(self._first.bounds[path].get, part.bounds[path].get)
+            for part in self._parts[1:]
+            if path in self._first.bounds and path in part.bounds
+        ):
+            return True  # the set has one epoch only
         for part in self._parts:
             chunks = part.chunks[path]
             is_whole = len(chunks) == part.arrays[path].chunk_count > 0
@@ -438,6 +457,12 @@ def joined_terms(array: ArrayMeta) -> Iterator[tuple[str, Any]]:
     """Yield the storage and meaning of values that must agree in all combined files."""
     for names, values in ((_ENCODING, array.metadata), (_MEANING, array.attributes)):
         yield from ((what, values.get(what)) for what in names)
+
+
+def axis_terms(array: ArrayMeta) -> Iterator[tuple[str, Any]]:
+    """Yield what must agree for the values of a concatenated coordinate to be of one kind."""
+    yield "kind", "times" if is_time(array.attributes.get("units")) else "numbers"
+    yield "calendar", calendar_of(array.attributes.get)
 
 
 def _agreed(attributes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from refexplorer.refset.opened_set import internals
 from refexplorer.spec.codes import Severity
 from refexplorer.spec.findings import Finding
 from refexplorer.spec.zarr_metadata import ArrayMeta
-from refexplorer.verbs.joining import chunk_lengths, joined_terms, without
+from refexplorer.verbs.joining import axis_terms, chunk_lengths, joined_terms, without
 from refexplorer.verbs.opening import open_references
 from refexplorer.verbs.referenceset import ReferenceSet
 
@@ -68,11 +68,14 @@ class Era:
         The names of the files, ordered by their coordinate.
     first, last
         The first and last value of the coordinate; None if unknown.
+    partial
+        An array whose last chunk is partial, so nothing can be appended; None if there is none.
     """
 
     files: tuple[str, ...]
     first: str | None = None
     last: str | None = None
+    partial: str | None = None
 
 
 @dataclass(frozen=True)
@@ -144,6 +147,8 @@ class Preflight:
         if len(self.eras) > 1:
             for number, era in enumerate(self.eras, 1):
                 ends = "" if era.first is None else f", {era.first} to {era.last}"
+                if era.partial is not None:
+                    ends += f"; ends inside a chunk of {array_text(era.partial)}"
                 lines.append(f"  Group {number:,}: {_files_text(era.files)}{ends}")
         lines += [f"  {found.severity} {found.code}: {found.message}" for found in self.findings]
         alike: dict[str, list[str]] = {}
@@ -270,21 +275,23 @@ class _JoinTerms:
             if is_coordinate:
                 if not is_joined and path in self.axes:
                     yield (path, "values"), _digest(self.axes[path])
+                if is_joined:
+                    yield from (((path, what), _text(value)) for what, value in axis_terms(meta))
             elif is_joined:
                 at = names.index(dimension) if dimension in names else None
                 yield (path, "shape"), _text(without(meta.shape, at))
                 yield (path, "chunks"), _text(without(chunk_lengths(meta), at))
                 yield from (((path, what), _text(value)) for what, value in joined_terms(meta))
 
-    def ends_inside_a_chunk(self, dimension: str | None) -> bool:
-        """Return whether nothing can be appended, because the last chunk is partial."""
+    def partial(self, dimension: str | None) -> str | None:
+        """Return an array to which nothing can be appended, because its last chunk is partial."""
         for path, meta in self.arrays.items():
             names = meta.dimensions or ()
             if dimension in names and names != (path.rpartition("/")[2],):
                 axis = meta.axes[names.index(dimension)]
                 if sum(size * times for size, times in axis.runs) != axis.extent:
-                    return True
-        return False
+                    return path
+        return None
 
 
 def _dimension(files: Sequence[_JoinTerms]) -> str | None:
@@ -333,7 +340,7 @@ def _parts(
         part: list[_JoinTerms] = []
         for file in sorted(group, key=_order(group, dimension)):
             part.append(file)
-            if file.ends_inside_a_chunk(dimension):
+            if file.partial(dimension) is not None:
                 yield part
                 part = []
         if part:
@@ -362,7 +369,7 @@ def _era(part: Sequence[_JoinTerms], dimension: str | None) -> Era:
         None if axis is None or not len(axis.kept) else axis.text(float(axis.kept[-n]))
         for n, axis in enumerate(ends)
     )
-    return Era(tuple(file.name for file in part), first, last)
+    return Era(tuple(file.name for file in part), first, last, part[-1].partial(dimension))
 
 
 def _digest(axis: AxisValues) -> str:

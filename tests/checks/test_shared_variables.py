@@ -97,3 +97,23 @@ def test_a_wrong_reference_is_no_difference_of_a_variable(
     assert {each.code for each in found.findings if each.array == "lat"} >= {code}
     assert not [each for each in found.findings if each.code == "same-variable"]
     assert not [each for each in found.findings if each.code == "undecodable-inline"]
+
+
+def test_bounds_are_counted_from_the_epoch_of_their_times(tmp_path: Path) -> None:
+    for name, day in (("a.nc", 1), ("b.nc", 3)):
+        with netCDF4.Dataset(tmp_path / name, "w") as file:
+            file.createDimension("time", None)
+            file.createDimension("nv", 2)
+            times = file.createVariable("time", "f8", ("time",), chunksizes=(2,))
+            times.setncatts({"units": f"days since 2000-01-0{day}", "bounds": "edges"})
+            times[:] = [0, 1]
+            edges = file.createVariable("edges", "f8", ("time", "nv"), chunksizes=(2, 2))
+            edges[:] = [[0, 1], [1, 2]]
+    refs = [translated(tmp_path / name) for name in ("a.nc", "b.nc")]
+    made = MultiZarrToZarr(
+        refs, concat_dims=["time"], coo_map={"time": "cf:time"}, inline_threshold=0
+    )
+    found = verified(made.translate(), tmp_path)
+    (mine,) = found.findings
+    assert (found.status, mine.code, mine.array) == (1, "units", "edges")
+    assert [Path(url).name for url in mine.files] == ["b.nc"]

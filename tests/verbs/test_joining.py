@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 import xarray as xr
@@ -71,6 +72,19 @@ def test_the_values_are_those_of_xarray(folder: Path) -> None:
     assert {target.url for target in refs.targets()} == {*map(str, paths)}
     assert refs.source.joined_along == "time"
     assert f"open_references({str(folder / '*.nc')!r}, concat_dim='time')" in refs.code()
+
+
+@pytest.mark.parametrize("bounds", ["bounds", "climatology"])
+def test_bounds_of_times_with_other_epochs(bounds: str, tmp_path: Path) -> None:
+    for number in (1, 2):
+        day = ("time", "nv"), np.array([[0, 1], [1, 2]], "i4")  # in the units of the times
+        month(tmp_path / f"{number}.nc", number, edges=xr.Variable(*day))
+        with h5py.File(tmp_path / f"{number}.nc", "a") as file:
+            file["time"].attrs[bounds] = "edges"
+    refs = rx.open_references(str(tmp_path / "*.nc"), concat_dim="time")
+    starts = refs.read("edges").values[:, 0]
+    assert (starts == refs.read("time").values).all()
+    assert refs.allowing(f"file://{tmp_path}").verify(values="all").status == 0
 
 
 def test_in_the_order_given(folder: Path) -> None:

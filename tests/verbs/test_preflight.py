@@ -31,7 +31,8 @@ def write(folder: Path, number: int, **change: Any) -> Path:
             file.createDimension(name, size)
         time = file.createVariable("time", "f8", ("time",))
         epoch = change.get("epoch", 0)
-        time.units = f"days since 2000-01-{1 + epoch:02d}"
+        time.units = change.get("time_units", f"days since 2000-01-{1 + epoch:02d}")
+        time.calendar = change.get("calendar", "standard")
         start = change.get("start", STEPS * number)
         time[:] = np.arange(sizes["time"]) + start - epoch
         lat = file.createVariable("lat", "f4", ("lat",))
@@ -66,6 +67,8 @@ CHANGES: dict[str, tuple[dict[str, Any], set[tuple[str, str]]]] = {
     "units": ({"units": "degC"}, {("t", "units"), ("u", "units")}),
     "a variable": ({"variables": ("t",)}, {("u", "present")}),
     "a coordinate": ({"shift": 1}, {("lat", "values")}),
+    "calendar": ({"calendar": "noleap"}, {("time", "calendar")}),
+    "no times": ({"time_units": "1"}, {("time", "kind")}),
     "dimensions": (
         {"dimensions": ("lat", "time"), "chunks": (5, 2)},
         {("t", "dimensions"), ("u", "dimensions")},
@@ -121,6 +124,8 @@ def test_a_chunk_that_is_not_full_ends_a_part(tmp_path: Path) -> None:
     paths = [write(tmp_path, n, steps=3 if n == 1 else 4, start=4 * n) for n in range(4)]
     found = rx.preflight(str(tmp_path / "f*.nc"))
     assert [era.files for era in found.eras] == [("f000.nc", "f001.nc"), ("f002.nc", "f003.nc")]
+    assert [era.partial for era in found.eras] == ["t", None]
+    assert "2000-01-07; ends inside a chunk of `t`" in str(found)
     assert can_be_joined(paths[:2])
     assert not can_be_joined(paths[:3])
 

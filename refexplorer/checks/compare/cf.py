@@ -7,12 +7,13 @@ calendars other than the Gregorian are compared as stored, if both have the same
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from refexplorer.formats.datafiles.data_file import Unread
+from refexplorer.spec.references import prefix
 
 AttributeOf = Callable[[str], Any]  # Returns an attribute of an array by its name, None without one
 SECONDS = {
@@ -32,6 +33,24 @@ _SINCE = re.compile(
 def is_time(units: object) -> bool:
     """Return whether units are those of a time coordinate, such as ``"days since 2000-01-01"``."""
     return isinstance(units, str) and " since " in units
+
+
+def attributes_of_bounds(
+    attributes: Mapping[str, Mapping[str, Any]],
+) -> dict[str, dict[str, Any]]:
+    """Return the attributes of bounds of times, by path, with those of their coordinate.
+
+    CF (7.1) lets bounds omit their units and calendar, and xarray decodes them accordingly.
+    """
+    found = {}
+    for path, mine in attributes.items():
+        if is_time(mine.get("units")):
+            shared = {name: mine[name] for name in ("units", "calendar") if name in mine}
+            for what in ("bounds", "climatology"):
+                other = prefix(path.rpartition("/")[0]) + str(mine.get(what))
+                if other in attributes:
+                    found[other] = shared | {**attributes[other]}
+    return found
 
 
 def calendar_of(attribute: AttributeOf) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
+from refexplorer.checks.compare.cf import attributes_of_bounds
 from refexplorer.checks.records import WHOLE
 from refexplorer.formats.datafiles.data_file import (
     DataFile,
@@ -62,6 +63,11 @@ class FileLayout:
             except Unread as reason:
                 reasons[len(self.chunks)] = reason
                 self.chunks.append(None)
+        bounds = attributes_of_bounds({array.name: array.attributes for array in self.arrays})
+        self.arrays = [
+            replace(array, attributes=bounds.get(array.name, array.attributes))
+            for array in self.arrays
+        ]
         self.places = {array.name: place for place, array in enumerate(self.arrays)}
         arrays = {array.name: array for array in self.arrays}
         self.full = at_full_length(arrays, file.names())
@@ -190,6 +196,15 @@ class SetArray:
         written = (settings for name, settings in self.meta.pipeline if name in _NEUTRAL)
         is_big = any(isinstance(s, Mapping) and s.get("endian") == "big" for s in written)
         return ">" if is_big else "<"
+
+
+def set_arrays(metas: Iterable[ArrayMeta]) -> list[SetArray]:
+    """Return the arrays of a set; bounds of times have the units of their coordinate."""
+    arrays = {meta.path: meta for meta in metas}
+    bounds = attributes_of_bounds({path: meta.attributes for path, meta in arrays.items()})
+    for path, attributes in bounds.items():
+        arrays[path] = replace(arrays[path], attributes=attributes)
+    return [SetArray(meta) for meta in arrays.values()]
 
 
 def plain_name(name: str) -> str:

@@ -18,7 +18,7 @@ from refexplorer.checks.compare.inline import INLINE_ELEMENTS, InlineValues
 from refexplorer.checks.compare.messages import FORM as GRIB
 from refexplorer.checks.compare.messages import MessageComparison
 from refexplorer.checks.compare.placing import FileReferences
-from refexplorer.checks.compare.set_array import SetArray
+from refexplorer.checks.compare.set_array import SetArray, set_arrays
 from refexplorer.checks.engine import CheckRun
 from refexplorer.checks.gathering import ReportBuilder
 from refexplorer.checks.ledger import DEPTHS, Counts
@@ -125,7 +125,7 @@ class FilesLook:
             raise RefexplorerError(f"values must be 'none', 'sample' or 'all', not {values!r}.")
         self.wanted = wanted_of(values)
         metas = [meta for path in opened.arrays.paths if (meta := opened.arrays.get(path))]
-        self._ours = [SetArray(meta) for meta in metas]
+        self._ours = set_arrays(metas)
         self._arrays = {each.meta.path: each for each in self._ours}
         self._held = InlineValues(reading.limits)
         self._lent = SharedVariables(self._ours)

@@ -23,7 +23,7 @@ from refexplorer.formats.icechunk.repository import MAIN, as_source_error, is_re
 if TYPE_CHECKING:
     from icechunk import IcechunkStore, Repository, Session, Storage
 
-_TOGETHER = 1000  # Values that are set at a time
+_TOGETHER = 1000  # Values that are written at a time
 _WRITABLE = ("s3", "gs", "gcs")
 
 

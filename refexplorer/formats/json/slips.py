@@ -156,7 +156,7 @@ def _control(character: str) -> str:
 
 _MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml|head|body)", re.IGNORECASE)
 _SAID = {"Unterminated string starting at": 'the text that begins here is not closed by "'}
-"""For what json says in words that end in the middle of a sentence."""
+"""Sentence endings for messages of `json` that are incomplete."""
 
 
 _FIRST_LINES = 100

@@ -40,8 +40,8 @@ from refexplorer.verbs.display import known_diagnostics, tree_text
 from refexplorer.verbs.opening import history
 from refexplorer.verbs.referenceset import ReferenceSet
 
-_SHOWN = 3  # names that a misspelt one may have meant
-_COMPARED = 1000  # Rows of a level; a long one has its first rows compared
+_SHOWN = 3  # suggestions for a misspelt name
+_COMPARED = 1000  # Rows of a level that are compared: the first ones
 
 
 def no_key(refs: ReferenceSet, key: str) -> SourceError:
@@ -106,7 +106,7 @@ def _near(refs: ReferenceSet, path: str) -> str:
     return f"{near}; {command_for('ls', *filter(None, [folder]))} lists its keys"
 
 
-_WAITED = 10  # Seconds that a set may be counted for
+_WAITED = 10  # Most seconds for counting a set
 _SNAPSHOTS = 20  # Snapshots that are listed, the newest
 
 
@@ -178,7 +178,7 @@ def print_shard(refs: ReferenceSet, key: str, allow: Collection[str], as_json: b
     return HAS_ERRORS if index.state is ChunkState.FAILED else status_of(refs)
 
 
-PAGE_ROWS = 1000  # rows that are asked for at a time
+PAGE_ROWS = 1000  # rows that are requested at a time
 TERMINAL_ROWS = 100  # rows on a terminal; a pipe gets all
 
 
@@ -257,7 +257,7 @@ def info(
         return status_of(refs)
     size = "not known" if summary.bytes is None else f"{summary.bytes:,}{whole_files_text(summary)}"
     listed = facts | {"bytes": size, "diagnostics": facts["diagnostics"] or "not checked"}
-    if not is_counted:  # `ReferenceSet.summary` counts however long it takes
+    if not is_counted:  # `ReferenceSet.summary` counts without a time limit
         listed |= dict.fromkeys(("kinds", "targets", "bytes"), "not counted: too many manifests")
     rows = [(name.replace("_", " "), _words(value)) for name, value in listed.items()]
     if fetched is not None:

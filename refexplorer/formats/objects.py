@@ -87,7 +87,7 @@ class _Collector(pickle.Pickler):
     """Discards the output, and collects the wanted objects."""
 
     def __init__(self, names: set[str]) -> None:
-        super().__init__(_Nowhere(), protocol=pickle.HIGHEST_PROTOCOL)
+        super().__init__(_NullFile(), protocol=pickle.HIGHEST_PROTOCOL)
         self.found: list[object] = []
         self._sought = names
 
@@ -101,7 +101,7 @@ class _Collector(pickle.Pickler):
         return True
 
 
-class _Nowhere:
+class _NullFile:
     """A file that discards its data."""
 
     def write(self, data: bytes | memoryview) -> int:

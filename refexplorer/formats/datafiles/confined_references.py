@@ -48,7 +48,7 @@ SECONDS = 60  # Time for a small file; waiting for a server does not count
 _SECONDS_PER_MIB = 10  # and for each MiB of the file
 _MEMORY, _MEMORY_PER_BYTE = 2**28, 100  # Of references; sound files need far less
 _CHILDREN = 8  # files that are read at once
-_BETWEEN = 0.1  # Seconds between two progress messages
+_REPORT_SECONDS = 0.1  # Seconds between two progress messages
 _NAME = __spec__.name if __spec__ else __name__
 READERS = {
     "hdf5": ("hdf5", "Hdf5File"), "netcdf3": ("netcdf3", "NetCdf3File"),
@@ -209,7 +209,7 @@ class _ProgressReport:
 
     def __call__(self, done: int, size: int) -> None:
         now = time.monotonic()
-        if now - self._reported >= _BETWEEN or (done - self._done) * 100 >= size:
+        if now - self._reported >= _REPORT_SECONDS or (done - self._done) * 100 >= size:
             self._reported, self._done = now, done
             self._answering.send({"done": done})
 

@@ -19,7 +19,9 @@ from refexplorer.formats.datafiles.data_file import NO_PLAIN_FORM, FileChunks, F
 _WITHOUT_USERBLOCK = h5py.version.hdf5_version_tuple < (1, 14, 4)
 """Whether HDF5 counts chunk offsets from the end of the user block (HDFGroup/hdf5#3003)
 and those of contiguous data from the start of the file."""
-_TRIED = 64  # Chunks that are read to find out whether HDF5 gives their correct grid indices
+_MOST_COMPARED = (
+    64  # Chunks that are read to find out whether HDF5 gives their correct grid indices
+)
 
 
 def chunk_table(dataset: h5d.DatasetID, file: IO[bytes], userblock: int) -> FileChunks:
@@ -120,7 +122,7 @@ def _is_turned(
             return bytes(dataset.read_direct_chunk(tuple((index * chunk).tolist()))[1])
         return None
 
-    for row in different[:_TRIED].tolist():
+    for row in different[:_MOST_COMPARED].tolist():
         file.seek(int(chunks.offsets[row]))
         data = file.read(int(chunks.lengths[row]))
         is_given, is_turned = (stored(each[row]) == data for each in (chunks.indices, turned))

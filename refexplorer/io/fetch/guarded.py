@@ -208,7 +208,7 @@ class _DeniedError(SourceError, PermissionError):
     """A store requires authentication; the sentence names the option for it."""
 
 
-_HERE = ("memory", ("file", "local"))  # Protocols of filesystems that need no server
+_LOCAL = ("memory", ("file", "local"))  # Protocols of filesystems that need no server
 
 
 def read_guarded(
@@ -247,8 +247,8 @@ def typed(options: StorageOptions, limits: Limits) -> Locate:
                 place = parse(url)
                 given = Options(options, url).of(place)[1]  # without the user's credentials
             found, path = url_to_fs(url, **given)
-            is_here = "::" in url or found.protocol in _HERE
-            return found if is_here else StoreFiles(found, limits.read_seconds, place), path
+            is_local = "::" in url or found.protocol in _LOCAL
+            return found if is_local else StoreFiles(found, limits.read_seconds, place), path
         policy = _TypedPolicy(url)
         place = policy.place(url)
         files = _HttpFiles(policy, Options(options, url), limits)

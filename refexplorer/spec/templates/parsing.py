@@ -117,7 +117,7 @@ _METHODS = {
     "rstrip": "text | trim", "strip": "text | trim", "zfill": "'%03d' | format(n)",
 }  # fmt: skip
 """What to write instead of a string method, unless a filter has the same name."""
-_SAID = (
+_MESSAGES = (
     (r"unexpected end of template, expected 'end of print .*'", "`{{` is not closed by `}}`"),
     (r"unexpected 'end of print .*'", "an expression is missing before `}}`"),
     (r"unexpected '}'", "there is a single `}` inside `{{ … }}`"),
@@ -146,7 +146,7 @@ def as_template_problem() -> Iterator[None]:
         yield
     except jinja2.TemplateSyntaxError as error:
         message = (error.message or "").rstrip(".")
-        for pattern, words in _SAID:
+        for pattern, words in _MESSAGES:
             message = re.sub(pattern, words, message, flags=re.DOTALL)
         raise TemplateProblem(
             "bad-template", f"The template cannot be parsed: {message}."

@@ -106,7 +106,7 @@ def _near(refs: ReferenceSet, path: str) -> str:
     return f"{near}; {command_for('ls', *filter(None, [folder]))} lists its keys"
 
 
-_WAITED = 10  # Most seconds for counting a set
+_COUNT_SECONDS = 10  # Most seconds for counting a set
 _SNAPSHOTS = 20  # Snapshots that are listed, the newest
 
 
@@ -232,7 +232,7 @@ def info(
         output.write_text(refs.code())
         return status_of(refs)
     inside = internals(refs)
-    summary, chunks = inside.counts(within=_WAITED), inside.array_states.total
+    summary, chunks = inside.counts(within=_COUNT_SECONDS), inside.array_states.total
     is_counted = summary.targets is not None
     facts: dict[str, object] = {
         "source": refs.source.name,

@@ -1,4 +1,4 @@
-"""Small real files and the reference sets to them, so that everything runs with no network.
+"""Small real files and reference sets to them, so that everything runs without a network.
 
 `python -m tests.demo.make` of the repository writes them; `serving` serves them slowly.
 """

@@ -39,7 +39,7 @@ class SetLesson(NamedTuple):
     """A lesson: its title, its steps in order, and the function that puts the fault into a set."""
 
     title: str
-    steps: dict[str, str]  # Title → text, of which a blank line begins a paragraph
+    steps: dict[str, str]  # Title → text, whose paragraphs are separated by blank lines
     spoil: Callable[[References, FileContents], None]
 
 
@@ -113,7 +113,7 @@ STEPS = {
     "repair": "Repair",
     "letter": "What to write to the owner",
 }
-"""The fields of a text in `lessons.toml`, and what they are called on the page."""
+"""The fields of a text in `lessons.toml`, and their names on the page."""
 
 
 def _lessons() -> dict[str, SetLesson]:
@@ -172,7 +172,7 @@ def _sound() -> References:
     for number, name in enumerate(FILES):
         refs[f"time/{number}"] = [name, *_TIME]
     _change(refs, "time/.zarray", chunks=[_DAYS])
-    _change(refs, "sst/.zattrs", _FillValue=-32768)  # Zarr v3, as others write it, needs it there
+    _change(refs, "sst/.zattrs", _FillValue=-32768)  # other tools need it there for Zarr v3
     return refs
 
 

@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit
 class Traffic:
     """The requests to a server since the last query."""
 
-    requests: int  # How many answers were sent
+    requests: int  # The number of responses sent
     bytes: int  # Of their bodies
 
 
@@ -82,7 +82,7 @@ class SlowServer:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    request_queue_size = 256  # many clients knock at once; one that is not let in waits a second
+    request_queue_size = 256  # many clients connect at once; a rejected one waits a second
 
     def __init__(self, slow: SlowServer) -> None:
         self.slow = slow

@@ -51,7 +51,7 @@ _TYPES = {
 _ENUM = "Enum"
 _TEXTS = ("String", "URL", "Url")
 _OTHER_TYPES = (_ENUM, *_TEXTS, "Structure", "Sequence", "Opaque")
-_PLACEHOLDER = "OPeNDAP_DMRpp_DATA_ACCESS_URL"  # A server puts the URL of the file here
+_PLACEHOLDER = "OPeNDAP_DMRpp_DATA_ACCESS_URL"  # Servers replace it by the URL of the file
 _HREF = "dmrpp:href"
 _UNWRAPPED = "HDF5_GLOBAL"  # The container of the file's attributes
 _HELD = ("dmrpp:compact", "dmrpp:missingdata", "dmrpp:vlsa")  # Elements that contain values
@@ -62,7 +62,7 @@ _SPACES = {
     re.compile(r"\{https?://xml\.opendap\.org/ns/DAP/4\.[0-9.]+#?\}"): "",
     re.compile(r"\{https?://xml\.opendap\.org/dap/dmrpp/1\.[0-9.]+#?\}"): "dmrpp:",
 }
-"""Published documents have both schemes, and other versions."""
+"""Published documents use both schemes, and other versions."""
 
 
 def read_xml(stream: Readable, name: str, limits: Limits) -> Element:
@@ -77,7 +77,7 @@ def read_xml(stream: Readable, name: str, limits: Limits) -> Element:
             f"{escape(name)} is not well-formed XML: {expat.ErrorString(error.code)} in line "
             f"{error.position[0]}.",
         ) from None
-    except (LookupError, ValueError, TypeError) as error:  # of the codec that it names
+    except (LookupError, ValueError, TypeError) as error:  # from the encoding that it names
         why = str(error).partition("\n")[0].rstrip(".")
         raise SpecError(
             f"{escape(name)} cannot be read as XML: {escape(why, 200)}; save it as UTF-8.",

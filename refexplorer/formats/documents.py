@@ -27,12 +27,12 @@ _OTHERS = (
     b"\0", b'"stac_version"', b'"nbformat"', b'"cells"', b'"zarr_format"', b'"Feature',
     b'"_offset"', b'"esmcat_version"',
 )  # fmt: skip
-"""What a file that begins like a document has if it is something else."""
+"""Bytes of files that begin like a document but are in another format."""
 
 
 def own_document(source: object, limits: Limits) -> Source | None:
     """Return the document at a file path; None in any doubt, so that all formats are asked."""
-    # None in any doubt; then `refexplorer.formats.finding` asks them all.
+    # If None, `refexplorer.formats.finding` asks all formats.
     if not isinstance(source, str | os.PathLike) or len(str(source)) > _NAME_LENGTH:
         return None
     try:
@@ -88,7 +88,7 @@ def _number_of(digits: str) -> float:
 
 
 class Noting:
-    """Parser hooks that record what they meet."""
+    """Parser hooks that record duplicate keys and constants that are not JSON."""
 
     def __init__(self) -> None:
         self.repeated: dict[str, tuple[int, object]] = {}
@@ -200,7 +200,7 @@ def _too_deep(limits: Limits) -> SpecError:
     )
 
 
-LOCATED = 10  # Positions of a large document that are looked up: each costs a look at all of it
+LOCATED = 10  # Positions that are looked up in a large document: each takes a search of all of it
 
 _LIST_PLACES = re.compile(r"(/[0-9]+)+$")
 
@@ -239,7 +239,7 @@ def read_whole(
     source: Source, templates: Mapping[str, str] | None, limits: Limits, findings: Findings
 ) -> tuple[Mapping[str, Any], Document]:
     """Return the document as written and as interpreted."""
-    if not source.is_document:  # its references, written as in V0
+    if not source.is_document:  # its references in the form of V0
         refs = source.references()
         assert refs is not None
         return refs, replace(read_document({}, templates, limits, findings), refs=refs)

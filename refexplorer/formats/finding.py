@@ -109,7 +109,7 @@ def at_url(url: str, locate: Locate, terms: OpeningTerms) -> Source | SourceFile
         said = missing_package(url.partition(":")[0]) or f"it needs a missing package: {error}"
         raise SourceError(f"{shown} cannot be read: {said.rstrip('.')}.") from None
     except Exception as error:  # each protocol raises its own errors
-        said = without(cause(error), secrets_of(url))  # botocore quotes what it takes for a bucket
+        said = without(cause(error), secrets_of(url))  # botocore quotes the presumed bucket
         raise SourceError(f"{shown} cannot be read: {said}.") from None
     if not data and (found := _of_sought(url, locate, terms)) is not None:  # s3fs opens folders
         return found
@@ -127,14 +127,14 @@ def _head(filesystem: AbstractFileSystem, path: str) -> bytes:
 def _document(
     name: str, filesystem: AbstractFileSystem, path: str, head: bytes, terms: OpeningTerms
 ) -> bytes:
-    if 0 < len(head) < PROBE:  # that was all of it
+    if 0 < len(head) < PROBE:  # the whole file
         refuse_early(name, head)
         return head
     with filesystem.open(path, "rb", compression=None) as file:
         head = read_within(file, PROBE)
         refuse_early(name, head)
         terms.check_size(name, filesystem.info(path).get("size") or 0)
-        # a byte beyond the limit, so that a file of unknown size is refused, too
+        # one byte beyond the limit, to reject a file of unknown size, too
         return head + read_within(file, terms.limits.document_bytes + 1 - len(head))
 
 
@@ -148,7 +148,7 @@ def _of_data_url(
     most = terms.limits.document_bytes
 
     def fetch(start: int, stop: int) -> bytes:
-        found: bytes = filesystem.cat_file(path, start=start, end=stop)  # s3fs has others before
+        found: bytes = filesystem.cat_file(path, start=start, end=stop)  # s3fs has another order
         return found
 
     opening: Callable[[], Any] = partial(RangeStream, fetch, size, escape(name, NAME_SHOWN), most)
@@ -193,7 +193,7 @@ def _parts_of(url: str) -> tuple[str, str]:
 
 
 _PART = re.compile(r"(.+)#([0-9]{1,6})")
-_MARK = "\ufeff"  # Gives the order of bytes at the start of a text, and is not a part of it
+_MARK = "\ufeff"  # The byte order mark, which is not part of the text
 _NAME_LENGTH = 4096  # Characters that the path of a file has at most
 _TEXT_STARTS = ("{", "[", '"', "<", "'")
 
@@ -257,7 +257,7 @@ def _of_any(source: object, terms: OpeningTerms) -> Source:
             there = at_url(place, _locating(terms), terms)
             there = there if isinstance(there, Source) else _of_file(there, terms)
             if there.place is None and "?" in place:
-                there = replace(there, place=source)  # its name is without what may be secret
+                there = replace(there, place=source)  # its name does not contain secrets
             return replace(there, part=part)
         return _of_path(source, terms)
     if isinstance(source, os.PathLike):
@@ -339,7 +339,7 @@ def _missing_file(name: str, path: Path, terms: OpeningTerms) -> SourceError:
     meant = ""
     with suppress(OSError):
         here = [each.name for each in islice(folder.iterdir(), MOST_NAMES)]
-        # what all names end in, such as `.json`, makes none of them alike
+        # a common ending such as `.json` does not make names similar
         stems = {name.partition(".")[0]: name for name in here}
         if alike := get_close_matches(path.name.partition(".")[0], stems, 1):
             meant = f"; the name closest to it is {_shown(stems[alike[0]])}"

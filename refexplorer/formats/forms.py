@@ -205,7 +205,7 @@ class IcechunkForm(SourceForm):
             return _read_version(opened, terms)
         if not folder.is_sought or not any(map(folder.has, MARKS)):
             return None
-        if terms.files.guarded:  # its package would connect to servers directly
+        if terms.files.guarded:  # the icechunk package would connect to servers directly
             raise SourceError(
                 f"{escape(folder.name)} is an Icechunk repository; this page opens repositories "
                 f"only in the folders that it may read, not by URL."
@@ -299,7 +299,7 @@ class ZarrForm(SourceForm):
         if (folder.local is None and not folder.is_sought) or folder.version is not None:
             return None
         filesystem, place = folder.filesystem(), folder.place
-        if "http" in filesystem.protocol:  # whose files cannot be listed
+        if "http" in filesystem.protocol:  # web servers cannot list files
             return None
         if not any(map(folder.has, _OF_ZARR)) and not is_consolidated(folder):
             return None
@@ -388,7 +388,7 @@ def _groups_of(source: Any) -> Mapping[str, Any]:
     """Return the groups of a store or group as datasets by path, with references only."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if type(source).__name__ == "ManifestStore":  # which reads coordinates by default
+        if type(source).__name__ == "ManifestStore":  # it reads coordinates by default
             return _nodes_of(source.to_virtual_datatree(loadable_variables=[]))
         return _nodes_of(source.to_virtual_datatree())
 
@@ -411,9 +411,9 @@ def _in_folders(datasets: Mapping[str, Any]) -> Mapping[str, Any]:
 def _written(dataset: Any) -> Mapping[str, Any]:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of codecs that kerchunk has no say in
+            warnings.simplefilter("ignore")  # about codecs, which do not concern kerchunk
             document: Mapping[str, Any] = dataset.vz.to_kerchunk(format="dict")
-    except Exception as error:  # whatever its writer cannot say
+    except Exception as error:  # its writer raises any error
         raise SourceError(
             f"VirtualiZarr cannot write this dataset as references: {error}."
         ) from None

@@ -25,14 +25,14 @@ _SETS = {
     "virtualizarr.manifests.store.ManifestStore",
     "refexplorer.verbs.referenceset.ReferenceSet",
 }
-"""Classes of what has references, by their full names: none is imported to be asked about."""
+"""Full names of classes with references; none of them is imported to recognize an object."""
 _HOLDERS = ("xarray.", "zarr.", "fsspec.mapping", "refexplorer.io.reading.")
-"""Modules whose objects may hold one of these."""
+"""Modules whose objects may contain an instance of these classes."""
 _PASS = "Pass the path, URL or dict of the references, or the store or filesystem of them"
 
 
 PLAIN = (str, bytes, bytearray, memoryview, list, tuple, dict, type(Path()))
-"""Classes that are opened as they are; path classes of other packages may lead to a set."""
+"""Classes opened without unwrapping; not path classes of other packages, which may wrap a set."""
 
 
 class Given(NamedTuple):
@@ -56,7 +56,7 @@ def _of_holder(source: object) -> Given | None:
     name = type(source).__name__
     held = [*held_by(source, _SETS | {VIRTUAL_ARRAY})]
     if any(VIRTUAL_ARRAY in _names(each) for each in held):
-        return None  # a virtual dataset, which has a form
+        return None  # a virtual dataset, opened by `VirtualiZarrForm`
     sets: list[Given] = []
     for each in map(_given, held):
         if each not in sets:  # Zarr has an asynchronous twin of a filesystem
@@ -78,7 +78,7 @@ def _of_holder(source: object) -> Given | None:
 def held_by(holder: object, names: set[str]) -> Iterator[Any]:
     """Yield the objects of the named classes in the pickle of an object."""
     collector = _Collector(names)
-    with suppress(Exception):  # of what cannot be pickled, which comes after what was found
+    with suppress(Exception):  # of objects that cannot be pickled; those found before are kept
         collector.dump(holder)
     yield from collector.found
 
@@ -87,7 +87,7 @@ class _Collector(pickle.Pickler):
     """Discards the output, and collects the wanted objects."""
 
     def __init__(self, names: set[str]) -> None:
-        super().__init__(_Nowhere(), protocol=pickle.HIGHEST_PROTOCOL)
+        super().__init__(_NullFile(), protocol=pickle.HIGHEST_PROTOCOL)
         self.found: list[object] = []
         self._sought = names
 
@@ -101,7 +101,7 @@ class _Collector(pickle.Pickler):
         return True
 
 
-class _Nowhere:
+class _NullFile:
     """A file that discards its data."""
 
     def write(self, data: bytes | memoryview) -> int:

@@ -131,7 +131,7 @@ _FORMAT_KEYS = (b'"zarr_format"', b'"zarr_consolidated_format"', b'"nbformat"', 
 PROBE = 2**16  # Bytes that identify nearly every file
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _HDF5_PLACES = (0, *(512 * 2**power for power in range(11)))
-"""Before the superblock a file may have a block of its user, of 512 bytes or a doubling of that."""
+"""Offsets of the superblock: after no user block, or one of 512 bytes times a power of 2."""
 _GRIB = re.compile(rb"GRIB.{3}([\x01\x02])", re.DOTALL)
 _GRIB_HEADING = 128  # Bytes of a bulletin's heading before the first message
 _PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")  # gzip and zstd, which may keep a start readable

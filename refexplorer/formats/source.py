@@ -39,10 +39,10 @@ RECORD_SIZE = (
 JSON = "JSON"  # The form of a document before it is read
 DATA_FILE = "data file"
 DOCUMENTS = ("V0", "V1")
-# a heavier document stays behind when its set goes to another process: the columns go with it
+# a larger document is not sent to another process with its set; the columns are
 _HEAVY = 2**20
 _TRAVELLING = 10_000  # Entries of a parsed document that is sent with its columns
-_CHAR_BYTES = 4  # Most bytes of a character, or of a mark before them all
+_CHAR_BYTES = 4  # Most bytes of a character, or of a BOM
 
 
 def decode_text(data: bytes) -> str:
@@ -246,10 +246,10 @@ class SourceFolder:
     parent: str  # The absolute folder or URL that it is in
     path: str  # Its path, as its filesystem has it
     local: Path | None  # Its path on this machine; None for a URL
-    # What follows ``@`` in its name; None without. Only `SourceForm.versioned` forms see any.
+    # The part of its name after ``@``, or None. Only `SourceForm.versioned` forms get one.
     version: str | None
-    filesystem: Callable[[], AbstractFileSystem]  # Returns who reads it
-    # Whether it is the URL of no file, so that any form may ask for files in it
+    filesystem: Callable[[], AbstractFileSystem]  # Returns the file system that reads it
+    # Whether no file has this URL, so that any form may request files in it
     is_sought: bool = False
 
     @property
@@ -283,13 +283,13 @@ class SourceFile:
     """A file, or bytes that were passed."""
 
     name: str  # Short, for titles and messages
-    location: str | None  # The absolute folder or URL that it is in; None for what was passed
+    location: str | None  # The absolute folder or URL that it is in; None for passed bytes
     size: int  # Its bytes as they are stored
-    local: Path | None  # Its path on this machine; None for all else. `open` opens it.
-    open: Callable[[], BinaryIO]  # Opens its bytes as they are stored; they can be sought
-    # Opens its plain bytes: gzip and zstd are undone, and `Limits.document_bytes` ends them
+    local: Path | None  # Its path on this machine; None for anything else. `open` opens it.
+    open: Callable[[], BinaryIO]  # Opens its bytes as stored; seekable
+    # Opens its bytes, with gzip and zstd decompressed, up to `Limits.document_bytes`
     content: Callable[[], PlainStream]
-    url: str | None = None  # Its URL; None for all else
+    url: str | None = None  # Its URL; None for anything else
 
     @classmethod
     def of_bytes(cls, data: bytes, name: str, location: str | None, limits: Limits) -> SourceFile:
@@ -319,7 +319,7 @@ class SourceFile:
 class SourceForm:
     """A format of reference sets; it opens files only through its arguments."""
 
-    name: ClassVar[str]  # What `Source.form` is
+    name: ClassVar[str]  # The value of `Source.form`
     # Whether a name such as ``folder@v1`` means one version of a folder
     versioned: ClassVar[bool] = False
 

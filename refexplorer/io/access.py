@@ -41,8 +41,8 @@ class Place:
     protocol: str  # In lower case, aliases folded: ``"file"``, ``"https"``, ``"s3"``
     authority: str  # Host and port, or the bucket; empty for local files and memory
     path: str  # Absolute, without dot segments; of a local file, with symbolic links resolved
-    url: str  # What a reader is given; of a local file, its absolute path
-    # The bare host name, an address in its shortest form; empty where `authority` is a bucket
+    url: str  # The URL passed to a reader; for a local file, its absolute path
+    # The bare host name, an address in its shortest form; empty if `authority` is a bucket
     host: str = ""
     # The URL has a user name before its host, which makes it look like another
     disguised: bool = False
@@ -81,7 +81,7 @@ def plain_address(address: str) -> str:
 
 def _plain(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     ip = ipaddress.ip_address(address.partition("%")[0])
-    # one of IPv4 that is written as IPv6 leads to the same socket
+    # an IPv4 address written as IPv6 leads to the same socket
     return (ip.ipv4_mapped or ip) if isinstance(ip, ipaddress.IPv6Address) else ip
 
 
@@ -160,7 +160,7 @@ def _parse_host(url: str, protocol: str) -> Place:
     try:
         parts = urlsplit(url)
         port = parts.port
-    except ValueError:  # it would quote what may be part of a password
+    except ValueError:  # its message might quote part of a password
         raise _refused(url, "is not a valid URL (its host or port cannot be read)") from None
     try:
         host = _ascii_host(parts)
@@ -244,13 +244,13 @@ _CREDENTIALS: dict[str, frozenset[str]] = {
 }
 _CREDENTIALS["abfs"] = _CREDENTIALS["az"]
 _PERSONAL = frozenset({"auth", "cookie_jar", "cookies", "headers", "params"})
-"""What an HTTP request may say about the person; of the options of a session, too."""
-_NO_PROTOCOL = ""  # Stands for that of a set that came from no server
+"""Options of HTTP requests and sessions that may identify the user."""
+_NO_PROTOCOL = ""  # The protocol of a set that came from no server
 _IMPERSONAL = frozenset({
     "block_size", "encoding", "session_verify", "skip_instance_cache", "timeout", "tls",
     "use_https",
 })  # fmt: skip
-"""Options of other protocols with a host that say nothing about the person."""
+"""Options of other protocols with a host that do not identify the user."""
 
 
 class Options:

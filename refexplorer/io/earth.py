@@ -86,7 +86,7 @@ def _crs(mapping: Mapping[str, Any]) -> Any:
 
     try:
         if not any(name.startswith("proj:") for name in mapping):
-            # it understands CF, with the axis of the sweep of a geostationary satellite
+            # pyproj reads CF, including the sweep axis of a geostationary satellite
             return pyproj.CRS.from_cf(_safe(mapping))
         if "proj:code" in mapping:
             code = mapping["proj:code"]
@@ -150,7 +150,7 @@ _FILES = re.compile(r"EXTENSION|PARAMETERFILE|\+\w+=", re.ASCII | re.IGNORECASE)
 def _scale(mapping: Mapping[str, Any], units: str) -> float:
     """Return the factor that converts x and y to PROJ's units."""
     if mapping.get("grid_mapping_name") == "geostationary" and units.lower() in _ANGLES:
-        # PROJ takes the angle of view times the height, CF may say the angle itself
+        # PROJ needs the viewing angle times the height, CF may give the angle itself
         height = mapping.get("perspective_point_height")
         if not isinstance(height, int | float):
             raise RefexplorerError(
@@ -175,7 +175,7 @@ _AHEAD = 3  # Cells around the nearest centre that may hold a point of a 2-d gri
 class Mesh:
     """Points on the earth by array position: cell ``i`` is between ``i`` and ``i + 1``."""
 
-    # rows, columns: The places; fractions are inside of a cell
+    # rows, columns: The array positions; fractions are inside a cell
     rows: Floats
     columns: Floats
     # longitude, latitude: In degrees, one for each pair of places; NaN off the earth
@@ -213,7 +213,7 @@ class AxesPlaces(EarthPlaces):
     def __init__(self, latitude: Floats, longitude: Floats) -> None:
         self.shape = (latitude.size, longitude.size)
         self._lat = np.clip(edges(latitude, "latitude"), -90, 90)
-        # 0 to 359, -180 to 179, and 170 to -170 run one way once turns are added
+        # 0 to 359, -180 to 179, and 170 to -170 are monotonic once full turns are added
         turned = np.unwrap(longitude, period=360) if np.isfinite(longitude).all() else longitude
         self._lon = edges(turned, "longitude")
 

@@ -43,7 +43,7 @@ class Georeference:
     """The metadata that locate the values of an array."""
 
     # ``axes``: latitude and longitude are 1-d. ``grid``: both are 2-d. ``projection``: x and y are
-    # 1-d, in the plane that the grid mapping describes. ``affine``: `affine` says it in numbers.
+    # 1-d, in the plane that the grid mapping describes. ``affine``: `affine` has the transform.
     form: Literal["axes", "grid", "projection", "affine"]
     # rows, columns: The dimensions along which latitude and longitude, or y and x, run
     rows: int
@@ -151,7 +151,7 @@ def _near(refs: SetLike, array: ArrayMeta, folders: Folders) -> Iterator[ArrayMe
     named = [each for text in (listed, mapping) if isinstance(text, str) for each in text.split()]
     names = [each.rstrip(":") for each in named[:_NAMED]] + list(array.dimensions or ())
     paths = [f"{folder}/{name}".lstrip("/") for folder in above for name in names]
-    # a folder may have any number of arrays, and those of a coordinate's name are seldom last
+    # a folder may have any number of arrays, and those named like coordinates are seldom last
     for folder in above:
         inside = folders.get(folder, ())
         paths += [path for path in inside if path.rpartition("/")[2].lower() in _KNOWN]
@@ -208,7 +208,7 @@ def _of_transform(refs: SetLike, array: ArrayMeta, near: list[ArrayMeta]) -> Geo
     attributes = conventions_of(internals(refs).opened, array)
     try:
         grid = affine_grid(attributes, array)
-    except RefexplorerError:  # a finding says it
+    except RefexplorerError:  # reported by a finding
         return None
     crs = crs_of(attributes) or _mapping_of(array, near)
     if grid is None or crs is None:

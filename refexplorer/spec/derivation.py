@@ -19,7 +19,7 @@ from refexplorer.spec.templates.syntax import TemplateProblem, Value, text_of
 from refexplorer.spec.templates.template import Expression, Scope, Template, compile_template
 
 _LEXER = jinja2.Environment()
-SHOWN = 400  # characters of a name or text: a file may hold any
+SHOWN = 400  # characters of a name or text, which may have any length
 
 
 @masks_repr
@@ -175,7 +175,7 @@ def derive_entry(
     """Yield the steps of an explicit reference; its JSON value may be unknown (None)."""
     last = _reference_step(key, reference, at)
     text = None if written is None else json.dumps(written, ensure_ascii=False, default=str)
-    if text is not None and text != last.result:  # else it would be said twice
+    if text is not None and text != last.result:  # else it would be shown twice
         yield TraceStep("entry", key, text, at, text)
     if templates and isinstance(written, list) and isinstance(written[0], str):
         scope = _TracingScope(key, {}, templates, limits)
@@ -239,7 +239,7 @@ def _substitutions(template: Template, scope: Scope) -> tuple[Substitution, ...]
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
     """Yield the span of each ``{{ … }}``, without the whitespace that ``-}}`` strips."""
-    read = text.replace("\r\n", "\n").replace("\r", "\n")  # as the tokens of the lexer have it
+    read = text.replace("\r\n", "\n").replace("\r", "\n")  # as in the tokens of the lexer
     eaten = [match.start() - n for n, match in enumerate(re.finditer("\r\n", text))]
     position = start = 0
     for _, kind, token in _LEXER.lex(read):

@@ -211,7 +211,7 @@ def _read_v1(
 
 
 _READ: WeakValueDictionary[Hashable, GenItem] = WeakValueDictionary()
-"""Items that an open set has: of a text that is being typed, all but one were read before."""
+"""Items of open sets: while a text is being edited, all but one item were parsed before."""
 
 
 def read_gen(

@@ -17,11 +17,11 @@ from refexplorer.spec.codes import CODES, Severity
 
 SHOWN_PER_CODE = 1_000  # Diagnostics of one code and one array that are kept one by one
 HINTS_PER_CODE = 20  # Hints of one code that are computed: each compares a name with all others
-_KEPT_PER_CODE = 50_000  # The same of all arrays; beyond it, further arrays are counted together
+_KEPT_PER_CODE = 50_000  # The same for all arrays; beyond it, further arrays are counted together
 TOGETHER = 4  # Diagnostics of one code that people are shown as one group, from this number on
 _READABLE_COLUMN = 200  # Columns beyond it do not help: kerchunk writes a set as one line
 
-Hint = str | Callable[[], str]  # What to do, or what finds it out when it is to be shown
+Hint = str | Callable[[], str]  # The remedy, or a function that returns it when it is shown
 Locator = Callable[[str], tuple[int, int] | None]  # From a pointer to line and column, if known
 
 
@@ -138,7 +138,7 @@ class Reason:
     # code, message: As of a `Finding`
     code: str
     message: str
-    hint: Hint = ""  # The same, or what finds it out
+    hint: Hint = ""  # The same, or a function that returns it
 
     @classmethod
     def of(cls, problem: Problem) -> Reason:
@@ -168,12 +168,12 @@ class DiagnosticGroup:
 
     @property
     def is_long(self) -> bool:
-        """Whether what they have in common is stated once, instead of for each of them."""
+        """Whether their common text is shown once, instead of for each of them."""
         return len(self.diagnostics) >= TOGETHER
 
     @property
     def title(self) -> str:
-        """What they have in common, and their number."""
+        """Their common text, and their number."""
         meaning = CODES[self.code].meaning
         return f"{self.severity} {self.code}, {self.count:,} times: {meaning}"
 
@@ -270,7 +270,7 @@ def severities_text(findings: Iterable[Finding]) -> str:
     return ", ".join(parts) or "none"
 
 
-_OTHERS = "\n"  # Stands for the folders beyond those that are kept apart
+_OTHERS = "\n"  # Represents all folders beyond those counted separately
 
 
 def _folder_of(pointer: str, key: str | None) -> str:
@@ -314,8 +314,8 @@ def written(pointer: str) -> str:
     return "".join(names)
 
 
-COMPARED = 100  # Names that are compared at most: a file may hold any number of them
-_LONGEST = 40  # characters; a longer name is not a slip of the pen, and costs too much to compare
+COMPARED = 100  # Most names that are compared: a file may contain any number of them
+_LONGEST = 40  # characters; a longer name is not a typo, and takes too long to compare
 
 
 def suggest(name: str, known: Iterable[str], most: int = COMPARED) -> str:

@@ -46,7 +46,7 @@ ODD_KEY = (
     r"^$|^/|/$|//|^\.\.?/|/\.\.?/|/\.\.?$|^\.\.?$|\{\{|\{%|[^\x20-\x7e]"
     r"|[<>:\"|?*\\#%]|(?:^|/) | (?:/|$)|\.(?:/|$)"
 )
-"""A key that `lint_key` may have something to say about; RE2 and `re` read it alike."""
+"""Keys for which `lint_key` may have findings; RE2 and `re` interpret the pattern alike."""
 
 ODD_URL = (
     r"^$|::|\{|[^\x20-\x7e]|^[^A-Za-z/]|^[A-Za-z][A-Za-z0-9+.\-]*(?:[^A-Za-z0-9+.\-:]|$)"
@@ -87,7 +87,7 @@ def lint_key(key: str, version: int | None) -> Iterator[LintFinding]:
 
 
 def lint_url(url: str | None, version: int | None) -> Iterator[LintFinding]:
-    """Return what is odd about a rendered URL that `ODD_URL` matches."""
+    """Yield remarks on a rendered URL that `ODD_URL` matches."""
     # `version` is the same as in `lint_key`.
     is_written = version is not None
     if url is None:

@@ -30,14 +30,14 @@ _DTYPE_V2 = re.compile(
     r"\|b1|\|[iu]1|[<>](?:[iu][248]|f[248]|c(?:8|16))|\|O|\|[SV][1-9]\d*|[<>]U[1-9]\d*"
     r"|[<>][Mm]8(?:\[\d*[A-Za-z\u00b5\u03bc]+\])"
 )
-_ONE_BYTE = re.compile(r"[<>][biu]1")  # GDAL wrote such ones, and Zarr 3.4 reads them
+_ONE_BYTE = re.compile(r"[<>][biu]1")  # GDAL wrote these, and Zarr 3.4 reads them
 _DTYPES_V3 = frozenset({
     "bool", "int2", "int4", "int8", "int16", "int32", "int64", "uint2", "uint4", "uint8", "uint16",
     "uint32", "uint64", "bfloat16", "float16", "float32", "float64", "complex64", "complex128",
     "string", "bytes", "variable_length_bytes", "fixed_length_utf32", "null_terminated_bytes",
     "raw_bytes", "struct", "structured", "numpy.datetime64", "numpy.timedelta64",
 })  # fmt: skip
-"""Of the specification and of the registry of extensions of Zarr."""
+"""Names in Zarr's specification and its registry of extensions."""
 _MORE_DTYPES_V3 = re.compile(r"r\d+|float[468]_\w+|complex_\w+")
 
 _Rules = Callable[[Mapping[str, object]], Iterator[LintFinding]]
@@ -48,7 +48,7 @@ def lint_metadata_text(key: str, text: str) -> Iterator[LintFinding]:
     found: dict[str, LintFinding] = {}
     for remark in _remarks(key, text):
         before = found.get(remark.code)
-        if before is not None:  # findings of one code at one place are one
+        if before is not None:  # findings of one code for one key are merged
             remark = remark._replace(message=f"{before.message} {remark.message}")
         found[remark.code] = remark
     yield from found.values()
@@ -250,7 +250,7 @@ _SINCE = re.compile(
 _FAR_AWAY = 1e30
 _LARGE = 1e15  # such numbers, and those of nines alone, are taken for marks of missing values
 _NINES = re.compile(r"99[9.]*(?:\.0)?|3276[78](?:\.0)?")
-"""What people choose where no value is like it: -999, -9999.0, -32768 in floats."""
+"""Numbers often chosen to mark missing values: -999, -9999.0, -32768 in floats."""
 _KINDS = re.compile(r"\|[iu]1|[<>](?:[iu][248]|f[248])")
 _NCZARR = "_NCZARR_ARRAY"  # Dimension names as written by netCDF-C, which xarray reads, too
 _CALENDARS = frozenset({
@@ -378,7 +378,7 @@ _DEFAULTS = {
     "i1": -127, "u1": 255, "i2": -32767, "u2": 65535, "i4": -2147483647, "u4": 4294967295,
     "i8": -9223372036854775806, "u8": 18446744073709551614,
 }  # fmt: skip
-"""What netCDF fills integers with; its floats are far away from all values."""
+"""netCDF's default fill values of integers; those of floats are far from all real values."""
 
 
 def _is_declared(array: ArrayMeta, value: float, attributes: Mapping[str, object]) -> bool:

@@ -20,7 +20,7 @@ from refexplorer.core.limits import MOST_BYTES, Limits
 from refexplorer.core.text import integer_text, masks_repr
 from refexplorer.spec.findings import Problem
 
-RESERVED = frozenset({"self"})  # Names that jinja2 cannot be given, written in an expression or not
+RESERVED = frozenset({"self"})  # Names that cannot be passed to jinja2
 _KEYWORDS = frozenset({
     "true", "false", "none", "True", "False", "None", "not", "and", "or", "if", "else", "in", "is",
 })  # fmt: skip
@@ -57,14 +57,14 @@ def folders_above(path: str) -> Iterator[str]:
         yield ""
 
 
-LONGEST_SEGMENT = 255  # Bytes of a name that Linux, macOS and Windows take
-_LONGEST_KEY = 1024  # Bytes of a name in S3
+LONGEST_SEGMENT = 255  # Most bytes of a name on Linux, macOS and Windows
+_LONGEST_KEY = 1024  # Most bytes of a name in S3
 ODD_IN_URL = re.compile(
     r"[ \\\\%#@<>|^`\"]|/\.\.?(?:/|$)|^[A-Za-z]:|^[a-z0-9+.\-]*[A-Z][A-Za-z0-9+.\-]*:"
     r"|^(?:[^h]|h[^t]).*\?|^file:(?:[^/]|/[^/]|//[^/])|^//|^https?:(?:[^/]|/[^/]|///)|:[0-9]{5}"
     r"|^[A-Za-z][A-Za-z0-9+.\-]*:(?:[^/]|$|/(?:[^/]|$))"
 )
-"""A URL that `unportable_url` may have something to say about; RE2 and `re` read it alike."""
+"""URLs for which `unportable_url` may have a finding; RE2 and `re` interpret it alike."""
 _PROTOCOL = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):")
 _WEB = frozenset({"http", "https"})
 _UNESCAPED = re.compile(r"[ <>\"\\^`|]|[^\x00-\x7f]")
@@ -322,7 +322,7 @@ def _bytes_of(value: object) -> bytes | None:
     """Return in-memory bytes, of kerchunk or in a Zarr buffer, as interpreted by fsspec."""
     if isinstance(value, bytes):
         return value
-    if isinstance(value, int) or not hasattr(value, "to_bytes"):  # of a number it is another thing
+    if isinstance(value, int) or not hasattr(value, "to_bytes"):  # those of integers differ
         return None
     return value.to_bytes()
 
@@ -364,7 +364,7 @@ def _integer(name: str, value: object, note: TakeNote) -> int:
             "float-offset", f"The {name} {value} is a float.", f"Write {integer_text(int(value))}."
         )
         value = int(value)
-    if isinstance(value, np.integer):  # as kerchunk's dicts in memory hold them
+    if isinstance(value, np.integer):  # as in kerchunk's dicts in memory
         value = int(value)
     if type(value) is not int:
         raise BadReference(

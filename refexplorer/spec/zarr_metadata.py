@@ -30,7 +30,7 @@ STRUCTURES = (STRUCTURED, "struct")
 _CODE_POINT = 4
 _TIMES = frozenset({"numpy.datetime64", "numpy.timedelta64"})
 _UNITS = {"fixed_length_utf32": _CODE_POINT, "null_terminated_bytes": 1, "raw_bytes": 1}
-"""Data types of Zarr v3 that say their own length, and what it is a multiple of, in bytes."""
+"""Data types of Zarr v3 that declare their length, and the unit of that length in bytes."""
 
 
 def itemsize(dtype: object) -> int | None:
@@ -165,8 +165,8 @@ _ADDED = {
     "bytes": 0, "endian": 0, "transpose": 0, "shuffle": 0, "fletcher32": 4, "crc32": 4, "crc32c": 4,
     "adler32": 4,
 }  # fmt: skip
-"""Codecs that add that many bytes to what they are given, whatever it is."""
-_RANK = 64  # Dimensions that NumPy's arrays have at most
+"""Codecs that add a fixed number of bytes to their input, and that number."""
+_RANK = 64  # Most dimensions of NumPy arrays
 
 
 class BadMetadata(Exception):
@@ -543,7 +543,7 @@ def _chunks(chunks: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
     _check_rank(len(chunks), shape)
     if any(chunk == 0 < length for chunk, length in zip(chunks, shape, strict=True)):
         raise BadMetadata("bad-chunks", "Chunks cannot have a length of 0.")
-    return tuple(max(chunk, 1) for chunk in chunks)  # kerchunk writes 0 of an empty dimension
+    return tuple(max(chunk, 1) for chunk in chunks)  # kerchunk writes 0 for an empty dimension
 
 
 def _names(value: object, shape: tuple[int, ...]) -> tuple[str, ...] | None:

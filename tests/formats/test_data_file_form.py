@@ -184,7 +184,7 @@ def test_tables_of_fits(tmp_path: Path) -> None:
     assert [(each.code, each.array) for each in report.findings] == [("left-out", "VECTORS")]
 
 
-def test_fits_of_what_has_no_bytes_of_its_own(tmp_path: Path) -> None:
+def test_a_compressed_fits_image_is_rejected(tmp_path: Path) -> None:
     fits: Any = pytest.importorskip("astropy.io.fits", reason="astropy is not installed")
     image = fits.CompImageHDU(np.zeros((9, 9), ">i2"), name="PACKED")
     fits.HDUList([fits.PrimaryHDU(), image]).writeto(tmp_path / "a.fits")

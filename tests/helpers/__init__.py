@@ -1,1 +1,1 @@
-"""What tests of several rooms share: a test module imports from here, never from another."""
+"""Helpers for tests of several packages; test modules import from here, not from each other."""

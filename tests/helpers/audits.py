@@ -1,4 +1,4 @@
-"""Sets whose chunks are many, tables of audits, and a cluster."""
+"""Sets with many chunks, tables of audits, and a cluster."""
 
 from __future__ import annotations
 

@@ -20,6 +20,6 @@ def axis(values: Any, name: str = "time", units: str = "days since 2020-01-01", 
 
 
 def with_days(days: list[float]) -> Any:
-    """Return a set of pictures, one for each of some days, that holds everything itself."""
+    """Return a set of pictures, one per day, with all data inline."""
     values = np.arange(len(days) * 12, dtype="<i4").reshape(-1, 3, 4)
     return held_array(values, "<i4", ["time", "y", "x"], [1, 3, 4]) | axis(days)

@@ -1,4 +1,4 @@
-"""Find a Chromium; ``python -m tests.helpers.browser`` starts it once and says which it is."""
+"""Find a Chromium; ``python -m tests.helpers.browser`` starts it once and prints which one."""
 
 # ruff: noqa: T201
 

@@ -1,4 +1,4 @@
-"""What tests do in a browser, in JupyterLab and on the page alike."""
+"""Actions of tests in a browser, in JupyterLab and on the page."""
 
 from __future__ import annotations
 
@@ -107,13 +107,13 @@ def show(explorer: Locator | Page, look: str) -> Locator:
 
 
 def looked_at(explorer: Locator | Page, look: str | None = None) -> Locator:
-    """What the middle of the screen shows."""
+    """The region in the middle of the screen."""
     middle = explorer.get_by_role("region", name="Picture", exact=True)
     return middle if look is None else middle.get_by_role("region", name=look, exact=True)
 
 
 def details(explorer: Locator | Page, of: str = "Key") -> Locator:
-    """The right side, about the selected key or about the set; opened where it is folded away."""
+    """The right side, about the selected key or the set; opened if it is collapsed."""
     aside = explorer.get_by_role("complementary", name="Details")
     opener = explorer.get_by_role("button", name="Details", exact=True)
     expect(aside.or_(opener).first).to_be_visible(timeout=60_000)
@@ -126,7 +126,7 @@ def details(explorer: Locator | Page, of: str = "Key") -> Locator:
 
 
 def menu(panel: Locator | Page, name: str) -> Locator:
-    """What a menu holds, opened where it is closed."""
+    """The contents of a menu, opened if it is closed."""
     box = panel.get_by_role("group", name=name, exact=True)
     if not box.is_visible():
         panel.locator("summary").filter(has_text=name).click()

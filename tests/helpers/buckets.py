@@ -1,4 +1,4 @@
-"""A server of S3 on this machine, and a client that fills it."""
+"""A local S3 server, and a client that fills it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import botocore.session
 from moto.server import ThreadedMotoServer
 
 KEYS = {"key": "who", "secret": "knows"}
-"""Credentials that the server takes, as fsspec calls them."""
+"""Credentials that the server accepts, under fsspec's names."""
 
 
 @contextmanager

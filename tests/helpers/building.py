@@ -1,4 +1,4 @@
-"""The build hook, which is no module of the package."""
+"""The build hook, which is not a module of the package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that cost a reader much: deep, long, of many errors, compressed."""
+"""Files that are expensive to read: deep, long, with many errors, compressed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sets of three layouts with eight accesses each, and how the readers of this world read them."""
+"""Sets of three layouts with eight accesses each, and how other readers read them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ ACCESSES: dict[str, Selection | None] = {
     "every third": (slice(None, None, 3),),
     "nothing": (slice(2, 2),),
 }
-"""What is asked of ``x``."""
+"""Selections of ``x``."""
 
 
 def _array(refs: dict[str, Any], path: str, dimensions: Sequence[str], **metadata: Any) -> None:

@@ -1,4 +1,4 @@
-"""The editor's controller as its front end sees it: only what crosses the wire."""
+"""The editor's controller as its front end sees it: only messages."""
 
 from __future__ import annotations
 

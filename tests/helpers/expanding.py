@@ -1,4 +1,4 @@
-"""V0 written out key by key, which asks neither columns nor the arithmetic of an opened set."""
+"""V0 written out key by key, without the columns and arithmetic of an opened set."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from refexplorer.spec.references import V0Value
 
 
 def expanded(source: Any, templates: Mapping[str, str] | None = None) -> dict[str, V0Value]:
-    """Return the V0 of a parsed document, every template rendered for each key by itself."""
+    """Return the V0 of a parsed document, each template rendered separately for each key."""
     document = read_document(source, templates)
     v0 = {key: reference.to_v0() for key, reference in document.entries()}
     for item in document.gen:

@@ -1,4 +1,4 @@
-"""The explorer's controller as its front end sees it: only what crosses the wire."""
+"""The explorer's controller as its front end sees it: only messages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Host:
         return message
 
     def answer(self) -> tuple[Message, Buffers]:
-        """What is answered later."""
+        """Return the response that is sent later."""
         while True:
             message, buffers = self.posted.get(timeout=30)
             json.dumps(message, allow_nan=False)
@@ -50,7 +50,7 @@ class Host:
 
 
 def ask(host: Host, op: str, **fields: Any) -> tuple[Message, Buffers]:
-    """The answer that is posted later."""
+    """Return the response that is posted later."""
     assert host.controller.handle({"id": "t:9", "op": op, **fields}) == []
     while True:
         message, buffers = host.posted.get(timeout=30)
@@ -60,7 +60,7 @@ def ask(host: Host, op: str, **fields: Any) -> tuple[Message, Buffers]:
 
 
 def later(host: Host, op: str, **fields: Any) -> tuple[Message, list[Any]]:
-    """Ask for what is answered from a thread."""
+    """Send a request that is answered from a thread."""
     assert host.controller.handle({"id": "t:3", "op": op, **fields}) == []
     message, buffers = host.answer()
     assert message.pop("id") == "t:3"

@@ -1,4 +1,4 @@
-"""Codecs of chunks as files have them, decoded without a word to numcodecs' registry."""
+"""The chunk codecs of files, decoded without numcodecs' registry."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OTHERS: dict[str, Any] = {
 
 
 def decoded(used: FileFilter, data: Any) -> Any:
-    """Undo a filter by the codec of its name and settings."""
+    """Decode a filter with the codec of its name and settings."""
     if used.name in _OTHERS:
         return _OTHERS[used.name](**used.settings).decode(data)
     return numcodecs.get_codec({"id": used.name, **used.settings}).decode(data)

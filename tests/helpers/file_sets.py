@@ -1,4 +1,4 @@
-"""Files of other formats than HDF5, with the sets that their tools make of them."""
+"""Files in formats other than HDF5, with the sets that other tools generate for them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHAPES: dict[str, Any] = {
 
 
 def tiff_set(folder: Path, name: str) -> dict[str, Any]:
-    """Return what tifffile writes of a file of one of `SHAPES`."""
+    """Return the references that tifffile writes for a file of one of `SHAPES`."""
     tifffile = pytest.importorskip("tifffile")
     shape, options = SHAPES[name]
     values = np.random.default_rng(0).integers(1, 200, shape, "u2" if len(shape) == 2 else "u1")
@@ -55,7 +55,7 @@ def netcdf3(path: Path, number: int) -> Path:
 
 
 def netcdf3_set(folder: Path, inline: int = 0) -> dict[str, Any]:
-    """Return what kerchunk makes of three files."""
+    """Return the references that kerchunk generates for three files."""
     kerchunk = pytest.importorskip("kerchunk.netCDF3")
     paths = [netcdf3(folder / f"{number}.nc", number) for number in range(3)]
     singles = [kerchunk.NetCDF3ToZarr(str(path), inline_threshold=inline) for path in paths]

@@ -1,4 +1,4 @@
-"""Firefox as it is installed, driven over WebDriver BiDi: Playwright drives its own build alone."""
+"""The installed Firefox, driven over WebDriver BiDi: Playwright drives only its own build."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Firefox:
         self._tab = self._ask("browsingContext.getTree")["contexts"][0]["context"]
 
     def close(self) -> None:
-        """Leave the browser to itself."""
+        """Disconnect from the browser."""
         self._socket.close()
 
     def go(self, url: str) -> None:
@@ -115,7 +115,7 @@ def running_firefox(program: str, profile: Path) -> Iterator[Firefox]:
 
 
 def _address(said: Path, process: subprocess.Popen[bytes]) -> str:
-    """Wait until Firefox says where it listens."""
+    """Wait until Firefox prints its address."""
     while (found := re.search(r"BiDi listening on (\S+)\n", said.read_text())) is None:
         assert process.poll() is None, said.read_text()
         time.sleep(0.1)

@@ -1,4 +1,4 @@
-"""What a page must never do: ask another machine for anything, or log an error."""
+"""Checks that a page never sends a request to another machine or logs an error."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _SETTINGS = {
     "apputils-extension/themes": {"adaptive-theme": False},
 }
 _PAGE = {"buildAvailable": False, "buildCheck": False}
-"""Else each load of JupyterLab asks whether to build it, for which its server starts node."""
+"""Otherwise JupyterLab checks on each load whether to build itself, and starts node."""
 _KERNEL = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.id"
 _IS_READY = """
 ([path, cells]) => {
@@ -62,7 +62,7 @@ async ([path, id, clear]) => {
 }
 """
 _KEPT = "kept-"
-"""How the notebook is called that a page keeps for the cells of many tests."""
+"""The prefix of the name of the notebook that a page keeps for the cells of many tests."""
 _CLOSE = """
 kept => {
   // The visible one last: a toolbar that is shown and gone in one turn is an error of JupyterLab.
@@ -288,7 +288,7 @@ def _environment(folder: Path) -> dict[str, str]:
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on."""
+    """Return an unused port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

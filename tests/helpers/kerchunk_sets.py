@@ -1,4 +1,4 @@
-"""A set as kerchunk writes it of HDF5 files: chunks of irregular sizes, long URLs."""
+"""A set as kerchunk generates it for HDF5 files: chunks of irregular sizes, long URLs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from tests.helpers.loops import without_loop
 
 URL = "s3://climate-archive/reanalysis/daily/surface/2020/01/reanalysis_sfc_2020-01-{:02d}_v5.nc"
-"""Where the files are said to be."""
+"""The location of the files according to the set."""
 DAYS = 7
 
 
@@ -52,7 +52,7 @@ def uncollected() -> Iterator[None]:
 
 
 def translated(path: Path, inline: int = 0) -> dict[str, Any]:
-    """Return what kerchunk makes of one file."""
+    """Return the references that kerchunk generates for one file."""
     hdf = pytest.importorskip("kerchunk.hdf")
 
     def make() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Times that other work of the machine makes longer, and never shorter."""
+"""Timings, which other work on the machine makes longer and never shorter."""
 
 from __future__ import annotations
 

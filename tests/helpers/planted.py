@@ -1,4 +1,4 @@
-"""Faults that are planted in sound sets: what each does, and what has to be named for it."""
+"""Faults that are planted in sound sets, and what a report must name for each."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def shift(key: str, offset: int = 0, length: int = 0) -> Plant:
 
 
 def same_as(key: str, other: str) -> Plant:
-    """Have a key refer to what another one refers to."""
+    """Give a key the reference of another key."""
 
     def plant(case: Case) -> None:
         case.refs[key] = case.refs[other]

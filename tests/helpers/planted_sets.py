@@ -30,7 +30,7 @@ Document = dict[str, Any]
 
 
 class File(NamedTuple):
-    """What one of the files has differently from the others; the defaults are the usual file."""
+    """How a file differs from the others; the defaults are the usual file."""
 
     chunks: tuple[int, int, int] = (2, 2, 3)
     dtype: str = "<i2"

@@ -1,4 +1,4 @@
-"""Small reference sets, and what they are made of."""
+"""Small reference sets, and their parts."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def metadata(shape: Sequence[int], chunks: Sequence[int] | None = None, **fields
 def held_array(
     values: np.ndarray, dtype: Any, names: list[str], chunks: list[int]
 ) -> dict[str, Any]:
-    """Return a set that holds an array itself."""
+    """Return a set with an inline array."""
     metadata = {
         "zarr_format": 2, "shape": values.shape, "chunks": chunks, "dtype": dtype,
         "compressor": None, "filters": None, "order": "C", "fill_value": None,

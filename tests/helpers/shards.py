@@ -1,4 +1,4 @@
-"""Sets of shards that zarr-python wrote."""
+"""Sets of shards written by zarr-python."""
 
 from __future__ import annotations
 

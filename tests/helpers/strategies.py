@@ -1,4 +1,4 @@
-"""What Hypothesis makes reference sets of."""
+"""Hypothesis strategies for reference sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a visitor of the Panel page does, without a browser."""
+"""Actions of a visitor of the Panel page, without a browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Holds every message of a test against the models: what none of them describes is a failure."""
+"""Checks every message of a test against the models; a message without a model is a failure."""
 
 from __future__ import annotations
 

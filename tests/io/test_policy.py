@@ -151,7 +151,7 @@ def test_a_set_without_a_file_has_no_folder(folder: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("name", ["https://", "zip://x::http://host", "file://elsewhere/x"])
-def test_a_grant_that_names_nothing_is_said_so(name: str) -> None:
+def test_an_invalid_grant_is_rejected(name: str) -> None:
     with pytest.raises(AccessError, match="allow="):
         AccessPolicy(None, allow=[name])
 

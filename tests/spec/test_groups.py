@@ -27,7 +27,7 @@ def document(arrays: int) -> dict[str, str]:
             for key, text in ((".zarray", ARRAY), (".zattrs", NAMES))}  # fmt: skip
 
 
-def test_groups_count_what_stands_behind_each_diagnostic() -> None:
+def test_groups_count_all_findings_of_a_diagnostic() -> None:
     (group,) = grouped(rx.open_references(document(54)).diagnostics)
     assert (group.code, group.count, group.is_long) == ("array-without-references", 54, True)
     (few,) = grouped(rx.open_references(document(TOGETHER - 1)).diagnostics)

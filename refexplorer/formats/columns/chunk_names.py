@@ -63,7 +63,7 @@ def alike_numbers(
         known[found] = True
         for axis, (before, digits) in enumerate(layout.numbers):
             kept = np.uint64((2**64 - 1) << 8 * (WORD - digits) & 2**64 - 1)
-            if before + digits <= WORD:  # bytes that were there are faster moved than found again
+            if before + digits <= WORD:  # shifting loaded bytes is faster than loading others
                 words = last << np.uint64(8 * before)
             else:
                 words = names.words_before(ends - before)
@@ -97,7 +97,7 @@ def _layout(names: Spans, start: str, separator: str, rank: int) -> _NameLayout 
 
 
 def _words(text: bytes, is_number: bytes) -> list[tuple[int, int, int]]:
-    """Return what is compared, from the end on: how far before it, the bytes, and the digits."""
+    """Return the words to compare, last first: distance from the end, the bytes, and the digits."""
     found = []
     for before in range(0, len(text), WORD):
         stop = len(text) - before

@@ -22,7 +22,7 @@ from refexplorer.spec.references import Base64, Inline, Kind, Range, Reference, 
 def text_column(texts: Sequence[str]) -> pa.LargeStringArray:
     """Create a text column; texts must not contain lone surrogates."""
     joined = "".join(texts)
-    # where a character is a byte, no text needs to be encoded separately
+    # if each character is one byte, all texts can be encoded at once
     sized = texts if joined.isascii() else [text.encode() for text in texts]
     offsets = np.zeros(len(texts) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, sized), np.int64, len(texts)), out=offsets[1:])
@@ -46,7 +46,7 @@ def numbers_of(column: pa.Array) -> np.ndarray:
     """Return a column of integers without nulls as numpy, shape ``(n,)``."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
-    kind = np.dtype(str(column.type))  # pyarrow's own way may load pandas
+    kind = np.dtype(str(column.type))  # pyarrow's own conversion may import pandas
     if not len(column):
         return np.empty(0, kind)
     start = column.offset * kind.itemsize
@@ -127,7 +127,7 @@ class UrlColumn(Sequence["str | None"]):
         # A prefix may occur twice; None is the prefix of no URL.
         first = re.match(pattern, self._texts[0].as_py()) if len(self._texts) else None
         if first is not None and first["start"]:
-            start = first["start"]  # mostly that of all
+            start = first["start"]  # usually the prefix of all
             if pc.all(pc.starts_with(self._texts, start)).as_py():
                 yield start, np.arange(len(self._texts))
                 first = None

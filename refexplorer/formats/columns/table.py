@@ -75,7 +75,7 @@ class GrowingTexts:
 
 # columns hold int64; larger numbers are kept as separate values
 LARGEST = 2**63 - 1
-# numpy makes objects of numbers from here on
+# numpy turns integers into objects from here on
 _TOO_LARGE = 2**64
 WHOLE = -1  # The length of a reference to a whole file in these columns
 _SUSPECT = r"[{\r\n]"
@@ -131,7 +131,7 @@ class Entries:
 
 
 class EntriesBuilder:
-    """Takes references in batches."""
+    """Collects references in batches."""
 
     def __init__(self) -> None:
         self._keys, self._urls = GrowingTexts(), GrowingTexts()
@@ -225,7 +225,7 @@ def _numbers(numbers: Numbers, name: str) -> np.ndarray:
 
 
 _FACTOR = secrets.randbits(64) | 1  # Random, so no file can have keys that all collide
-# Python's numbers do not overflow, and those of the columns do
+# Python's integers do not overflow, but those of the columns do
 _MASK = 2**64 - 1
 _HALF = 32  # High bits are mixed into low ones, which products do not change
 _LONG = 512  # longer keys are hashed by blake2b: see `hash_of`
@@ -327,7 +327,7 @@ def _hashes(keys: pa.LargeStringArray) -> np.ndarray:
 
 _ENDINGS = np.array([int.from_bytes(name[-4:].encode(), "little") for name in METADATA_NAMES], "u8")
 _IS_LAST = np.isin(np.arange(256), [ord(name[-1]) for name in METADATA_NAMES])
-"""Of each byte whether a name of metadata ends in it; those of chunks end in digits."""
+"""For each byte, whether a metadata name ends in it; chunk names end in digits."""
 
 
 @dataclass(frozen=True)
@@ -336,7 +336,7 @@ class Table(PickledByFields):
 
     keys: pa.LargeStringArray  # Column of texts, n rows
     columns: Columns  # The references, n rows
-    origin: str = "refs"  # What the set calls them
+    origin: str = "refs"  # Their section in the set
 
     folder = ""
     is_read = True

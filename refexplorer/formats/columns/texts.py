@@ -15,14 +15,14 @@ BLOCK = 2**15  # bytes whose intermediate arrays stay in the processor's cache
 WORD = 8
 # all numbers of 18 digits fit into 63 bits
 _MOST_DIGITS = 18
-# each turn looks at every text: one with a megabyte of blanks would slow down all the others
+# each pass processes every text: one with a megabyte of blanks would slow down all the others
 _MOST_BLANKS = 64
 _BLANKS = np.isin(np.arange(256), list(b" \t\r\n"))
 ZEROS = np.uint64(0x3030303030303030)
 _TO_TOP = np.uint64(0x7676767676767676)  # Sets the top bit of each byte above 9
 _TOPS = np.uint64(0x8080808080808080)
 _LEAST = np.array([2**63 - 1, 0, *(10**n for n in range(1, 18)), 2**63 - 1])
-"""The least number of n digits that JSON writes with them; of none, and of too many, no number."""
+"""The least number that JSON writes with n digits; for 0 or too many digits, none is valid."""
 _TAILS = np.array([0, *((2**64 - 1) << 8 * (WORD - n) & 2**64 - 1 for n in range(1, 9))], "u8")
 """The last n of the eight bytes of a word."""
 
@@ -40,7 +40,7 @@ class Spans(NamedTuple):
         return self.ends - self.starts
 
     def blocks(self) -> Iterator[np.ndarray]:
-        """Yield the bytes in pieces; what is computed of one stays in the cache."""
+        """Yield the bytes in pieces small enough for results to stay in the processor's cache."""
         for at in range(0, len(self.data), BLOCK):
             yield self.data[at : at + BLOCK]
 

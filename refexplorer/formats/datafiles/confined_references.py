@@ -48,7 +48,7 @@ SECONDS = 60  # Time for a small file; waiting for a server does not count
 _SECONDS_PER_MIB = 10  # and for each MiB of the file
 _MEMORY, _MEMORY_PER_BYTE = 2**28, 100  # Of references; sound files need far less
 _CHILDREN = 8  # files that are read at once
-_BETWEEN = 0.1  # Seconds between two messages of how far it is
+_REPORT_SECONDS = 0.1  # Seconds between two progress messages
 _NAME = __spec__.name if __spec__ else __name__
 READERS = {
     "hdf5": ("hdf5", "Hdf5File"), "netcdf3": ("netcdf3", "NetCdf3File"),
@@ -76,7 +76,7 @@ class MadeReferences(NamedTuple):
     entries: Entries  # In columns
     # Of each array with byte ranges that end after the file: the first key, and how many
     beyond: tuple[tuple[str, int], ...]
-    left_out: Mapping[str, Unread]  # Why there are none, by the name of an array or attribute
+    left_out: Mapping[str, Unread]  # Why some are missing, by the name of an array or attribute
 
 
 class _UnmakeableError(Exception):
@@ -139,7 +139,7 @@ def _answer(file: DataFileSource, progress: Progress | None) -> tuple[Head, byte
 
 
 def _failed(file: DataFileSource, why: str) -> SourceError:
-    from refexplorer.core.text import escape  # takes numpy, and a child is started before that
+    from refexplorer.core.text import escape  # imports numpy, and the child is started before that
 
     return SourceError(
         f"{escape(file.name)} is a data file, and no references can be made to it: "
@@ -192,7 +192,7 @@ def _work(head: Head, data: bytes, answering: Answering) -> None:
 def _made(head: Head, answering: Answering) -> _Made:
     with ExitStack() as stack:
         if head["path"] is not None:
-            opened: Any = open(head["path"], "rb")  # noqa: PTH123, SIM115  whatever it is named
+            opened: Any = open(head["path"], "rb")  # noqa: PTH123, SIM115  any name is opened
         else:
             read = lambda start, end: answering.ask({"read": [start, end]})  # noqa: E731
             opened = RangeStream(read, head["bytes"], "the file")
@@ -209,7 +209,7 @@ class _ProgressReport:
 
     def __call__(self, done: int, size: int) -> None:
         now = time.monotonic()
-        if now - self._reported >= _BETWEEN or (done - self._done) * 100 >= size:
+        if now - self._reported >= _REPORT_SECONDS or (done - self._done) * 100 >= size:
             self._reported, self._done = now, done
             self._answering.send({"done": done})
 
@@ -235,7 +235,7 @@ def _references(stream: WatchedStream, kind: str) -> _Made:
         made = _reference_maker(kind)(file)
     finally:
         file.close()
-    stream.reraise()  # some libraries pass over what a read raises
+    stream.reraise()  # some libraries ignore errors of a read
     if made.left_out and not any(key.endswith("/.zarray") for key in made.documents):
         raise _UnmakeableError(f"nothing in it can be referenced: {left_out_text(made.left_out)}")
     return made.documents, made.chunks, made.left_out

@@ -18,12 +18,12 @@ _SHOWN = 5  # names in the sentence about what was left out
 GRIB_DETAILS = (
     "stepRange", "bottomLevel", "derivedForecast", "percentileValue", "lowerLimit", "upperLimit",
 )  # fmt: skip
-"""What distinguishes messages that have the same name and coordinates: sums over 3 hours and 6."""
+"""Fields that distinguish messages of the same name and coordinates: sums over 3 hours and 6."""
 NO_PLAIN_FORM = "It is of a type without a plain form"  # Why an attribute is not read, if so
 
 
 UnreadReason = Literal["damaged", "format", "library", "cost", "expression"]
-"""Why something is not read: it is broken; nothing here reads its format; the library that would is
+"""Why something is not read: it is damaged; its format is not supported; the library for it is
 missing or lacks a feature; it takes more time, memory or bytes than allowed; or it is sound, but
 references, or the comparison, have no way to express it."""
 
@@ -148,7 +148,7 @@ class FileObject(NamedTuple):
 
     name: str  # Its path, in the words of `DataFile.names`; of an array one of those names
     # ``"array"``, ``"dimension"``, ``"group"``, ``"type"``, ``"link"``, ``"header"``, ``"page"``
-    # (of TIFF, in no array) or ``"gap"`` for bytes that belong to nothing
+    # (of TIFF, in no array) or ``"gap"`` for bytes outside all objects
     kind: str
     shape: tuple[int, ...] | None = None  # Of arrays, None where it cannot be read
     stored: int = 0  # Bytes that it takes in the file, without its metadata

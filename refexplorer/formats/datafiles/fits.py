@@ -50,7 +50,7 @@ class FitsFile(DataFile):
         options = {"do_not_scale_image_data": True, "disable_image_compression": True}
         with (
             as_unread("astropy cannot open the file"),
-            warnings.catch_warnings(action="ignore"),  # objects and barriers say it
+            warnings.catch_warnings(action="ignore"),  # reported by `objects` and barriers
         ):
             self._file = fits.open(file, memmap=False, lazy_load_hdus=True, **options)
             self._list()

@@ -68,7 +68,7 @@ _WHY: Mapping[tuple[type[Exception], ...], UnreadReason] = {
     (eccodes.UnsupportedEditionError,): "format",
     (eccodes.MemoryAllocationError, eccodes.MessageTooLargeError): "cost",
 }
-"""Why eccodes does not read a message; otherwise it is damaged."""
+"""Why eccodes does not read a message; for other errors, the message is damaged."""
 
 
 @dataclass(frozen=True)
@@ -82,17 +82,17 @@ class GribField:
     # offset, length: Of the message
     offset: int
     length: int
-    # name, level_name, level_units, step_type, data_type: As cfgrib says
+    # name, level_name, level_units, step_type, data_type: As in cfgrib
     name: str
     level_name: str
     level_units: str | None
     step_type: str
     data_type: str
-    grid: str  # What is equal for equal grids
+    grid: str  # The same text for equal grids
     # The coordinates ``number``, ``time`` in seconds since 1970, ``step`` in hours, and ``level``;
-    # None for one that it has not
+    # None for those that are missing
     at: Mapping[str, Any]
-    # shape, dimensions: Of its values, as they follow each other
+    # shape, dimensions: Of its values, in storage order
     shape: tuple[int, ...]
     dimensions: tuple[str, ...]
     is_regular: bool  # Whether each row has one latitude, and each column one longitude

@@ -58,7 +58,7 @@ class _GribVariable:
         return self.fields[0]
 
     def coordinates(self) -> tuple[Any, ...]:
-        """Return what must be equal for two variables to share a group."""
+        """Return the coordinates that must be equal for two variables to share a group."""
         first = self.first
         known = tuple(sorted({axis: tuple(_values(self.fields, axis)) for axis in _AXES}.items()))
         return known[1:], (first.level_name, known[0]), first.grid
@@ -90,7 +90,7 @@ def _fields(file: GribFile, left_out: dict[str, Unread]) -> Iterator[GribField]:
 
 
 def _variables(file: GribFile, fields: Iterator[GribField]) -> Iterator[_GribVariable]:
-    """Group fields that differ only in coordinates; others stay separate, with what they are."""
+    """Group fields that differ only in coordinates; others stay separate."""
     found = dict[tuple[Any, ...], list[GribField]]()
     for each in fields:
         key = each.name, each.level_name, each.step_type, each.data_type, each.grid, each.shape
@@ -204,7 +204,7 @@ def _data(
             "codec for GRIB decodes, and they are too large to store inline.",
         )
     filters = [codec]
-    if held:  # what is inline is not encoded, so all of it is
+    if held:  # inline chunks are not encoded, so all chunks must be inline
         if math.prod(first.shape) * 8 * len(variable.fields) > INLINE_BYTES:
             raise Unread(
                 "expression",

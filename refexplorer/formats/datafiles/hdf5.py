@@ -47,7 +47,7 @@ _STRUCTURE = frozenset({
 _NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable."
 _BROKEN_LINK = Unread("expression", "This link points to another file, or to nothing.")
 _ERRORS = (OSError, RuntimeError, ValueError, TypeError, KeyError, OverflowError)
-"""What h5py raises for a broken file; it has no error class."""
+"""Errors that h5py raises for a broken file; it has no error class of its own."""
 
 
 class Hdf5File(DataFile):

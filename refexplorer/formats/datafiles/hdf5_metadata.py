@@ -17,9 +17,11 @@ from refexplorer.core.text import counted, escape, size_text
 from refexplorer.formats.datafiles.data_file import NO_PLAIN_FORM, FileChunks, FileFilter, Unread
 
 _WITHOUT_USERBLOCK = h5py.version.hdf5_version_tuple < (1, 14, 4)
-"""Whether HDF5 counts the places of chunks from behind what a file begins with (HDFGroup/hdf5#3003)
+"""Whether HDF5 counts chunk offsets from the end of the user block (HDFGroup/hdf5#3003)
 and those of contiguous data from the start of the file."""
-_TRIED = 64  # Chunks that are read to find out whether HDF5 gives their correct grid indices
+_MOST_COMPARED = (
+    64  # Chunks that are read to find out whether HDF5 gives their correct grid indices
+)
 
 
 def chunk_table(dataset: h5d.DatasetID, file: IO[bytes], userblock: int) -> FileChunks:
@@ -87,7 +89,7 @@ def _turned(
     """
     axis, given = _inner_unlimited(dataset), chunks.indices
     if not axis or not len(given) or given[:, :axis].any():
-        return chunks  # C order would count beyond all ends before the axes in front of it
+        return chunks  # C order would leave the axes before it at 0
     most = dataset.get_space().get_simple_extent_dims(True)
     counts = [-(-size // length) for size, length in zip(most, chunk, strict=True)]
     after = tuple(counts[axis + 1 :])
@@ -120,7 +122,7 @@ def _is_turned(
             return bytes(dataset.read_direct_chunk(tuple((index * chunk).tolist()))[1])
         return None
 
-    for row in different[:_TRIED].tolist():
+    for row in different[:_MOST_COMPARED].tolist():
         file.seek(int(chunks.offsets[row]))
         data = file.read(int(chunks.lengths[row]))
         is_given, is_turned = (stored(each[row]) == data for each in (chunks.indices, turned))
@@ -230,7 +232,7 @@ def filters_of(plist: h5p.PropDCID) -> Iterator[FileFilter]:
 def fill_value_of(plist: h5p.PropDCID, dtype: np.dtype[Any]) -> Any:
     """Return the fill value: zero by default, None if HDF5 defines or writes none."""
     defined = plist.fill_value_defined()
-    # What was never written reads as whatever was in the memory of the reader.
+    # Values that were never written read as random bytes from the reader's memory.
     is_never = plist.get_fill_time() == h5d.FILL_TIME_NEVER
     if defined == h5d.FILL_VALUE_UNDEFINED or is_never:
         return None

@@ -83,7 +83,7 @@ class _PlainPickler(pickle.Pickler):
 
 
 class PlainUnpickler(pickle.Unpickler):
-    """Rebuilds what `dumps` wrote, and nothing else."""
+    """Rebuilds only what `dumps` wrote."""
 
     def find_class(self, module_name: str, global_name: str) -> Any:
         raise pickle.UnpicklingError(f"{module_name}.{global_name} is not a reference")
@@ -170,7 +170,7 @@ def chunks_or_reason(file: DataFile, name: str) -> FileChunks | Unread:
 def _described(file: DataFile, name: str) -> FileArray | Unread:
     try:
         array = file.array(name)
-        if array.fill_value is None or array.dtype.kind in "mM":  # a number of units, which fits
+        if array.fill_value is None or array.dtype.kind in "mM":  # counts of units, which fit
             return array
         return replace(array, fill_value=np.array(array.fill_value, array.dtype).item())
     except Unread as error:

@@ -27,7 +27,7 @@ from refexplorer.formats.datafiles.data_file import (
 if TYPE_CHECKING:
     from refexplorer.formats.datafiles.streams import SeekableBytes
 
-HEADER_BYTES = 2**24  # A header of more is none that anybody writes
+HEADER_BYTES = 2**24  # Real headers are smaller
 _TYPES = {
     1: "i1", 2: "S1", 3: ">i2", 4: ">i4", 5: ">f4", 6: ">f8",
     7: "u1", 8: ">u2", 9: ">u4", 10: ">i8", 11: ">u8",
@@ -66,7 +66,7 @@ class NetCdf3File(SizedDataFile):
         self.declared = len(variables)
         found = [_variable(header, dimensions) for _ in variables]
         with_records = [each for each in found if each.has_records]
-        fill = 1 if len(with_records) == 1 else 4  # the only one is not padded to words
+        fill = 1 if len(with_records) == 1 else 4  # a single record variable is not padded to words
         self._record_size = sum(-(-each.size // fill) * fill for each in with_records)
         if records == _STREAMING[header.width]:
             first = min((each.begin for each in with_records), default=0)
@@ -192,7 +192,7 @@ def _variable(header: _Header, dimensions: list[tuple[str, int]]) -> _Variable:
     over = [dimensions[header.number()] for _ in range(rank)]
     attributes = _attributes(header)
     dtype = np.dtype(_TYPES[header.integer(4)])
-    header.number()  # the size that is written is wrong for large variables
+    header.number()  # the size in the header is wrong for large variables
     begin = header.integer(header.offset_width)
     shape = tuple(size for _, size in over)
     has_records = bool(shape) and not shape[0]  # the length of the dimension of records is 0

@@ -61,7 +61,7 @@ class DataFileReferences:
 
     documents: Mapping[str, str]  # Metadata and inline chunks by key, as V0 has them
     chunks: Mapping[str, FileChunks]  # Those with byte ranges, by the name of the array
-    # Why there are none, by the name of an array, or of an attribute: ``"x (attribute a)"``
+    # Why some are missing, by the name of an array, or of an attribute: ``"x (attribute a)"``
     left_out: Mapping[str, Unread]
 
     def entries(self, url: str) -> Entries:

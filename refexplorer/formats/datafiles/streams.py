@@ -21,7 +21,7 @@ Fetch = Callable[[int, int], bytes]  # Returns the bytes from the first number t
 class ReadAmount:
     """The amount read from a data file to generate references to it."""
 
-    # requests, bytes: Byte ranges that were asked of a server, and what came; 0 for files of this
+    # requests, bytes: Byte ranges requested from servers, and bytes received; 0 for files on this
     # machine
     requests: int = 0
     bytes: int = 0
@@ -130,7 +130,7 @@ class RangeStream(SeekableBytes):
 
 
 class WatchedStream(SeekableBytes):
-    """A file that reports how far it was read, and keeps the error that C libraries replace."""
+    """A file that reports reading progress, and keeps errors that C libraries would replace."""
 
     # C libraries replace errors raised during a read with their own: `reraise` raises the first
     # original one.

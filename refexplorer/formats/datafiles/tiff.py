@@ -27,7 +27,7 @@ from refexplorer.formats.datafiles.data_file import (
 
 PAGES = 100_000  # Pages of a series that are read
 _ERRORS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
-"""What tifffile meets in tags that are broken."""
+"""Errors that tifffile raises for broken tags."""
 _COMPRESSORS = {
     5: "imagecodecs_lzw",
     8: "zlib",
@@ -45,7 +45,7 @@ _COMPRESSORS = {
     50013: "zlib",
     52546: "imagecodecs_jpegxl",
 }
-"""As named by tifffile in reference sets; those that need settings of the page are omitted."""
+"""Codecs as in tifffile's reference sets, without those that need settings of the page."""
 _SUBIFDS = 330  # number of the TIFF tag
 _NODATA = 42113  # The tag of GDAL that names the value of missing ones
 _DELTA = {2: 1, 34892: 2, 34893: 4}
@@ -61,7 +61,7 @@ class TiffFile(DataFile):
         self._chunks: dict[str, FileChunks] = {}
         with as_unread("tifffile cannot open the file"):
             self._file = tifffile.TiffFile(file, name="target.tif", _multifile=False)
-            len(self._file.pages)  # first: else tifffile does not end with pages in a circle
+            len(self._file.pages)  # first: otherwise tifffile loops forever over a cycle of pages
             self._levels = dict(_named(self._file.series))
             self._places = set(_directories(file))
         if not self._levels:
@@ -236,7 +236,7 @@ def _chunks(shape: tuple[int, ...], page: Any) -> tuple[int, ...]:
         return (1,) * len(shape)
     per_page = math.prod(page.chunked)
     pages = math.prod(shape) // max(math.prod(page.shape), 1)
-    for last in ((), (1,)):  # the samples of a pixel have an axis even if there is one
+    for last in ((), (1,)):  # samples have an axis even if a pixel has only one
         found = ((1,) * len(shape) + own + last)[-len(shape) :] if shape else ()
         grid = _grid(shape, found)
         if math.prod(grid) == pages * per_page and math.prod(found) == math.prod(own):

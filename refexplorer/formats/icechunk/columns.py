@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from icechunk import IcechunkStore, Repository, Session
 
 
-_BATCH = 100_000  # Chunks that are taken together
-NATIVE, VIRTUAL, INLINE = 1, 2, 3  # What Icechunk calls the kinds of chunks
+_BATCH = 100_000  # Chunks of a batch
+NATIVE, VIRTUAL, INLINE = 1, 2, 3  # Icechunk's numbers for the kinds of chunks
 KINDS = {NATIVE: "native", VIRTUAL: "virtual", INLINE: "inline"}
 _METADATA = "zarr.json"
 _WEB = ("http://", "https://")
@@ -154,7 +154,7 @@ def as_read(urls: pa.LargeStringArray) -> pa.LargeStringArray:
 
 def plain_location(url: str) -> str:
     """Return the file or object that Icechunk reads for a location."""
-    if url.startswith(_WEB):  # which gets the URL as it is
+    if url.startswith(_WEB):  # web servers get the URL unchanged
         return url
     return unquote(_QUERY.split(url, maxsplit=1)[0])
 
@@ -207,7 +207,7 @@ async def _inspected(repository: Repository, session: Session) -> Any:
 
 def awaited(work: Coroutine[Any, Any, Awaited]) -> Awaited:
     """Run a coroutine in a thread: a notebook already has its own event loop."""
-    import asyncio  # every command would wait for it, and for threads
+    import asyncio  # slow, and most commands do not need it
     from concurrent.futures import ThreadPoolExecutor
 
     run: Callable[[Coroutine[Any, Any, Awaited]], Awaited] = asyncio.run

@@ -172,7 +172,7 @@ def _s3(options: Mapping[str, Any]) -> dict[str, Any]:
     if given:
         return found | given
     anonymous = options.get("anon")
-    if anonymous is None:  # else Icechunk would ask the machine for credentials that it has not
+    if anonymous is None:  # else Icechunk would search for credentials, as on a cloud machine
         anonymous = os.environ.keys().isdisjoint(_S3_ENVIRONMENT)
     return found | ({"anonymous": True} if anonymous else {"from_env": True})
 
@@ -181,7 +181,7 @@ def _gcs(options: Mapping[str, Any]) -> dict[str, Any]:
     token, endpoint = options.get("token"), options.get("endpoint_url")
     found = {"config": {"google_base_url": endpoint}} if endpoint else {}
     if token is None and _GCS_ENVIRONMENT not in os.environ:
-        token = "anon"  # else Icechunk would ask the machine for credentials that it has not
+        token = "anon"  # else Icechunk would search for credentials, as on a cloud machine
     if token == "anon":
         return {**found, "anonymous": True}
     if isinstance(token, Mapping):

@@ -64,7 +64,7 @@ class RepositorySnapshot:
 class RepositoryListing:
     """The listed versions of a repository."""
 
-    # branches, tags: The ids of the snapshots that they lead to, by name
+    # branches, tags: The ids of their snapshots, by name
     branches: Mapping[str, str]
     tags: Mapping[str, str]
     snapshots: tuple[RepositorySnapshot, ...]  # Those that led to one version, the newest first
@@ -174,7 +174,7 @@ def _shown(path: str) -> str:
 class RecordedVersion(NamedTuple):
     """The version of a target when a reference to it was written."""
 
-    etag: str | None  # As its store had it; None if none was written down
+    etag: str | None  # As reported by the store; None if not recorded
     # The last time it may have been modified, in seconds since 1970; None as above
     modified: int | None
 
@@ -218,7 +218,7 @@ def _of_array(
     for file in files:
         try:
             blocks = list(versions_in(file, node.id, limits, opening))
-        except SourceError:  # a lost manifest is a finding of its array
+        except SourceError:  # a missing manifest is reported for its array
             continue
         if not any(b.modified.any() or pc.any(pc.not_equal(b.etags, "")).as_py() for b in blocks):
             continue

@@ -43,8 +43,8 @@ class ManifestStore(PickledByFields):
     opening: OpenManifest
     containers: Containers
     arrays: tuple[ManifestArray, ...]
-    findings: Findings = field(default_factory=Findings)  # What was noted
-    noted: set[str] = field(default_factory=set)  # The manifests that it is about
+    findings: Findings = field(default_factory=Findings)  # Problems of its manifests
+    noted: set[str] = field(default_factory=set)  # The manifests with findings
 
     def path_of(self, file: ManifestFile) -> str:
         return manifest_path(self.place, file.id)

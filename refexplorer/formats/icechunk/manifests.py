@@ -34,7 +34,7 @@ class FlatTables:
         self._data = np.frombuffer(data, np.uint8)
         self._layouts = places - _gathered(self._data, places, "<i4")
         if len(places) and (self._layouts == self._layouts[0]).all():
-            self._layouts = self._layouts[:1]  # as most writers make them
+            self._layouts = self._layouts[:1]  # most writers use one layout for all
         self._sizes = _gathered(self._data, self._layouts, "<u2")
 
     @classmethod
@@ -152,7 +152,7 @@ _BASE32 = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", _CROCKFORD)
 _BLOCK = 2**16  # Chunks that are read together
 _WORD = 8  # Bytes of strings that are compared together
 _COMPARED = 2**10  # Bytes of the longest strings that are compared with the one before
-_NUMBER = 8  # Bytes of a number of an index, as it is held
+_NUMBER = 8  # Bytes of a chunk index along one dimension, in memory
 _NO_METHOD = b"\0"  # If absent, locations are compressed by zstd with a dictionary
 _IN_CONTAINER = "vcc://"
 _LOCATION_BYTES = 2**16  # Longest location that is decompressed
@@ -222,7 +222,7 @@ def _content(file: str, limits: Limits, opening: OpenManifest) -> Iterator[tuple
 class _Manifest:
     """A manifest with its header."""
 
-    file: str  # Where it is
+    file: str  # Its path or URL
     version: int  # Of the specification
     writer: str  # Program and version that wrote it
     compression: int  # Of its content

@@ -52,7 +52,7 @@ from refexplorer.formats.icechunk.manifests import OpenManifest, chunks_of
 if TYPE_CHECKING:
     from icechunk import Repository, Session, Storage
 
-MAIN = "main"  # The branch that is opened where none is named
+MAIN = "main"  # The branch that is opened by default
 _SHOWN = 200  # characters of a name in a message
 
 
@@ -61,7 +61,7 @@ class Snapshot(NamedTuple):
 
     entries: Entries
     facts: RepositoryFacts
-    manifests: ManifestStore | None  # Whose chunks are not among the entries; None without any
+    manifests: ManifestStore | None  # Chunks that are not in the entries; None if all are
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +70,11 @@ class OpenedVersion:
 
     name: str  # Of the repository, for messages
     place: str | None  # Its path or URL; None if it has none
-    version: str | None  # What was asked for; None where an object was given
-    again: str | None  # What opens it again; None where nothing does
+    version: str | None  # The requested version; None if an object was given
+    again: str | None  # The name that opens it again; None without one
     session: Session  # Of that version
-    repository: Repository | None  # None where only the session is known
-    folder: Path | None  # Of this machine, if it is in one
+    repository: Repository | None  # None if only the session is known
+    folder: Path | None  # The local folder, if it is in one
 
     def read(self, limits: Limits, opening: OpenManifest) -> Snapshot:
         """Read metadata and chunks; of a large snapshot only chunks that cannot be read later."""
@@ -86,7 +86,7 @@ class OpenedVersion:
         manifests = self._manifests(nodes, limits, opening, FEW)
         try:
             return self._read(nodes, manifests, limits, opening)
-        except (SourceError, icechunk.IcechunkError):  # as of a lost manifest
+        except (SourceError, icechunk.IcechunkError):  # such as for a missing manifest
             manifests = self._manifests(nodes, limits, opening, 0)
             if manifests is None:
                 raise

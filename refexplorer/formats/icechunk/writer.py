@@ -23,7 +23,7 @@ from refexplorer.formats.icechunk.repository import MAIN, as_source_error, is_re
 if TYPE_CHECKING:
     from icechunk import IcechunkStore, Repository, Session, Storage
 
-_TOGETHER = 1000  # Values that are set at a time
+_BATCH = 1000  # Values that are written at a time
 _WRITABLE = ("s3", "gs", "gcs")
 
 
@@ -54,7 +54,7 @@ class RepositoryWriter:
     def values(self, keys: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
         """Yield the bytes of keys as they will be read."""
         left = iter(keys)
-        while batch := list(islice(left, _TOGETHER)):
+        while batch := list(islice(left, _BATCH)):
             yield from zip(batch, awaited(_got(self.session.store, batch)), strict=True)
 
 

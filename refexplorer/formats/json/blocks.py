@@ -31,8 +31,8 @@ _QUOTE, _COMMA, _CLOSING, _BACKSLASH = b'",]\\'
 class Ranges(NamedTuple):
     """The byte ranges and whole files among n pieces of a block."""
 
-    pieces: Spans  # All pieces; a comma after a closing bracket parts them
-    matched: np.ndarray  # Which pieces are one of them, shape ``(n,)``; m are
+    pieces: Spans  # All pieces, separated by the comma after a closing bracket
+    matched: np.ndarray  # Which pieces are a range or a whole file, shape ``(n,)``; m are
     # keys, urls: Columns of their texts, m rows; the URLs as a dictionary
     keys: pa.LargeStringArray
     urls: pa.DictionaryArray
@@ -129,8 +129,8 @@ def _two_numbers(rest: Spans, commas: np.ndarray) -> tuple[list[np.ndarray], np.
 
 BLOCK = 2**20  # bytes of the document that become columns at a time
 _KEPT = 4 * BLOCK
-"""Bytes of a large piece of memory: once one was given free, the C library of Linux keeps smaller
-ones for the next block; before that it returns them, at a thousand page faults a block."""
+"""Bytes of a large allocation: once one was freed, the C library of Linux keeps smaller ones for
+the next block; before that it returns them to the system, with a thousand page faults a block."""
 HEAD = 64 * 2**20  # bytes in which the first references must begin, and that one entry may have
 _CUT = b"],"
 _BEFORE_REFS = ("version", "templates", "gen")
@@ -159,7 +159,7 @@ class DocumentEntries(Entries):
 
 def read_in_blocks(stream: Readable, noting: Noting) -> DocumentEntries:
     """Read a V0 or V1 document from a stream of uncompressed UTF-8."""
-    np.empty(_KEPT, np.uint8)  # given free at once
+    np.empty(_KEPT, np.uint8)  # freed immediately
     head, body, is_v1 = _read_head(stream)
     reader = _Reader(noting)
     pieces = _Cut(_blocks(head[body + 1 :], stream))
@@ -176,10 +176,10 @@ def _read_head(stream: Readable) -> tuple[bytes, int, bool]:
     """Read until the references begin; return what was read, the position, and if it is V1."""
     head, is_more = bytearray(), True
     while is_more and len(head) < HEAD:
-        # each try begins at the start: a try at every block would cost the square of a long key
+        # each attempt begins at the start: one per block would take quadratic time for a long key
         is_more = _fill(head, max(BLOCK, 2 * len(head)), stream)
         try:
-            # every mark of JSON is ascii, so latin-1 keeps the places of bytes
+            # JSON's structural characters are ASCII, so latin-1 preserves byte offsets
             name, place = first_member(head.decode("latin-1"), _BEFORE_REFS.__contains__)
         except Broken:
             continue
@@ -332,7 +332,7 @@ class _Reader(EntriesBuilder):
             entries, end = self._decoder.raw_decode(text)
         except (ValueError, RecursionError):
             raise NotInBlocks from None
-        if not entries and len(self._keys):  # there is a comma before the end
+        if not entries and len(self._keys):  # a trailing comma
             raise NotInBlocks
         none = np.empty(0, np.int64)
         self._insert(text_column([]), [none] * 3, np.empty(0, bool), {-1: entries})

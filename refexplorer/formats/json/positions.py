@@ -14,7 +14,7 @@ from refexplorer.core.files import Readable
 from refexplorer.spec.findings import parts_of
 
 _BLOCK = 4 * 2**20  # bytes that are searched for a key at a time
-_SHOWN = 64 * 2**10  # bytes of the text that are returned around a place
+_SHOWN = 64 * 2**10  # bytes of the excerpt around a position
 _BLANK = re.compile(r"[ \t\r\n]*")
 _COLON = re.compile(rb"\s*:\s*")
 _DECODER = json.JSONDecoder(strict=False)  # Finds the end of a value faster than by its brackets

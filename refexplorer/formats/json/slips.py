@@ -56,7 +56,7 @@ _WORDS = (
 )
 _ASSIGNED = re.compile(r"(?:(?:var|let|const)\s+)?[A-Za-z_][\w.]*\s*=")
 _NAME = re.compile(r"[^\W\d][\w.\-]*")
-_HERE = [(re.compile(pattern), sentence) for pattern, sentence in _AT]
+_AT_POSITION = [(re.compile(pattern), sentence) for pattern, sentence in _AT]
 _FROM_WORD = [(re.compile(pattern), sentence) for pattern, sentence in _WORDS]
 
 
@@ -81,7 +81,7 @@ def slip(text: str, at: int, said: str) -> Slip | None:
 
 
 def _listed(text: str, at: int, begin: int) -> Slip | None:
-    for patterns, start in ((_HERE, at), (_FROM_WORD, begin)):
+    for patterns, start in ((_AT_POSITION, at), (_FROM_WORD, begin)):
         for pattern, sentence in patterns:
             if found := pattern.match(text, start):
                 written = found[0]
@@ -156,8 +156,8 @@ def _control(character: str) -> str:
 
 
 _MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml|head|body)", re.IGNORECASE)
-_SAID = {"Unterminated string starting at": 'the text that begins here is not closed by "'}
-"""For what json says in words that end in the middle of a sentence."""
+_MESSAGES = {"Unterminated string starting at": 'the text that begins here is not closed by "'}
+"""Sentence endings for messages of `json` that are incomplete."""
 
 
 _FIRST_LINES = 100
@@ -184,7 +184,7 @@ def not_json(text: str, error: json.JSONDecodeError) -> SpecError:
             "place of the set."
         )
     else:
-        said = _SAID.get(error.msg, error.msg[:1].lower() + error.msg[1:])
+        said = _MESSAGES.get(error.msg, error.msg[:1].lower() + error.msg[1:])
         said = said if found is None else found.sentence
         is_other = found is None or said in (_NO_COMMENTS, _NO_BRACE)
         if is_other and not _begins_as_json(text):

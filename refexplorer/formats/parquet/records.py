@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
 _SHORT, _LONG = 2**12, 2**24  # Sizes of most page headers, and of the longest that Arrow reads
-# field ids of PageHeader and its parts in parquet.thrift: Arrow does not give the headers of pages
+# field ids of PageHeader and its parts in parquet.thrift: Arrow does not expose page headers
 _UNPACKED, _PACKED = 2, 3
 _DATA_HEADERS = (5, 8)  # fields of PageHeader in parquet.thrift: versions 1 and 2
 # `num_values` is field 1 of both page headers in parquet.thrift
@@ -31,10 +31,10 @@ _VALUES = 1
 # types of fields in the compact protocol of Thrift
 _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _STRUCT = 1, 2, 3, 7, 8, 12
 _INTEGERS = (4, 5, 6)  # types of Thrift's compact protocol: i16, i32, i64
-_DEPTH = 8  # Headers nest three deep; a file that was made to harm could nest without end
+_DEPTH = 8  # Headers have three levels; a malicious file could have any number
 
 _MOST_TIMES = {"UNCOMPRESSED": 1, "SNAPPY": 2**6, "LZ4": 2**9, "GZIP": 2**11, "ZSTD": 2**16}
-"""No codec makes more of a byte: ZSTD, 128 KiB of one byte in a block of four."""
+"""The highest ratio of each codec: ZSTD stores 128 KiB of one byte in a block of four bytes."""
 
 _ThriftFields = dict[int, Any]
 
@@ -96,7 +96,7 @@ class _Compact:
             self._skip(1 if kind == _BYTE else 8)
         elif kind == _BINARY:
             self._skip(self._unsigned())
-        elif kind not in (_TRUE, _FALSE):  # of a page header none has lists or maps
+        elif kind not in (_TRUE, _FALSE):  # page headers have no lists or maps
             raise BadPages
         return None
 
@@ -308,7 +308,7 @@ def byte_counts(column: pa.ChunkedArray) -> np.ndarray:
     """Return a numeric column as int64, 0 for null; invalid byte counts are negative."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if not pa.types.is_floating(column.type):  # of 64 bits without a sign, large ones turn negative
+    if not pa.types.is_floating(column.type):  # large uint64 become negative
         numbers = _filled(column.cast(pa.int64(), safe=False).combine_chunks(), 0)
         return np.where(numbers > MOST_BYTES, -1, numbers)
     floats = _filled(column.cast(pa.float64()).combine_chunks(), 0)
@@ -318,7 +318,7 @@ def byte_counts(column: pa.ChunkedArray) -> np.ndarray:
 
 def valid_rows(column: pa.ChunkedArray) -> np.ndarray:
     """Return which rows are not null, shape ``(n,)`` bool."""
-    # always a copy: a buffer of Arrow cannot be written to
+    # always a copy: buffers of Arrow are read-only
     flags = [flags_of(chunk.is_valid()) for chunk in column.chunks]
     return np.concatenate([np.empty(0, np.bool_), *flags])
 
@@ -468,7 +468,7 @@ class RecordFile:
             with self._filesystem.open(self._path, "rb") as file:
                 yield file
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            # Of the system's errors not the path, which is nobody else's business on a page.
+            # System errors without the path, which visitors of a page must not see.
             words = (getattr(error, "strerror", None) or str(error)).strip() or "empty"
             said = words.splitlines()[0].rstrip(".")
             raise BadRecords(

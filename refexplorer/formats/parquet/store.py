@@ -76,10 +76,10 @@ class ParquetStore(PickledByFields):
     arrays: tuple[ArrayMeta, ...]  # The arrays whose metadata can be read
     record_size: int  # Rows of a record file
     limits: Limits
-    findings: Findings = field(default_factory=Findings)  # What was noted
+    findings: Findings = field(default_factory=Findings)  # Problems found on reading
 
     def __getstate__(self) -> dict[str, Any]:
-        # where the folder is not, an empty list would make a fill value of every chunk
+        # for a missing folder, an empty list would turn every chunk into the fill value
         return super().__getstate__() | {"files": self.files}
 
     def record_file(self, array: ArrayMeta, number: int) -> str:
@@ -272,7 +272,7 @@ _ZIP_ERRORS = (
     OSError,
     ValueError,
 )
-"""What `zipfile` raises of archives that are damaged, encrypted or use another compression."""
+"""Errors of `zipfile` for archives that are damaged, encrypted or use another compression."""
 
 
 def zipped_store(

@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     from typer import BadParameter, Typer
     from typer.models import CommandInfo
 
-INTERRUPTED = 130  # The exit status after Ctrl-C, which is 128 and the number of its signal
+INTERRUPTED = 130  # The exit status after Ctrl-C: 128 plus the number of the signal
 _SIGNALS = ("SIGTERM", "SIGHUP")
 
 
 UNREADABLE = 2  # exit status
-HARMFUL = 1  # A set was not written, since it would lose what can be read
+HARMFUL = 1  # A set was not written, since readable chunks would be lost
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status; an error is one sentence on stderr."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if stream is None:  # it was closed by who called
+        if stream is None:  # closed by the calling program
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115  as long as this runs
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

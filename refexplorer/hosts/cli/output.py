@@ -21,9 +21,9 @@ from refexplorer.core.errors import LeftOutWarning, RefexplorerError, SecretsWar
 from refexplorer.core.text import KEYS, escape, masked, masked_text
 
 _ALLOWING = re.compile(r'refs\.allowing\(((?:"[^"]*"(?:, )?)+)\)(?: or allow=\["[^"]*"\])?')
-"""How messages of the access policy and of reports advise to allow a location, in Python."""
+"""The Python advice to allow a location, in messages of the access policy and reports."""
 _OPTIONS = re.compile(r'storage_options=\{"([^"]+)": \{((?:[^{}]|\{[^{}]*\})*)\}\}')
-"""How messages of file systems advise to give credentials, in Python."""
+"""The Python advice to pass credentials, in messages of file systems."""
 Item = TypeVar("Item")
 Counter = Callable[..., None]
 """Called with the amount done, the total, and optionally a sentence on the current step."""

@@ -47,10 +47,10 @@ def epilog(command: str) -> str:
 
 
 usage_errors = cast("type[typer.BadParameter]", typer.BadParameter.__bases__[0])
-"""The base of all errors of a wrong call; typer has no public name for it."""
+"""The base class of all usage errors; typer has no public name for it."""
 HAS_ERRORS = 1  # exit status
 NOT_CHECKED = 2
-"""Nothing is wrong so far, but not all may be read yet, or the work did not come to its end."""
+"""Nothing is wrong so far, but some files are not allowed yet, or the work was not finished."""
 STANDARD_INPUT = "-"
 _PIECE = 2**20  # bytes that are read at a time, so that a limit stops a stream in time
 
@@ -63,7 +63,7 @@ Output = Annotated[Path, typer.Option("--output", "-o")]
 OutputOrNone = Annotated[Path | None, typer.Option("--output", "-o")]
 AsJson = Annotated[bool, typer.Option("--json")]
 
-_source: ContextVar[str] = ContextVar("source", default="SET")  # How the set that is open was named
+_source: ContextVar[str] = ContextVar("source", default="SET")  # The open set, as named by the user
 _options: ContextVar[Mapping[str, Any]] = ContextVar("options", default=MappingProxyType({}))
 """The storage options of the running command."""
 _WORDS = {"true": True, "false": False, "null": None, "none": None}
@@ -243,7 +243,7 @@ def settings() -> dict[str, Any]:
     """Return the default options of the checking commands, from files in this folder only."""
     if not (_OWN.is_file() or _SHARED.is_file()):
         return {}
-    # numpy and more come with it, which the command needs a moment later
+    # it imports numpy and more, which the command needs soon anyway
     from refexplorer.checks.expectations import FLAG, TEXT, TEXTS, check_keys, read_toml
 
     name = str(_OWN)

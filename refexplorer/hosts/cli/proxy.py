@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 START_SECONDS = 60
-"""The five seconds of jupyter-server-proxy pass while Panel is imported on a busy hub."""
+"""jupyter-server-proxy waits five seconds, but importing Panel takes longer on a busy hub."""
 
 
 def setup() -> dict[str, Any]:

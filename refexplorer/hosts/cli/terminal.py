@@ -35,7 +35,7 @@ _STYLES = {
 }
 _RIGHT = {"Size", "Offset", "Length", "Missing", "Below"}
 _TABLE_ROWS = 500
-"""Rows that are laid out together: columns of one table are as wide as its widest cell."""
+"""Rows per table: the columns of one table are as wide as their widest cells."""
 
 
 def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

@@ -14,7 +14,7 @@ from refexplorer.spec.zarr_metadata import ArrayMeta
 
 METADATA_NAMES = frozenset({".zarray", "zarr.json", ".zmetadata"})  # Metadata that name codecs
 
-_CODECS = 1_000  # codecs of an array whose names are looked at
+_CODECS = 1_000  # codecs of an array whose names are checked
 _UNSAFE = frozenset({"pickle", "numcodecs.pickle"})
 _PACKAGES = {
     "imagecodecs": "imagecodecs", "tifffile": "tifffile", "zfpy": "zfpy", "pcodec": "pcodec",
@@ -23,7 +23,7 @@ _PACKAGES = {
     "gribscan": "gribscan", "gribberish": "gribberish", "flac": "flac-numcodecs",
     "wavpack": "wavpack-numcodecs", "omfiles": "omfiles", "cast_value": "cast-value-rs",
 }  # fmt: skip
-"""What brings a codec, by its name or what that begins with."""
+"""The package that provides a codec, by the name of the codec or its prefix."""
 
 
 _REGISTERED_BY = {"imagecodecs_": "imagecodecs.numcodecs", "tifffile": "tifffile.numcodecs"}
@@ -76,7 +76,7 @@ def missing_type(written: object) -> str | None:
         get_data_type_from_json(document, zarr_format=3)
     except Exception:  # Zarr's data types raise any error
         if name in data_type_registry.contents:
-            return None  # a known one with wrong settings, which other rules say better
+            return None  # a known type with wrong settings, which other rules explain better
         shown = escape(name, 100)
         if name in _SINCE_3_2:
             return f"requires the data type {shown}, {_newer_zarr_text()}"
@@ -138,7 +138,7 @@ def _has_class(name: str) -> bool:
 
     try:
         get_codec_class(name)
-    except Exception:  # what a registry raises is its own affair
+    except Exception:  # a registry may raise any error
         return False
     return True
 

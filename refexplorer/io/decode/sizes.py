@@ -25,7 +25,7 @@ from refexplorer.spec.zarr_metadata import STRUCTURES, ArrayMeta
 
 WHOLE_CHUNKS = 256  # An array with more chunks is not read as a whole by a view
 WHOLE_BYTES = 2**26  # An array with more decoded bytes is not read as a whole by a view
-POINTER = 8  # Bytes that an element of varying size takes at least
+POINTER = 8  # Least bytes of an element of varying size
 
 Index = tuple[int, ...]
 
@@ -155,13 +155,13 @@ def zfp(data: bytes, settings: Settings, limit: int) -> int:
 ZLIB = "zlib"
 # zlib copies what it did not read at each call: fed whole, a chunk would be copied many times
 _FED = 2**16
-_PIECE = 2**20  # decoded bytes that are held while they are counted
+_PIECE = 2**20  # decoded bytes in memory while they are counted
 # xz -9 needs 65 MB to decode; a header may ask for 4 GB
 _LZMA_MEMORY = 2**28
 _DEFLATE_RATIO = 1032  # The highest ratio of deflate (zlib's technical notes)
 _DEFLATED = frozenset({ZLIB, "gzip"})
 _DECLARING = frozenset({"zstd", "blosc", "lz4"})  # Their first bytes give the decoded size
-# its texts become Python objects, each behind a pointer
+# its strings become Python objects, with one pointer each
 _POINTER = 8
 _SAME_SIZE = frozenset({
     "shuffle", "fletcher32", "crc32", "crc32c", "adler32", "jenkins_lookup3", "bitround", "base64",
@@ -363,7 +363,7 @@ _WRAPPINGS = {
     ZLIB: (zlib.MAX_WBITS, b"\x78\x01", 4),
     "gzip": (zlib.MAX_WBITS + 16, b"\x1f\x8b\x08" + bytes(6) + b"\xff", 8),
 }
-"""What is around the blocks: the window, the bytes before, and how many with a checksum follow."""
+"""The decoder's window, the bytes before the blocks, and how many bytes of checksum follow."""
 
 
 @dataclass(frozen=True, slots=True)

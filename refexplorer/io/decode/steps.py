@@ -38,7 +38,7 @@ class Stage:
     """One codec, or the step from bytes to array values."""
 
     name: str  # As numcodecs names the codec; ``"values"`` for the step without one
-    label: str  # The codec with its settings, as the metadata has it
+    label: str  # The codec with its settings, as in the metadata
     settings: Mapping[str, Any]  # Its configuration
     # From bytes or an array to bytes or an array; raises what the codec raises, and `DecodeError`
     # if the codec is not installed
@@ -295,7 +295,7 @@ class Step:
         if self.stage.name == VALUES:
             return self.stage.decode(data)
         if not is_bounded(self.stage.name):
-            from refexplorer.io.decode.confined import decode_confined  # which asks for the stages
+            from refexplorer.io.decode.confined import decode_confined  # which imports `stages`
 
             return decode_confined(self.array, self.number, data, self.limit)
         if self.stage.name == ZLIB:  # to count first would inflate twice
@@ -356,8 +356,8 @@ def _room(array: ArrayMeta, later: tuple[Stage, ...], limits: Limits) -> int:
 
 
 _UNCHECKED = 2**26
-"""Bytes that a chunk may inflate to at most, so that nobody has to look: an array may have chunks
-of `Limits.chunk_bytes`, far more, and Zarr refuses those that turn out too large for theirs."""
+"""Most decoded bytes for which a chunk needs no further check: an array may have chunks
+of `Limits.chunk_bytes`, far more, and Zarr rejects chunks that are too large for their array."""
 
 
 _KINDS = 1_000  # Shapes of chunks whose steps are kept
@@ -401,7 +401,7 @@ class ChunkGuard:
                 break
             try:
                 decoded = step.stage.decode(decoded)
-            except Exception:  # Zarr meets the same and says it
+            except Exception:  # Zarr raises the same error and reports it
                 break
         return data
 
@@ -431,7 +431,7 @@ class ChunkGuard:
                 self._steps.clear()
             try:
                 self._steps[kind] = steps(array, self._limits)
-            except RefexplorerError:  # Zarr refuses the array in its own words
+            except RefexplorerError:  # Zarr rejects the array with its own message
                 self._steps[kind] = []
         return self._steps[kind]
 

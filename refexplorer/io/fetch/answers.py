@@ -20,12 +20,12 @@ from refexplorer.io.access import Place, shown
 
 SELF_DESCRIBING = frozenset({"gzip", "x-gzip", "zstd"})  # Recognized by their first bytes
 _NO_ENCODING = frozenset({"", "identity", "chunked", "aws-chunked"})
-"""Of these the body is free when it is read; the last one some stores keep of an upload."""
+"""Encodings whose body is plain when read; some stores keep the last one from an upload."""
 _PAGES = ("text/html", "application/xhtml+xml")
 _PAGE_NAMES = (".html", ".htm", ".xhtml")
 _DOCTYPE = b"<!doctype html"
 HEAD = 2**14  # First bytes that show a web page, even after comments
-START = 256  # Bytes that show most pages, where only that is asked
+START = 256  # First bytes that show most web pages, if nothing else is needed
 TEXT = 512  # Bytes that distinguish numbers from text
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f]")
 _PAGE_START = re.compile(
@@ -192,13 +192,13 @@ _SHOWN_TAG = 60  # characters of an ETag: a server may send any text
 class Facts:
     """The size and version of a file, as its store reports them."""
 
-    size: int | None  # In bytes; None if it does not say
+    size: int | None  # In bytes; None if the store does not report it
     # etag, modified: What changes with the content, as the store writes it
     etag: str | None = None
     modified: str | None = None
-    ranges: bool = True  # Whether parts of the file can be asked for
-    # The ETag that Icechunk makes for a file on disk. It has the number of the inode, so a copy has
-    # another one: nothing else compares it
+    ranges: bool = True  # Whether parts of the file can be requested
+    # The ETag that Icechunk makes for a file on disk. It contains the inode number, so a copy has
+    # a different one: nothing else compares it
     disk_tag: str | None = None
 
 

@@ -24,7 +24,7 @@ _keep_on: ContextVar[Callable[[], bool]] = ContextVar("keep_on", default=lambda:
 
 
 class Stopped(Exception):
-    """The waiting person has cancelled."""
+    """The user cancelled the read."""
 
 
 class NoLoopError(FetchError):
@@ -99,11 +99,11 @@ def _note_interrupt() -> None:
 
 def _register_at_end(call: Callable[[], None]) -> None:
     """Register a callback that runs before Python waits for threads; `atexit` runs later."""
-    import concurrent.futures.thread  # noqa: F401  what it registers itself is called later then
+    import concurrent.futures.thread  # noqa: F401  so that its own callback is called later
 
     register = getattr(threading, "_register_atexit", None)  # has no public name
     if register is not None:
-        with suppress(RuntimeError):  # it is too late: the program is through
+        with suppress(RuntimeError):  # too late: the interpreter is shutting down
             register(call)
 
 

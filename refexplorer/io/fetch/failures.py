@@ -34,7 +34,7 @@ _HTTP = {
     416: "the server refuses this byte range (416)",
     429: "the server limits the rate of requests (429)",
 }
-_DIGITS = 9  # Of seconds to wait
+_DIGITS = 9  # Most digits of the seconds to wait
 _BUGS = (TypeError, AttributeError, LookupError, NameError, AssertionError)
 _CREDENTIALS = {
     "http": '{"headers": {"Authorization": …}}',
@@ -58,7 +58,7 @@ class TransientError(FetchError):
 class TooLate(TransientError):
     """A read took longer than allowed."""
 
-    count = 0  # Bytes that came
+    count = 0  # Received bytes
 
 
 class DeniedByServer(FetchError):

@@ -50,7 +50,7 @@ from refexplorer.io.fetch.stores import RemoteReader
 from refexplorer.io.fetch.targets import open_resolved
 
 _PIECE = 2**20  # bytes that are copied before the limit is checked
-_BULK = ("chunks",)  # The folder of an Icechunk repository that holds data alone
+_BULK = ("chunks",)  # The folder of an Icechunk repository that contains only data
 
 
 class GuardedFiles:
@@ -148,7 +148,7 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]
     ) -> None:
         super().__init__()
         self.protocol = filesystem.protocol
-        self._place = place  # That was typed, for advice on credentials
+        self._place = place  # The typed location, for advice on credentials
         self._filesystem, self._seconds = filesystem, seconds
 
     def info(self, path: str, **named: Any) -> dict[str, Any]:
@@ -167,7 +167,7 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]
         self, path: str, start: int | None = None, end: int | None = None, **named: Any
     ) -> bytes:
         if versioned.is_s3(self._filesystem) and end is not None and not named:
-            # which notes each piece, so that a slow line is not a stalled one
+            # which counts each piece, so a slow connection is not taken for a stalled one
             work = versioned.read(self._filesystem, path, start or 0, end)
             return cast(bytes, self._in_time(path, work)[0])
         return cast(bytes, self._ask("cat_file", path, start=start, end=end, **named))
@@ -208,7 +208,7 @@ class _DeniedError(SourceError, PermissionError):
     """A store requires authentication; the sentence names the option for it."""
 
 
-_HERE = ("memory", ("file", "local"))  # Protocols of filesystems that wait for nobody
+_LOCAL = ("memory", ("file", "local"))  # Protocols of filesystems that need no server
 
 
 def read_guarded(
@@ -247,8 +247,8 @@ def typed(options: StorageOptions, limits: Limits) -> Locate:
                 place = parse(url)
                 given = Options(options, url).of(place)[1]  # without the user's credentials
             found, path = url_to_fs(url, **given)
-            is_here = "::" in url or found.protocol in _HERE
-            return found if is_here else StoreFiles(found, limits.read_seconds, place), path
+            is_local = "::" in url or found.protocol in _LOCAL
+            return found if is_local else StoreFiles(found, limits.read_seconds, place), path
         policy = _TypedPolicy(url)
         place = policy.place(url)
         files = _HttpFiles(policy, Options(options, url), limits)
@@ -341,7 +341,7 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
             if head.size is not None and head.size <= PROBE:
                 return io.BytesIO(head.cut())
             if head.size is not None:
-                begun = head.cut()  # which is not read again
+                begun = head.cut()  # not read again
         try:
             most = self._limit - len(begun)
             data = self._asked(place, self._reader.read(place, len(begun), None, most))
@@ -352,7 +352,7 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
             ) from None
         whole = begun + data.cut()
         if not place.path.endswith(DOCUMENTS):
-            self._kept[path] = whole  # it is opened once to find out what it is, and then read
+            self._kept[path] = whole  # it is opened to find its format, then to be read
         return io.BytesIO(whole)
 
     def _note_size(self, place: Place) -> None:
@@ -383,7 +383,7 @@ class _HttpFiles(AbstractFileSystem):  # type: ignore[misc]
             raise
         except Exception as error:
             if isinstance(error, NoLoopError):
-                work.close()  # it never began
+                work.close()  # it was never started
             raise SourceError(
                 f"{shown(place.url)} cannot be read: {cause(error, place)}."
             ) from None

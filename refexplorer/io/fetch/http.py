@@ -148,7 +148,7 @@ def s3_session_class() -> type[Any]:
 
     class S3Session(AIOHTTPSession):  # type: ignore[misc]
         async def _get_session(self, proxy_url: str | None) -> aiohttp.ClientSession:
-            # there is no public way to the session; a test has a store that redirects
+            # the session has no public name; a test uses a store that redirects
             session: aiohttp.ClientSession = await super()._get_session(proxy_url)
             if redirect_trace() not in session.trace_configs:
                 session.trace_configs.append(redirect_trace())
@@ -158,35 +158,35 @@ def s3_session_class() -> type[Any]:
 
 
 # sock_read sets a timer for each piece that comes: for 1,000 ranges of 64 kB that took 1.02 times
-# the processor time of a watch of our own, which is the noise of the machine
+# the processor time of a timer of our own, which is within the noise
 TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=30)
 """Seconds without any byte; a large file over a slow line may take as long as it needs."""
 ATTEMPTS = 4  # requests for one range, the first among them, until its failure is reported
 FIRST_WAIT, LONGEST_WAIT = 0.25, 8.0
-"""Seconds between attempts: at most, and doubled each time; any part of it, so that requests that
-failed together do not come back together."""
+"""Seconds before a retry: a random part of a time that doubles up to a limit, so requests that
+failed together are not repeated together."""
 LONGEST_ASKED = 30.0  # Longest additional wait that a server may ask for
 REDIRECTS = 10  # As many as aiohttp follows itself; here the access policy is asked before each
 Answer = TypeVar("Answer")
 Asked = ParamSpec("Asked")
 _REDIRECTED = frozenset({301, 302, 303, 307, 308})
-# 2^64 has 20 digits; a server could send any number of them, and `int` refuses above 4,300
+# 2^64 has 20 digits; a server could send any number of them, and `int` rejects more than 4,300
 _DIGITS = 20
 _BUFFER = 2**20  # Bytes buffered in memory before a server is paused
-# a decompressed answer would no longer be the bytes at the offsets that a reference names
+# in a decompressed response, the offsets of a reference would point to other bytes
 _CLIENT: dict[str, Any] = {"timeout": TIMEOUT, "read_bufsize": _BUFFER, "auto_decompress": False}
 _FILESYSTEM = frozenset({
     "client_kwargs", "get_client", "simple_links", "block_size", "same_scheme", "encoded",
     "size_policy", "cache_type", "cache_options", "asynchronous", "loop", "skip_instance_cache",
     "use_listings_cache", "listings_expiry_time", "max_paths",
 })  # fmt: skip
-"""Options for fsspec's filesystem, which say nothing about a request."""
+"""Options for fsspec's file system that do not affect requests."""
 _TRANSIENT = (
     TransientError, TimeoutError, ConnectionError, aiohttp.ServerDisconnectedError,
     aiohttp.ClientPayloadError, aiohttp.ClientOSError,
 )  # fmt: skip
-"""What may differ a moment later."""
-_LASTING = (aiohttp.ClientSSLError, ConnectionRefusedError)  # Those of them that will not
+"""Errors after which a retry may succeed."""
+_LASTING = (aiohttp.ClientSSLError, ConnectionRefusedError)  # Those that a retry cannot fix
 
 
 class HttpReader:
@@ -218,7 +218,7 @@ class HttpReader:
         if head and not self._documents:
             check_start(head, place)
         elif not self._documents and is_text(data.cut(0, TEXT)) and place.url not in self._begun:
-            await self._facts(place)  # the middle of a page has nothing else that shows it
+            await self._facts(place)  # the middle of a web page cannot be recognized otherwise
             self._begun.add(place.url)
         return data
 
@@ -283,7 +283,7 @@ class HttpReader:
         name, options = self._options.of(place, redirected)
         if name not in self._sessions:
             client = _CLIENT | options.get("client_kwargs", {})
-            # a login by netrc (NASA Earthdata) answers with a cookie, for its own host alone
+            # a login by netrc (NASA Earthdata) sets a cookie, for its own host only
             jar = aiohttp.CookieJar if client.get("trust_env") else aiohttp.DummyCookieJar
             client.setdefault("cookie_jar", jar())
             resolver = _GuardedResolver(self._policy)
@@ -308,7 +308,7 @@ async def _retry(
     for attempt in range(ATTEMPTS - 1):
         try:
             return await ask(*asked, **named)
-        except TruncatedAnswer:  # asked for again only: a cache that has it repeats it
+        except TruncatedAnswer:  # only one retry: a cache that stored it would repeat it
             if was_truncated:
                 raise
             was_truncated = True
@@ -412,7 +412,7 @@ async def _body(
         if count > limit:
             raise too_long(count, limit)
     else:
-        size = count if span_size is None else size  # the whole file came
+        size = count if span_size is None else size  # the whole file was received
     if span_size is not None and (stop_at is None or count < stop_at):
         check_body_length(span, count)
     return ByteParts(pieces, size), head

@@ -37,8 +37,8 @@ class FetchProgress:
     # chunks, chunk_count: References done, and all of them
     chunks: int
     chunk_count: int
-    # bytes, byte_count: Bytes that came for them, and all that will come; None where whole files
-    # are among them, whose size is not known before
+    # bytes, byte_count: Bytes received for them, and the expected total; None if whole files
+    # are among them, whose size is unknown in advance
     bytes: int
     byte_count: int | None
 

@@ -134,7 +134,7 @@ class RemoteReader:
                 )  # ftplib has one connection
                 connection = _StoreConnection(made, asyncio.Semaphore(turns))
                 session = None if made.async_impl else getattr(made, "session", None)
-                if session is not None:  # of requests, which leaves sockets open
+                if session is not None:  # from `requests`, which leaves sockets open
                     weakref.finalize(connection, session.close)
                 self._connections[key] = connection
             return self._connections[key]
@@ -151,16 +151,16 @@ def _make_filesystem(root: str, place: Place, name: str, options: dict[str, Any]
     """Return a file system created from the URL as fsspec parses it."""
     import fsspec
 
-    if place.protocol == "webhdfs":  # and fsspec follows to wherever that is
+    if place.protocol == "webhdfs":  # it redirects, and fsspec follows anywhere
         raise FetchError("WebHDFS is not supported: its servers redirect readers to other servers")
     given = dict(options)
     if place.protocol == "s3":
-        client = {"http_session_cls": s3_session_class()}  # which follows as the policy allows
+        client = {"http_session_cls": s3_session_class()}  # it follows only allowed redirects
         given["config_kwargs"] = client | given.get("config_kwargs", {})
     elif place.protocol == "gs":
         given = gcs_options(given)
     elif not fsspec.get_filesystem_class(place.protocol).async_impl:
-        given["skip_instance_cache"] = True  # the connection is used by nobody else
+        given["skip_instance_cache"] = True  # the connection is not shared
     where = f"{place.protocol}://{place.authority}"
     advice = f'name the place, as in storage_options={{"{where}": …}}'
     try:
@@ -178,7 +178,7 @@ def _make_filesystem(root: str, place: Place, name: str, options: dict[str, Any]
     return made
 
 
-# gcsfs logs each refusal with a traceback, which Python writes to stderr where no log is set up
+# gcsfs logs each refusal with a traceback, which Python writes to stderr if no log is set up
 logging.getLogger("gcsfs").addHandler(logging.NullHandler())
 
 _PIECE = 2**20  # bytes of a body that are read before the deadline is checked
@@ -230,7 +230,7 @@ async def in_thread(call: Callable[..., Answer], *given: Any, **named: Any) -> A
     future: asyncio.Future[Answer] = loop.create_future()
 
     def answer(error: BaseException | None, found: Any) -> None:
-        if future.done():  # nobody waits any more
+        if future.done():  # the caller no longer waits
             return
         future.set_result(found) if error is None else future.set_exception(error)
 
@@ -257,7 +257,7 @@ def _is_gcs(filesystem: Any) -> bool:
 
 
 async def _read_s3(filesystem: Any, url: str, start: int, end: int) -> TaggedBytes:
-    from s3fs.core import _error_wrapper  # repeats a body that broke off, as its own reads do
+    from s3fs.core import _error_wrapper  # repeats a truncated read, as s3fs's own reads do
 
     bucket, key, version = filesystem.split_path(url)
     which = {"VersionId": version} if version else {}

@@ -140,7 +140,7 @@ class RangeOfKey:
     # key, url: As in the set
     key: str
     url: str
-    place: Place  # Where the URL leads
+    place: Place  # The location of the URL
     # start, end: Offsets in the target; `end` is None for all that follows
     start: int
     end: int | None
@@ -342,7 +342,7 @@ class Targets:
         now, server = asyncio.get_running_loop().time, (place.protocol, place.authority)
         since, late = self._silent.get(server, (0.0, None))
         if late is not None and now() - since < _SILENCE:
-            raise TooLate(str(late))  # an error that is raised twice keeps its first trace
+            raise TooLate(str(late))  # an error raised twice would keep its first traceback
         try:
             async with ReadTime(self.seconds):
                 return await ask(self._reader(place))

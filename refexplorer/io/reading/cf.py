@@ -89,7 +89,7 @@ def decode_plainly(array: ArrayMeta, values: np.ndarray, fill_value: object) -> 
         return None
     scales = [attributes.get(name) for name in _SCALES]
     if any(name in attributes and type(attributes[name]) is not float for name in _SCALES):
-        return None  # the type of a whole number decides which type xarray chooses
+        return None  # xarray chooses the result type by the type of an integer
     masks = _masks(array, values.dtype, fill_value)
     if masks is None:
         return None
@@ -162,7 +162,7 @@ def _masks(array: ArrayMeta, dtype: np.dtype[Any], fill_value: object) -> list[A
         isinstance(each, int | float | np.integer | np.floating) and not isinstance(each, bool)
         for each in masks
     )
-    # as xarray has them: a number with a type, by which it is compared
+    # as in xarray: a number with a type, which matters for the comparison
     return [np.ravel(each)[0] for each in masks] if is_number else None
 
 

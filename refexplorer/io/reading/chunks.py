@@ -43,7 +43,7 @@ class ArrayDecoder:
         self._given: dict[str, bytes] = {}
         self._metadata = _metadata_of(array)
         self._steps = [] if self._metadata is None else self._own_steps(array)
-        if not self._steps:  # Zarr says what is wrong with an array before chunks are fetched
+        if not self._steps:  # let Zarr report an invalid array before chunks are fetched
             self._metadata = self._opened.metadata
         self._lock = threading.Lock()
         self._filled: object = None
@@ -75,7 +75,7 @@ class ArrayDecoder:
                     values = step.run(values)
                 inside = (slice(0, p.stop - p.start) for p in region(self.array, index))
                 return np.asarray(values[tuple(inside)], self.dtype)
-            except Exception:  # Zarr meets the same, and says it
+            except Exception:  # Zarr raises the same error and reports it
                 pass
         key = self.array.chunk_key(index)
         self._given[key] = data
@@ -128,9 +128,9 @@ def _metadata_of(array: ArrayMeta) -> Any:
     from zarr.core.metadata import ArrayV2Metadata, ArrayV3Metadata
 
     kind: Any = ArrayV3Metadata if array.zarr_format == 3 else ArrayV2Metadata
-    try:  # of a chunk: Zarr before 3.2 knows no chunks of varying lengths, and decodes them
+    try:  # one chunk: Zarr before 3.2 decodes chunks of varying lengths, but has no such grid
         return kind.from_dict(dict(array.chunk_array((0,) * len(array.shape)).metadata))
-    except Exception:  # opening the array raises the same, with a sentence
+    except Exception:  # opening the array raises the same error, with a sentence
         return None
 
 
@@ -168,7 +168,7 @@ def read_chunk(refs: SetLike, path: str, index: Index, targets: Targets) -> Read
 
 def array_at(refs: SetLike, path: str) -> ArrayMeta:
     """Return the metadata of an array; raise an error that explains invalid metadata."""
-    if (array := internals(refs).opened.arrays.get(path)) is not None:  # without all others
+    if (array := internals(refs).opened.arrays.get(path)) is not None:  # without reading the others
         return array
     for name in (".zarray", "zarr.json"):
         key = f"{path}/{name}".lstrip("/")
@@ -195,7 +195,7 @@ def read_chunks(
             yield failed(index, error)
         except Stopped:
             raise
-        except Exception as error:  # else a bug passes for a chunk that is not there
+        except Exception as error:  # else a bug would look like a missing chunk
             yield failed(index, internal_error(key, error))
     if wanted:
         yield from _ChunkStream(decoder, wanted, advance).readings()

@@ -19,7 +19,7 @@ from refexplorer.io.reading.zarr_refusals import RECTILINEAR
 from refexplorer.refset.opened_set import SetLike
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
-# as long as Black and Ruff let a line be
+# the line length of Black and Ruff
 _WIDTH = 88
 
 
@@ -96,7 +96,7 @@ def fsspec_recipe(refs: SetLike, known: CodeContext, asynchronous: bool) -> Reci
     recipe = Recipe()
     _add_document(refs.source, recipe, known)
     if None in known.urls:
-        raise BeyondFsspec  # the reader names the target, which only a person knows
+        raise BeyondFsspec  # only the user knows the target
     places = [place_of(refs.source), refs.source.location, *known.urls]
     if not all(_is_read_alike(place) for place in places if place):
         raise BeyondFsspec
@@ -192,7 +192,7 @@ def _add_targets(refs: SetLike, recipe: Recipe, known: CodeContext, asynchronous
         if (written := url.partition("://")[0]) != url:
             target = parse(resolve(url, location))
             if target.host and target.protocol not in ("http", "https"):
-                raise BeyondFsspec  # it makes the file system of a protocol without a host
+                raise BeyondFsspec  # fsspec creates the file system of a protocol without a host
             options = given.of(target)[1]
             if protocols.setdefault(written, options) != options:
                 raise BeyondFsspec  # fsspec has one file system for a protocol
@@ -229,8 +229,8 @@ def _folder(location: str, given: Options, asynchronous: bool) -> RawCode:
     options = given.of(parse(resolve(location, None)))[1]
     mode = ", asynchronous=True" if asynchronous else ""
     inner = call_text("fsspec.filesystem", [protocol], _options(protocol, options, asynchronous))
-    if protocol not in _ASYNCHRONOUS:  # fsspec before 2026.9 awaits what is inside, always
-        # said also where it is False: in a notebook, where a loop runs, the default is True
+    if protocol not in _ASYNCHRONOUS:  # fsspec before 2026.9 always awaits the inner one
+        # also written if False: in a notebook, where a loop runs, the default is True
         inner = f"AsyncFileSystemWrapper({inner}, asynchronous={asynchronous})"
     return RawCode(f"DirFileSystem({location!r}, fs={inner}{mode})")
 
@@ -253,7 +253,7 @@ _ACCESS = {
     "http": "icechunk.credentials.HttpAccess",
     "local_file_system": "icechunk.credentials.LocalFileSystemAccess",
 }
-"""What lets Icechunk read a container that everybody may read, by the kind of its store."""
+"""Icechunk's credentials for a public container, by the kind of its store."""
 
 
 def opening_lines(facts: RepositoryFacts, options: Mapping[str, Any]) -> list[str] | None:

@@ -41,7 +41,7 @@ class SyncLoop(asyncio.SelectorEventLoop):
         handle = self.call_soon(callback, *args, context=context)
         if not self.is_running() and callback != self.stop:
             outer = asyncio._get_running_loop()
-            asyncio._set_running_loop(None)  # that of a notebook's kernel waits meanwhile
+            asyncio._set_running_loop(None)  # the loop of a notebook's kernel waits meanwhile
             try:
                 self.run_until_complete(asyncio.sleep(0))
                 while tasks := asyncio.all_tasks(self):
@@ -62,7 +62,7 @@ class SyncLoop(asyncio.SelectorEventLoop):
         return future
 
 
-_START = 5  # Seconds in which a thread that was started runs
+_START = 5  # Seconds within which a started thread runs
 
 
 def ensure_loop() -> None:
@@ -95,7 +95,7 @@ _REQUIRED = {
         "codecs",
     ),
 }  # fmt: skip
-"""Fields without which Zarr reads no metadata, by the name of the key or the type of the node."""
+"""Fields that Zarr requires in metadata, by the name of the key or the type of the node."""
 RECTILINEAR = "array.rectilinear_chunks"  # The setting of Zarr 3.2 that enables such grids
 _EDGES = 10**6  # Chunks of varying lengths along a dimension; Zarr lists all of them
 _NUMBERS = ("scale_factor", "add_offset")
@@ -228,7 +228,7 @@ def check_for_xarray(array: ArrayMeta, decoded: bool) -> None:
         )
     for name in _NUMBERS if decoded else ():
         value = array.attributes.get(name, 1)
-        if isinstance(value, list) and len(value) == 1:  # HDF5 has no others; xarray takes these
+        if isinstance(value, list) and len(value) == 1:  # as from HDF5; xarray accepts it
             value = value[0]
         if not isinstance(value, int | float):
             raise DecodeError(

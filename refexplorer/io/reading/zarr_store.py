@@ -55,7 +55,7 @@ from refexplorer.spec.zarr_metadata import ArrayMeta, is_metadata
 
 AHEAD_BYTES = 2**24  # Encoded bytes of a window that is read ahead; two windows may be on their way
 _AHEAD_KEYS = 4096  # keys of a window, whose chunks may be tiny
-_FEW = 2  # So many chunks are not worth a thread
+_FEW = 2  # Up to so many chunks are read without a thread
 
 
 class SelectionPlan:
@@ -119,10 +119,10 @@ class SelectionPlan:
 
 
 current_plan: ContextVar[SelectionPlan | None] = ContextVar("current_plan", default=None)
-"""What the key that is read now belongs to."""
+"""The plan of the selection to which the current key belongs."""
 
 
-_THREADS = 64  # More than Zarr's ``async.concurrency``, which people raise
+_THREADS = 64  # More than Zarr's ``async.concurrency``, even if users raise it
 _KEYS = 10_000  # Keys that are listed before other tasks on Zarr's loop run
 _SETTING = "codec_pipeline.path"
 _DEFAULT = f"{BatchedCodecPipeline.__module__}.{BatchedCodecPipeline.__qualname__}"
@@ -145,7 +145,7 @@ class ReferenceStore(Store):
         ensure_loop()
         super().__init__(read_only=True)
         self.references, self.targets = refs, targets
-        self._given = {} if given is None else given  # Bytes that are here, by key
+        self._given = {} if given is None else given  # Bytes already in memory, by key
         self._guard = ChunkGuard(refs.limits)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -166,7 +166,7 @@ class ReferenceStore(Store):
         if byte_range is None and (plan := current_plan.get()) is not None:
             with as_internal_error(key):
                 plan.begin(key)
-                # half of the time that Zarr needs for a small chunk goes from thread to thread
+                # Zarr spends half of the time for a small chunk on switching threads
                 if (data := self._at_once(key, plan)) is not None:
                     return prototype.buffer.from_bytes(data)
         # separate threads: those of `asyncio.to_thread` are few and shared
@@ -372,13 +372,13 @@ def _readers() -> ReaderThreads:
     return ReaderThreads(_THREADS, "refexplorer-read")
 
 
-# here, so that it is done in a process that is given a store, too
+# at import, so it also happens in a process that unpickles a store
 register_pipeline(ChosenPipeline)
 if zarr.config.get(_SETTING) == _DEFAULT:
     zarr.config.set({_SETTING: f"{ChosenPipeline.__module__}.{ChosenPipeline.__qualname__}"})
 if zarr.config.get(RECTILINEAR, None) is False:
     zarr.config.set({RECTILINEAR: True})
-if hasattr(os, "register_at_fork"):  # a fork has no threads, and would wait for them for good
+if hasattr(os, "register_at_fork"):  # a fork has no threads, and would wait for them forever
     os.register_at_fork(after_in_child=_readers.cache_clear)
 
 

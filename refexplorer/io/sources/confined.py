@@ -1,7 +1,7 @@
 """Files that a library reads in a separate process, with limits on memory and time.
 
 File format libraries expect trusted files: untrusted bytes can make them crash, loop, or take all
-memory. Here that ends only the child, and is given as the reason why the file is not compared.
+memory. Here that ends only the child, and is reported as the reason why a file is not compared.
 `python -m refexplorer.io.sources.confined` is the child. It opens local files by the path that was
 checked, and requests the bytes of all others, so it needs no network access. h5py holds its lock
 while bytes are requested; the child has no other thread that could wait for it, and this process
@@ -188,7 +188,7 @@ def _opened(head: dict[str, Any], answering: Answering, stack: ExitStack) -> Dat
 
 def _answer(head: dict[str, Any], file: DataFile) -> bytes:
     if head["do"] == "describe":
-        # of a file elsewhere what is not requested would take requests
+        # for a remote file, reading more than requested would take further requests
         return file_bytes(file, with_values=head["path"] is not None)
     if head["do"] == "chunks":
         return dumps(chunks_or_reason(file, head["name"]))

@@ -16,7 +16,7 @@ from refexplorer.io.fetch.answers import Facts
 from refexplorer.io.fetch.targets import LocalFile, Targets, explanation
 from refexplorer.spec.references import Range, Url
 
-BLOCK = 2**16  # Bytes of a block: at 10 MB/s they take 6 ms, less than the way to a server and back
+BLOCK = 2**16  # Bytes of a block: at 10 MB/s they take 6 ms, less than a round trip
 LONGEST = 2**20  # Bytes of a request; sequential reads double them up to this
 MOST_BYTES = 2**25  # Bytes of metadata that may be read from one remote file
 _KEY = "The metadata"

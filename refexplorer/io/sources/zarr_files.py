@@ -43,7 +43,7 @@ METADATA_BYTES = 2**24  # of a metadata document on the web; it is read whole
 _KEY_PARTS = 33  # Folders above a chunk: one for each dimension that NumPy can have, and ``c``
 _PART = re.compile(r"c|(c\.)?\d+(\.\d+)*")
 _LEVELS = frozenset({"level", "clevel", "cname", "blocksize", "shuffle", "preset", "acceleration"})
-"""Settings by which a codec compresses; what decodes finds them in the bytes."""
+"""Settings of compression only; the decoder reads them from the bytes, or needs none."""
 _SELF_DESCRIBING = frozenset({"blosc", "zlib", "gzip", "zstd", "lz4", "bz2"})
 _FOLDERS = 10_000  # Folders whose metadata are kept
 

@@ -18,7 +18,7 @@ from refexplorer.core.errors import PickledByFields
 from refexplorer.spec.findings import Findings, pointer, suggest
 from refexplorer.spec.references import RESERVED, is_speakable
 
-STOPS = ("end", "to", "until", "size", "count", "n")  # What people write for `stop`
+STOPS = ("end", "to", "until", "size", "count", "n")  # Names that users write instead of `stop`
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ def values_at(grid: DimensionProduct, numbers: np.ndarray) -> Values:
 def _values_of(dimension: Dimension, positions: np.ndarray) -> np.ndarray:
     values = dimension.values
     limits = (*dimension.bounds, dimension.size)
-    # the product may pass 64 bits even where every value fits, so the bounds are checked as well
+    # the product may exceed 64 bits even if every value fits, so the bounds are checked as well
     if isinstance(values, range) and all(map(_fits, (*limits, values.step))):
         return values.start + values.step * positions.astype(np.int64)
     return as_column([values[position] for position in positions.tolist()])

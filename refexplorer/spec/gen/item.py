@@ -69,7 +69,7 @@ def whole_number(field: str, text: str) -> int:
         raise BadField("gen-bad-int", field, message, hint)
     try:
         value = int(match[1])
-    except ValueError:  # the digits are more than Python reads
+    except ValueError:  # more digits than Python accepts
         sentence = f"`{field}` renders to a number of {len(match[1]):,} digits, which is too large."
         raise BadField("gen-bad-int", field, sentence) from None
     if value < 0:
@@ -285,7 +285,7 @@ class GenItem(PickledByFields):
 
 _RunPart = tuple[np.ndarray, Values, tuple[int, ...]]
 
-SOME = 2_048  # So many keys are not worth being cut into blocks
+SOME = 2_048  # Up to so many keys are not divided into blocks
 
 
 @dataclass(frozen=True)
@@ -360,7 +360,7 @@ def _in_parts(
     for numbers, values, shape in _parts(item, start, stop, most):
         try:
             done = work(item, numbers, values, shape)
-        # templates may make texts of very different lengths: only fewer at a time are sure to fit
+        # texts may have very different lengths: only smaller blocks are certain to fit into memory
         except TooMuchText:
             first, last = int(numbers[0]), int(numbers[-1])
             yield from _in_parts(work, item, first, last + 1, max(1, len(numbers) // 8))

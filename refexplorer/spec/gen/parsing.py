@@ -203,7 +203,7 @@ def _chars_in(text: str) -> int | None:
 TRIED_KEYS = 100_000  # Keys of an item that are all tried, unless no template can fail
 TRIED_STEPS = 4_000_000  # Steps of evaluation that this may take in a document
 LISTED_BY_COLUMNS = 1_000_000  # Keys of a document that are listed to find duplicates
-_TRUSTED_STEPS = 20  # steps that are assumed of a template that jinja2 renders
+_TRUSTED_STEPS = 20  # steps assumed for a template that jinja2 renders
 
 
 @dataclass(slots=True)
@@ -233,7 +233,7 @@ def _tried(item: GenItem, budget: KeyCheckBudget, at: str, findings: Findings) -
         return None
     steps = sum(_steps(getattr(item, name), item.templates) for name in FIELDS) * item.count
     if item.count > TRIED_KEYS or steps > budget.steps:
-        if item.certain:  # else it is noted that there are too many
+        if item.certain:  # else a finding says that there are too many
             findings.add(
                 "gen-not-checked",
                 at,

@@ -37,7 +37,7 @@ _DIGITS = 20
 
 @dataclass(frozen=True, slots=True)
 class FormattedIntegers:
-    """Integers as texts, not written yet."""
+    """Integers that will be formatted as texts."""
 
     numbers: np.ndarray  # Any shape, int64
     width: str = ""  # As in printf: ``"03"`` pads with zeros, ``"3"`` with blanks

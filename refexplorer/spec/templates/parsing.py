@@ -83,7 +83,7 @@ FILTERS: dict[str, Callable[..., Value]] = {
     "trim": lambda limits, value, chars=None: do_trim(str(value), chars),
     "upper": lambda limits, value: str(value).upper(),
 }
-"""jinja2's filters that are read, by name; `default` and `d` are part of the compiler."""
+"""The supported filters of jinja2, by name; `default` and `d` are part of the compiler."""
 
 TESTS: dict[str, Callable[..., bool]] = {
     "divisibleby": lambda limits, value, by: modulo(value, by, limits) == 0,
@@ -93,7 +93,7 @@ TESTS: dict[str, Callable[..., bool]] = {
     "number": lambda limits, value: isinstance(value, Number),
     "string": lambda limits, value: isinstance(value, str),
 }
-"""jinja2's tests that are read; `defined` and `undefined` are part of the compiler."""
+"""The supported tests of jinja2; `defined` and `undefined` are part of the compiler."""
 
 
 def takes(operation: Callable[..., Value], count: int) -> bool:
@@ -111,13 +111,13 @@ _STATEMENTS = {
     "Assign": "set", "AssignBlock": "set", "CallBlock": "call", "FilterBlock": "filter",
     "FromImport": "from", "ScopedEvalContextModifier": "autoescape",
 }  # fmt: skip
-"""Statements that jinja2's tree names differently from they are written."""
+"""Statements whose names in jinja2's syntax tree differ from how they are written."""
 _METHODS = {
     "format": "'%03d' | format(n)", "join": "[1, 2] | join('-')", "lstrip": "text | trim",
     "rstrip": "text | trim", "strip": "text | trim", "zfill": "'%03d' | format(n)",
 }  # fmt: skip
-"""What to write instead of a method of a text, where it is not a filter of the same name."""
-_SAID = (
+"""What to write instead of a string method, unless a filter has the same name."""
+_MESSAGES = (
     (r"unexpected end of template, expected 'end of print .*'", "`{{` is not closed by `}}`"),
     (r"unexpected 'end of print .*'", "an expression is missing before `}}`"),
     (r"unexpected '}'", "there is a single `}` inside `{{ … }}`"),
@@ -130,7 +130,7 @@ _SAID = (
     (r"'?begin of print statement'?", "`{{`"),
     (r"'?begin of statement block'?", "`{%`"),
 )  # fmt: skip
-"""What jinja2 says of a text that it cannot parse, and what it means to a person."""
+"""jinja2's messages about invalid texts, and what they mean to users."""
 BUILT_IN = {*_ENVIRONMENT.globals, "self"}  # Names that jinja2 defines
 
 
@@ -146,14 +146,14 @@ def as_template_problem() -> Iterator[None]:
         yield
     except jinja2.TemplateSyntaxError as error:
         message = (error.message or "").rstrip(".")
-        for pattern, words in _SAID:
+        for pattern, words in _MESSAGES:
             message = re.sub(pattern, words, message, flags=re.DOTALL)
         raise TemplateProblem(
             "bad-template", f"The template cannot be parsed: {message}."
         ) from None
     except (RecursionError, MemoryError, SyntaxError):
         raise TemplateProblem("template-limit", "This template is nested too deeply.") from None
-    except ValueError as error:  # a number literal with more digits than Python reads
+    except ValueError as error:  # a number literal with more digits than Python accepts
         raise TemplateProblem("bad-template", f"The template cannot be parsed: {error}.") from None
 
 

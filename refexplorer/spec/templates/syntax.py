@@ -41,7 +41,7 @@ def refused(construct: str, hint: str = _READ) -> TemplateProblem:
 class Undefined:
     """Stands for an undefined value: only `default` and `is defined` accept it."""
 
-    problem: TemplateProblem  # What is raised where a value is needed
+    problem: TemplateProblem  # The error to raise if a value is needed
 
 
 def too_big(limits: Limits, what: str) -> TemplateProblem:
@@ -95,7 +95,7 @@ def _integer_too_big(limits: Limits) -> TemplateProblem:
 def _multiply(left: Value, right: Value, limits: Limits) -> Value:
     for sequence, times in ((left, right), (right, left)):
         if isinstance(sequence, str | list | tuple) and isinstance(times, int):
-            # weighed before it is made: Python cannot be interrupted while it repeats a text
+            # checked in advance: Python cannot be interrupted while it repeats a text
             if (text_length(sequence, limits.template_chars) + 1) * times > limits.template_chars:
                 raise too_big(limits, "A repeated text or list")
             return sequence * times

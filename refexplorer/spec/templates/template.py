@@ -146,7 +146,7 @@ class Template:
     text: str  # As written
     parts: tuple[str | Expression, ...]  # Literal texts and expressions, in order
     names: frozenset[str]  # The free names: dimensions, templates or arguments that it uses
-    # What makes it again, and from which text: closures cannot be pickled, texts can. None for a
+    # The function and text that recreate it: closures cannot be pickled. None for a
     # part of a template, which is not pickled alone.
     recipe: tuple[Callable[[str], Template], str] | None = None
 
@@ -199,7 +199,7 @@ def run(evaluate: Evaluate, scope: Scope) -> Value:
         raise
     except RecursionError:
         raise TemplateProblem("template-limit", "This template is nested too deeply.") from None
-    except Exception as error:  # any operand that an operator refuses
+    except Exception as error:  # operators raise any error for wrong operands
         raise TemplateProblem(
             "bad-template", f"This template cannot be evaluated: {error}."
         ) from None

@@ -92,7 +92,7 @@ def test_a_whole_file_among_explicit_references() -> None:
     assert refs.summary("x").size is None
 
 
-def test_an_estimate_knows_what_it_does_not_know() -> None:
+def test_an_estimate_marks_unknown_sizes() -> None:
     known, partly = (rx.open_references(each).estimate("x") for each in (QUARTERS, WHOLE))
     assert known.bytes == 3 * LONGEST
     assert (partly.bytes, partly.label) == (None, "Read 100 B and more from 2 files")

@@ -104,7 +104,7 @@ def test_no_module_of_the_working_directory_is_run(name: str, tmp_path: Path) ->
     assert not (tmp_path / "was-run").exists()
 
 
-def test_where_there_are_no_processes_it_is_said_once(tmp_path: Path) -> None:
+def test_without_child_processes_there_is_one_warning(tmp_path: Path) -> None:
     code = (
         "import sys, warnings; sys.executable = ''; import refexplorer as rx\n"
         "with warnings.catch_warnings(record=True) as caught:\n"

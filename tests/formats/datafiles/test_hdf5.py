@@ -270,7 +270,7 @@ def test_attributes_are_plain() -> None:
     assert list(array.unread) == ["place"]
 
 
-def test_an_attribute_that_is_too_large_is_said_to_be_unread() -> None:
+def test_an_attribute_that_is_too_large_is_reported_as_unread() -> None:
     def write(file: h5py.File) -> None:
         file["x"] = 1
         file["x"].attrs["units"] = "K"

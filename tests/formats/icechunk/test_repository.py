@@ -115,7 +115,7 @@ def test_names_that_urls_encode_are_those_that_icechunk_reads(tmp_path: Path) ->
     assert refs.source.repository.outside == 0
 
 
-def test_versions_and_what_differs(repository: Path) -> None:
+def test_differences_between_versions(repository: Path) -> None:
     found = rx.diff(f"{repository}@v1", f"{repository}@main")
     assert {**found.counts, "same": 0} == {"same": 0, "shifted": 1}
     assert found.rows()[0].before == rx.types.Range(

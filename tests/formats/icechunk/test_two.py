@@ -206,7 +206,7 @@ def test_the_code_opens_it_without_refexplorer(folder: Path, path: str) -> None:
         assert opened["x"][0].tolist() == np.frombuffer(bytes(range(12, 18)), "<i2").tolist()
 
 
-def test_memory_sessions_and_what_is_not_committed(tmp_path: Path) -> None:
+def test_repositories_in_memory_and_uncommitted_changes(tmp_path: Path) -> None:
     made = write(icechunk.in_memory_storage(), targets_of(tmp_path / "targets"))
     refs = rx.open_references(made)
     assert (refs.source.location, refs.source.place) == (None, None)

@@ -180,7 +180,7 @@ def test_icechunk_reads_files_with_odd_names(source: Path, name: str) -> None:
     assert root["g/x"][:2, :3].tolist() == VALUES[:2, :3].tolist()
 
 
-def test_a_location_that_icechunk_writes_otherwise_is_not_kept(source: Path) -> None:
+def test_a_set_with_a_location_that_icechunk_changes_is_not_kept(source: Path) -> None:
     target = source.with_name("made.icechunk")
     refs = json.loads(source.read_text()) | {"g/x/c/0/0": ["S3://bucket/f.nc", 0, 24]}
     source.write_text(json.dumps(refs))

@@ -85,5 +85,5 @@ def test_a_length_that_is_claimed_is_refused_by_arithmetic(name: str, inside: bo
         {"name": "structured"},
     ],
 )
-def test_what_gives_no_size_is_said(data_type: object) -> None:
+def test_a_data_type_of_unknown_size_is_reported(data_type: object) -> None:
     assert "is not supported" in (read(data_type, b"", "").message or "")

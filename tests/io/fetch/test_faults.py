@@ -689,7 +689,7 @@ def test_a_name_leads_to_no_other_port_of_a_named_address(
         ("http://host:99999/", "redirects to an invalid URL."),
     ],
 )
-def test_a_redirect_elsewhere_is_said_and_grants_nothing(
+def test_a_redirect_to_another_place_is_reported_and_grants_nothing(
     server: RangeServer, tmp_path: Path, location: str, cause: str
 ) -> None:
     (tmp_path / "f").write_bytes(BODY)

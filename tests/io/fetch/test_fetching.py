@@ -112,7 +112,7 @@ def test_several_protocols_in_one_fetch(server: RangeServer, tmp_path: Path) -> 
     fsspec.filesystem("memory").rm("/refexplorer-many", recursive=True)
 
 
-def test_an_error_of_who_is_given_bytes_is_not_lost(server: RangeServer) -> None:
+def test_an_error_of_the_receiver_is_raised(server: RangeServer) -> None:
     """It was taken for one of the target, of a key that had come: who waited heard of neither."""
     server.files["/f"] = BODY
 
@@ -271,7 +271,7 @@ def test_reads_at_about_the_same_time_are_one_request(server: RangeServer) -> No
     assert len(server.requests) < threads
 
 
-def test_a_failure_reaches_each_who_waits(server: RangeServer) -> None:
+def test_a_failure_is_raised_for_each_waiting_read(server: RangeServer) -> None:
     refs = rx.open_references(
         {".zarray": ZARRAY, "0": [f"{server.url}/gone", 0, 4], "1": [f"{server.url}/gone", 4, 4]}
     )

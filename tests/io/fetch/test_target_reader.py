@@ -37,7 +37,7 @@ def test_what_the_set_holds_needs_no_target() -> None:
     assert fetched(refs, "b") == BODY
 
 
-def test_broken_base64_is_said_with_the_key() -> None:
+def test_the_error_for_broken_base64_names_the_key() -> None:
     targets = Targets(AccessPolicy(), None, Limits())
     with pytest.raises(DecodeError, match="k is not valid base64"):
         targets.fetch("k", Base64("base64:@@@"))

@@ -113,7 +113,7 @@ def test_a_chunk_of_an_array_without_dimensions() -> None:
         ([], "Show the fill value: the chunk has no reference"),
     ],
 )
-def test_what_a_read_takes_is_said_before(chunks: list[Any], label: str) -> None:
+def test_the_estimate_says_what_a_read_costs(chunks: list[Any], label: str) -> None:
     refs = rx.open_references(raw_set(*chunks))
     found = estimate_selection(refs, refs.array("x"))
     assert found.label == label

@@ -94,7 +94,7 @@ def test_values_are_those_of_zarr_over_fsspec(
         assert found.values.tobytes() == theirs.tobytes()
 
 
-def test_all_ranges_that_lie_in_a_row_take_one_request(server: RangeServer) -> None:
+def test_adjacent_ranges_take_one_request(server: RangeServer) -> None:
     document, body = packed(GRID.astype("<i2"), 5, **ZLIB)
     server.files["/f"] = body
     refs = rx.open_references(placed(document, f"{server.url}/f"))

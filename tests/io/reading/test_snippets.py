@@ -84,7 +84,7 @@ def test_templates_and_gen_are_rendered_only_where_they_need_it(tmp_path: Path) 
         assert run(refs, "x/0")["data"] == BYTES
 
 
-def test_what_fsspec_reads_otherwise_is_written_out_first(tmp_path: Path) -> None:
+def test_a_set_that_fsspec_reads_differently_is_expanded_first(tmp_path: Path) -> None:
     (tmp_path / "f-1").write_bytes(BYTES)
     odd = {"version": 1, "refs": {"x/0": [f"{tmp_path}/f-{{{{ 3 // 2 }}}}", 0, 4]}}
     (tmp_path / "set.json").write_text(json.dumps(odd))

@@ -102,7 +102,7 @@ def test_the_code_that_opens_it_registers_them(tmp_path: Path) -> None:
     assert ran.stdout.strip() == str(IMAGE.sum()), ran.stderr
 
 
-def test_a_codec_that_no_package_has_is_said(tmp_path: Path) -> None:
+def test_a_codec_of_no_package_is_named_in_the_error(tmp_path: Path) -> None:
     path = references(tmp_path, compression="lzw")
     path.write_text(path.read_text().replace("imagecodecs_lzw", "imagecodecs_none"))
     picture: Any = rx.open_references(path).to_zarr

@@ -242,7 +242,7 @@ def test_a_bomb_within_a_shard_is_stopped_too(tmp_path: Path, location: str) -> 
 
 
 @pytest.mark.child
-def test_a_codec_that_does_not_say_what_it_makes_is_tried_elsewhere_first(tmp_path: Path) -> None:
+def test_a_codec_of_unknown_output_size_runs_in_a_child_process(tmp_path: Path) -> None:
     pytest.importorskip("kerchunk")  # has the codec
     rows, size = 300, 4_000_000
     limits = rx.Limits(chunk_bytes=2**25)  # half a second to fill, not two

@@ -231,7 +231,7 @@ def several(dtype: np.dtype[Any]) -> np.ndarray:
 @example("<f4", 3, None, {}, {"_FillValue": 7.0}, 0)
 @example("<u8", 2, None, {}, {}, -1)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-def test_whatever_the_attributes_it_is_what_xarray_shows(
+def test_values_equal_those_of_xarray_for_any_attributes(
     tmp_path: Path, kind: str, zarr_format: int, unsigned: str | None, scales: dict[str, Any],
     masks: dict[str, Any], fill: int | None,
 ) -> None:  # fmt: skip

@@ -96,7 +96,7 @@ def told(file: DataFile) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("served", [False, True])
-def test_a_child_says_what_the_reader_tells(
+def test_a_child_returns_what_the_reader_returns(
     served: bool, tmp_path: Path, server: RangeServer
 ) -> None:
     body = made()

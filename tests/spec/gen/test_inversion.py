@@ -38,7 +38,7 @@ def document(key: str, dimensions: dict[str, Any], sep: str = "a") -> dict[str, 
 
 @seed(1)
 @given(st.lists(PARTS, max_size=7).map("".join), VALUES, VALUES, st.sampled_from(["a", "", "-1"]))
-def test_what_arithmetic_finds_is_what_enumerating_makes(
+def test_keys_found_by_arithmetic_equal_listed_keys(
     key: str, first: Any, second: Any, sep: str
 ) -> None:
     source = document(key, {"i": first, "j": second}, sep)

@@ -75,7 +75,7 @@ def _run_options(
 def over_sets(verb: Callable[..., Report]) -> Callable[..., int]:
     """Return the command that checks each set, and prints the reports."""
     # A set that cannot be opened does not prevent the others from being checked.
-    names = {**globals(), "Report": object}  # which only a type checker imports
+    names = {**globals(), "Report": object}  # `Report` is only imported for type checking
     own, run, common = (
         dict(inspect.signature(each, globals=names, eval_str=True).parameters)
         for each in (verb, _run_options, _options)

@@ -41,8 +41,8 @@ from refexplorer.verbs.display import known_diagnostics, tree_text
 from refexplorer.verbs.opening import history
 from refexplorer.verbs.referenceset import ReferenceSet
 
-_SHOWN = 3  # names that a misspelt one may have meant
-_COMPARED = 1000  # Rows of a level; a long one has its first rows compared
+_SHOWN = 3  # suggestions for a misspelt name
+_COMPARED = 1000  # Rows of a level that are compared: the first ones
 
 
 def no_key(refs: ReferenceSet, key: str) -> SourceError:
@@ -107,7 +107,7 @@ def _near(refs: ReferenceSet, path: str) -> str:
     return f"{near}; {command_for('ls', *filter(None, [folder]))} lists its keys"
 
 
-_WAITED = 10  # Seconds that a set may be counted for
+_COUNT_SECONDS = 10  # Most seconds for counting a set
 _SNAPSHOTS = 20  # Snapshots that are listed, the newest
 
 
@@ -179,7 +179,7 @@ def print_shard(refs: ReferenceSet, key: str, allow: Collection[str], as_json: b
     return HAS_ERRORS if index.state is ChunkState.FAILED else status_of(refs)
 
 
-PAGE_ROWS = 1000  # rows that are asked for at a time
+PAGE_ROWS = 1000  # rows that are requested at a time
 TERMINAL_ROWS = 100  # rows on a terminal; a pipe gets all
 
 
@@ -233,7 +233,7 @@ def info(
         output.write_text(refs.code())
         return status_of(refs)
     inside = internals(refs)
-    summary, chunks = inside.counts(within=_WAITED), inside.array_states.total
+    summary, chunks = inside.counts(within=_COUNT_SECONDS), inside.array_states.total
     is_counted = summary.targets is not None
     found = known_diagnostics(refs)
     facts: dict[str, object] = {
@@ -261,7 +261,7 @@ def info(
     listed = facts | {"bytes": size}
     del listed["diagnostics"]
     listed["findings"] = "not checked" if found is None else severities_text(found)
-    if not is_counted:  # `ReferenceSet.summary` counts however long it takes
+    if not is_counted:  # `ReferenceSet.summary` counts without a time limit
         listed |= dict.fromkeys(("kinds", "targets", "bytes"), "not counted: too many manifests")
     rows = [(name.replace("_", " "), _words(value)) for name, value in listed.items()]
     if fetched is not None:

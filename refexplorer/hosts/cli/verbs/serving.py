@@ -156,7 +156,7 @@ def _announcer(as_json: bool) -> Callable[[str], None]:
     """Return a function that prints the URL; flushed at once, since the page keeps running."""
 
     def announce(url: str) -> None:
-        # as it is: its secret is what proves to the page who its owner is
+        # unmasked: the secret in it identifies the owner to the page
         line = json.dumps({"url": url}) if as_json else f"refexplorer is at {url} {_HOW_TO_STOP}"
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()

@@ -212,7 +212,9 @@ def _kind_of(store: object) -> str:
 
 def is_repository(path: Path) -> bool:
     """Return whether a folder looks like an Icechunk repository."""
-    return (path / "snapshots").is_dir() and (path / "manifests").is_dir()
+    # there are no manifests before the first chunk is written
+    marks = (path / "manifests").is_dir() or any((path / mark).is_file() for mark in MARKS)
+    return marks and (path / "snapshots").is_dir()
 
 
 @contextmanager

@@ -188,3 +188,17 @@ def test_a_repository_of_an_older_icechunk_is_not_said_to_be_missing(tmp_path: P
     with pytest.raises(rx.errors.SourceError, match="by a version before Icechunk 1") as refusal:
         rx.open_references(tmp_path / "old")
     assert "exist" not in str(refusal.value)
+
+
+def test_a_repository_without_chunks_opens(tmp_path: Path) -> None:
+    storage = icechunk.local_filesystem_storage(str(tmp_path / "repo"))
+    made = icechunk.Repository.create(storage)
+    assert not (tmp_path / "repo" / "manifests").exists()
+    before = rx.open_references(tmp_path / "repo")
+    assert (before.source.form, before.arrays()) == ("Icechunk", ())
+    session = made.writable_session("main")
+    zarr.group(store=session.store).create_array("x", shape=(2,), chunks=(2,), dtype="i2")
+    session.commit("an array without chunks")
+    after = rx.open_references(tmp_path / "repo")
+    assert after.arrays() == ("x",)
+    assert np.asarray(after.read("x")).tolist() == [0, 0]

@@ -1,4 +1,4 @@
-"""One engine for every check: what was looked at, what was found, and what that allows to say.
+"""One engine for every check: what was checked, what was found, and which claims this supports.
 
 Begin with `ledger`: every chunk, key, object of a file and file ends in one state of `states`, and
 the states add up to totals that were obtained in another way. `headlines` puts a headline, the

@@ -25,7 +25,7 @@ from refexplorer.spec.findings import Finding, pointer
 
 REGULAR = 0.9  # The part of all steps that must be alike, to speak of gaps
 _OF_OTHERS = 20
-"""Steps that an axis without times must have: pressure levels begin evenly, and are few."""
+"""Least number of steps of an axis without times: pressure levels are few and begin evenly."""
 _SAME_STEP = 0.01  # How much a step may differ from the others, of its length
 _GAP = 1.5  # Steps that are longer by this factor are gaps; months have a rule of their own
 _RUNS = 4  # Stretches with a step each: forecasts are hourly at first, then every three hours

@@ -46,15 +46,15 @@ from refexplorer.spec.findings import Finding, pointer
 
 _ORDER = {code: place for place, code in enumerate(CODES)}
 _OF_OTHERS = (LedgerState.HELD, LedgerState.UNCOVERED, LedgerState.FILES_UNREAD)
-"""States that chunks keep which no file of a share has."""
+"""Chunks still in these states after the files of a share were compared are in none of them."""
 _OF_FILES = (
     LedgerState.INSIDE, LedgerState.PLACED, LedgerState.NO_CODEC, LedgerState.DECODED,
     LedgerState.EQUAL, LedgerState.WRONG_VALUES, LedgerState.WRONG_METADATA,
 )  # fmt: skip
-"""States of chunks that a file has where the set has them."""
+"""States of chunks at the same position in the file and in the set."""
 _OF_ANOTHER = "the set refers to another file or message for it"
 _OF_OTHER_FILES = frozenset({"offset", "length", "range-past-end"})
-"""What is wrong of references that were made from another version of a file."""
+"""Differences that occur if references were created from another version of a file."""
 _UNREAD_CAUSES = {
     FileState.DAMAGED: "damaged-file", FileState.UNREACHABLE: "unreachable",
 }  # fmt: skip

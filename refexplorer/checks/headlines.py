@@ -25,7 +25,7 @@ from refexplorer.spec.codes import CODES, Severity
 from refexplorer.spec.findings import Finding, severities_text
 
 LACKING_CODES = frozenset({"no-reference", "lacking-object", "left-out"})
-"""Findings of what the files hold and the set has not; what is there may be right all the same."""
+"""Findings about parts of files that the set lacks; what it has may still be correct."""
 UNOPENABLE_CODES = frozenset({"no-root", "bad-root"})
 UNREAD_CODES = frozenset({"damaged-file", "unreachable"})
 STALE_CODES = frozenset({"changed"})

@@ -26,7 +26,7 @@ from refexplorer.core.errors import RefexplorerError
 Head = dict[str, Any]
 OWN_MEMORY = 2**30  # Bytes that Python needs with numpy, pyarrow and a codec
 STARTING = 60  # Seconds that a child has to start: imports are slow on a busy machine
-POLL = 0.2  # Seconds between two looks at a child that works
+POLL = 0.2  # Seconds between two checks of a working child
 _NO_MEMORY = 90  # Exit status of a child whose memory was not enough
 _START = (
     "import json, runpy, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
@@ -61,7 +61,7 @@ def _nothing(*_: object) -> None:
 
 
 Hear = Callable[[Head], "bytes | None"]
-"""Is given what a child says before its answer, and returns what it waits for, if it does."""
+"""Called with a message that the child sends before its response; returns the reply, if any."""
 
 
 class Child:

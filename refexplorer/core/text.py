@@ -18,7 +18,7 @@ _SIGNATURES = (
 )  # fmt: skip
 SIGNED = rf"(?i:[?&](?:{'|'.join(_SIGNATURES)})=[^&])"  # A URL that gives access; for RE2 and `re`
 KEYS = frozenset({"array", "arrays", "key", "keys", "path", "pointer"})
-"""Members of documents that name what is in a set: no address, however they look."""
+"""JSON members that contain keys or paths of a set, not URLs, even if they look like one."""
 _HARMLESS_PARAMETERS = frozenset({
     "versionid", "generation", "version", "v", "format", "f", "alt", "download", "raw",
     "service", "request",

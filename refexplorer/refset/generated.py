@@ -170,11 +170,11 @@ def columns_of(run: Run) -> Columns:
 
 
 EVALUATED_KEYS = 200_000
-"""Generated keys that one question evaluates; more take too long to wait for."""
+"""Generated keys that one query evaluates; more would take too long."""
 
 
 COMPARED_KEYS = 100_000
-"""Of two gen items with more keys each, equal keys are not looked for one by one."""
+"""Two gen items with more keys each are not compared key by key."""
 _MATCHED_AT_ONCE = 200  # Keys that are matched with a pattern in the time that one is looked up
 
 

@@ -16,7 +16,7 @@ Windows = Sequence[tuple[int, int]]
 _BLOCK = 2**16
 """Chunks that are counted together: few enough to stay in the caches of a processor."""
 _TRIPLES = 2**20
-"""Counts of a cell and a target that wait until equal ones are added up."""
+"""Counts per cell and target that are collected before equal ones are added up."""
 
 
 class Side(NamedTuple):

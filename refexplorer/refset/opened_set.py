@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from refexplorer.spec.zarr_metadata import ArrayMeta
 
 _watching: ContextVar[Progress | None] = ContextVar("watching", default=None)
-"""Is called with the parts that a question has read, and all; it may raise to end the question."""
+"""Called with the parts that a query has read, and their total; an exception stops the query."""
 
 
 @contextmanager
@@ -358,7 +358,7 @@ class Contents:
 
 _met: WeakValueDictionary[str, Contents] = WeakValueDictionary()
 _kept: deque[Contents] = deque(maxlen=2)
-"""The last ones, which would else be gone between two tasks."""
+"""The latest ones, which would otherwise be freed between two tasks."""
 
 
 def _contents_again(name: str, written: bytes) -> Contents:
@@ -479,4 +479,4 @@ class SetLike(Protocol):
 
 
 internals: Callable[[SetLike], Internals] = attrgetter("_internals")
-"""The internals of a set, which its public face does not show."""
+"""The internals of a set, which its public API does not show."""

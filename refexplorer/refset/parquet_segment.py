@@ -40,7 +40,7 @@ from refexplorer.spec.references import Inline, read_inline
 from refexplorer.spec.zarr_metadata import ArrayMeta
 
 CODES = {"offset": "bad-offset", "size": "bad-length"}
-"""What is found where a number of a column is not a count of bytes."""
+"""The diagnostic codes for invalid numbers in a column."""
 NO_COUNT = "not an integer number of bytes from 0 to 2**62 - 1"
 _BOTH = "has both `raw` and `path`; `raw` is used"
 _TYPES = "Write `path` as text and `raw` as bytes, even if all are null."
@@ -371,7 +371,7 @@ class ParquetRecords(Records):
 
     @property
     def _style(self) -> object:
-        """What the keys of its chunks are made from."""
+        """What determines the keys of its chunks."""
         return self.array.path, self.array.prefix, self.array.separator, self.array.grid
 
     def missing_files(self) -> Iterator[tuple[int, int, bool]]:

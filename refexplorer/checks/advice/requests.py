@@ -115,7 +115,7 @@ def connection_of(place: str | Connection) -> Connection:
 
 
 _COVER = MergeRules("", "", 0, None, 1)
-"""Merges what touches or overlaps alone, so that each byte is counted once."""
+"""Merges only adjacent or overlapping ranges, so each byte is counted once."""
 
 
 class Reads:

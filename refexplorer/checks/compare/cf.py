@@ -22,7 +22,7 @@ SECONDS = {
 }  # fmt: skip
 _GREGORIAN = {"standard", "gregorian", "proleptic_gregorian"}
 _REFORM = np.datetime64("1582-10-15", "us")
-"""Before it the standard and the proleptic calendar differ."""
+"""Before this date, the standard and the proleptic Gregorian calendars differ."""
 _SINCE = re.compile(
     r"\s*(\w+?)s?\s+since\s+(-?\d{1,4}-\d{1,2}-\d{1,2})(?:[T\s]+(\d{1,2}:\d{1,2}(?::[\d.]+)?))?"
     r"\s*(?:Z|UTC|\+?0{1,2}:?0{0,2})?\s*",

@@ -178,7 +178,7 @@ def set_indices(ours: SetArray, numbers: np.ndarray) -> np.ndarray:
 
 
 SAME, MOVED, OUTSIDE = LedgerState.PLACED, LedgerState.WRONG_RANGE, LedgerState.UNTOUCHED
-"""A reference that is where the file has the chunk; that is not; that is of no chunk."""
+"""A reference to the right range of the file; to a wrong one; to no chunk."""
 
 
 @dataclass

@@ -281,7 +281,8 @@ def lint_attributes(array: ArrayMeta, attributes: Mapping[str, object]) -> Itera
                 array, f"`calendar` {calendar!r} is not one that xarray knows"
             )
     if why := undecoded_structure(array):
-        message = f"xarray decodes no {why}, so it does not open {array.path_text()}."
+        does = "read" if array.fill_value is None else "open"
+        message = f"xarray decodes no {why}, so it does not {does} {array.path_text()}."
         yield LintFinding("bad-attribute", message, "Read it with Zarr: `refs.to_zarr()`.")
     coordinates = attributes.get("coordinates")
     if coordinates is not None and not isinstance(coordinates, str):

@@ -63,5 +63,5 @@ def test_a_note_without_a_key_shows_the_text_around_it(
     (tmp_path / "odd.json").write_text(json.dumps(document, indent=1))
     open_file(page, panel_page.url, tmp_path / "odd.json")
     page.get_by_role("button", name="The filter foo is not supported").click()
-    lines = page.get_by_role("group", name="Lines around /templates/u")
+    lines = page.get_by_role("group", name='Lines around templates["u"]')
     expect(lines).to_contain_text('"u": "{{x|foo}}"')

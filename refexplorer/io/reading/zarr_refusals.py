@@ -15,7 +15,13 @@ from contextlib import contextmanager
 from contextvars import Context
 from typing import Any
 
-from refexplorer.core.errors import DecodeError, RefexplorerError, without_warnings
+from refexplorer.core.errors import (
+    DecodeError,
+    LeftOutWarning,
+    RefexplorerError,
+    warn,
+    without_warnings,
+)
 from refexplorer.core.limits import is_out_of_memory, memory_message
 from refexplorer.core.text import escape
 from refexplorer.io.access import shown
@@ -222,10 +228,12 @@ def check_for_xarray(array: ArrayMeta, decoded: bool) -> None:
             f"xarray cannot open {array.path}: its attribute `coordinates` must be a string."
         )
     if decoded and (why := undecoded_structure(array)):
-        raise DecodeError(
-            f"xarray cannot open {array.path}: it decodes no {why}; "
-            f"refs.to_zarr()[{array.path!r}] reads it."
-        )
+        does = "open" if array.fill_value is not None else "read the values of"
+        said = f"xarray cannot {does} {array.path}: it decodes no {why}; "
+        said += f"refs.to_zarr()[{array.path!r}] reads them."
+        if array.fill_value is not None:
+            raise DecodeError(said)
+        warn(said, LeftOutWarning)  # the other arrays can be read
     for name in _NUMBERS if decoded else ():
         value = array.attributes.get(name, 1)
         if isinstance(value, list) and len(value) == 1:  # as from HDF5; xarray accepts it

@@ -289,6 +289,6 @@ def _code_of(state: LedgerState, number: int, file: str | None) -> str:
     """Return the code for the fault of a chunk."""
     if state is LedgerState.PAST_END:
         return "range-past-end"
-    if file == FileState.UNREACHABLE:
+    if file == FileState.UNREACHABLE or state is LedgerState.UNREACHABLE:
         return "unreachable"
     return "undecodable-inline" if number < 0 else "unreadable"

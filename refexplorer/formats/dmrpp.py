@@ -51,7 +51,11 @@ _TYPES = {
 _ENUM = "Enum"
 _TEXTS = ("String", "URL", "Url")
 _OTHER_TYPES = (_ENUM, *_TEXTS, "Structure", "Sequence", "Opaque")
-_PLACEHOLDER = "OPeNDAP_DMRpp_DATA_ACCESS_URL"  # Servers replace it by the URL of the file
+_PLACEHOLDERS = {
+    "OPeNDAP_DMRpp_DATA_ACCESS_URL": "",
+    "OPeNDAP_DMRpp_MISSING_DATA_ACCESS_URL": "_mvs.h5",
+}
+"""What servers replace by the URL of the file, or of the one beside it for values it lacks."""
 _HREF = "dmrpp:href"
 _UNWRAPPED = "HDF5_GLOBAL"  # The container of the file's attributes
 _HELD = ("dmrpp:compact", "dmrpp:missingdata", "dmrpp:vlsa")  # Elements that contain values
@@ -143,7 +147,7 @@ class DmrppFile(DataFile):
 
     def __init__(self, root: Element) -> None:
         href = root.get(_HREF, "")
-        own = href if href and href != _PLACEHOLDER else root.get("name", "")
+        own = href if href and href not in _PLACEHOLDERS else root.get("name", "")
         self.target = own
         self._groups: dict[str, Element] = {}
         self._variables: dict[str, _DmrppVariable] = {}
@@ -236,8 +240,12 @@ class DmrppFile(DataFile):
             np.array(_whole_numbers(each.get("offset") for each in parts), np.int64),
             np.array(_whole_numbers(each.get("nBytes") for each in parts), np.int64),
             np.minimum(masks, 2**32 - 1).astype(np.uint32),
-            urls=np.array([each or self.target for each in urls], object) if any(urls) else None,
+            urls=np.array([self._url(each) for each in urls], object) if any(urls) else None,
         )
+
+    def _url(self, href: str) -> str:
+        is_own = not href or href in _PLACEHOLDERS
+        return f"{self.target}{_PLACEHOLDERS.get(href, '')}" if is_own else href
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:
         storage, array = _storage(self._variables[name].element), self.array(name)

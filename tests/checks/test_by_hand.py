@@ -49,6 +49,8 @@ def _write(file: h5py.File) -> None:
     holes[:2, :2] = 1
     holes.attrs["_FillValue"] = np.int32(-1)
     file.create_dataset("never", (4,), "f4", chunks=(2,))
+    fives = file.create_dataset("fives", (4,), "f4", chunks=(2,), fillvalue=5)
+    fives.attrs["_FillValue"] = np.float32(5)
     file.create_dataset("lzf", data=np.arange(100).reshape(10, 10), chunks=(5, 5),
                         compression="lzf")  # fmt: skip
     file.create_dataset("cut", data=chance.normal(size=(6, 4, 5)).astype("<f4"))
@@ -60,7 +62,7 @@ def _of_dataset(path: Path, name: str, dataset: h5py.Dataset) -> Refs:
     dtype: Any = _RECORD if dataset.dtype.names else dataset.dtype.str
     chunks = dataset.chunks or ((2, 4, 5) if is_cut else dataset.shape)
     found = _ARRAY | {"shape": dataset.shape, "chunks": chunks, "dtype": dtype}
-    found["fill_value"] = {"holes": -1, "flag": False}.get(name)
+    found["fill_value"] = {"holes": -1, "flag": False, "fives": 5}.get(name)
     if name == "edges":
         found["filters"] = _PIPELINE
     if name == "lzf":
@@ -329,6 +331,7 @@ HDF5 = {
     "a hole that has a chunk": (copied("holes/1.1", "holes/0.0"), "misplaced", "holes/1.1"),
     "holes of another value": (array("holes", fill_value=0), "fill_value", "holes/.zarray"),
     "nothing but another value": (array("never", fill_value=9), "fill_value", "never/.zarray"),
+    "nothing but no value": (array("fives", fill_value=None), "fill_value", "fives/.zarray"),
     "lzf with a header": (
         array("lzf", compressor={"id": "imagecodecs_lzf"}), "filters", "lzf/.zarray",
     ),

@@ -43,6 +43,23 @@ def test_mistakes_in_a_set_of_a_tiff(tmp_path: Path) -> None:
     assert set(mine.keys) == {"1.2", "2.1"}
 
 
+def test_any_series_of_a_tiff_may_be_the_array_of_a_set(tmp_path: Path) -> None:
+    path, sets = tmp_path / "a.tif", list[dict[str, Any]]()
+    with tifffile.TiffWriter(path) as file:
+        for dtype in ("u1", "f4"):
+            file.write(np.ones((64, 64), dtype), tile=(32, 32), metadata=None)
+    for series in range(2):
+        with tifffile.imread(path, aszarr=True, series=series) as store:
+            store.write_fsspec(tmp_path / "a.json", url=f"file://{tmp_path}", version=0)
+        sets.append(json.loads((tmp_path / "a.json").read_text()))
+    for document in sets:
+        found = verified(document, tmp_path)
+        assert (found.status, found.findings) == (0, ())
+        assert "1 of 2 variables" in found.headline.text
+    mixed = verified(sets[1] | {".zarray": sets[0][".zarray"]}, tmp_path)
+    assert ("dtype", "") in codes(mixed)
+
+
 def test_zeros_of_a_tiff_are_masked_by_the_fill_value(tmp_path: Path) -> None:
     """tifffile writes a fill value of 0, which xarray masks in Zarr v2."""
     document = tiff_set(tmp_path, "volume")

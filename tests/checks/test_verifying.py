@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import h5py
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -234,3 +236,40 @@ def test_chunks_of_a_record_file_that_cannot_be_read_are_lost(tmp_path: Path) ->
     mine = next(each for each in found.findings if each.code == "parquet-unreadable")
     assert (mine.array, mine.reference_count) == ("x", 2)
     assert "x/refs.1.parq" in mine.message
+
+
+@pytest.mark.parametrize(
+    ("status", "span", "code", "verdict"),
+    [
+        (503, None, "unreachable", (1, "has errors")),
+        (206, "bytes 0-31999/{size}", "unreachable", (1, "has errors")),
+        (206, "bytes {span}/99999999", "changed", (1, "is stale: 1 file changed")),
+        (401, None, None, (2, "not known: 1 chunk was not compared")),
+    ],
+)
+def test_a_server_that_fails_between_metadata_and_values_is_not_a_damaged_file(
+    status: int,
+    span: str | None,
+    code: str | None,
+    verdict: Any,
+    server: RangeServer,
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        data = file.create_dataset("x", data=np.arange(4000.0))
+        start, size = data.id.get_offset(), data.nbytes
+    body = path.read_bytes()
+    server.files["/a.h5"] = body
+    meta = {"zarr_format": 2, "shape": [4000], "chunks": [4000], "dtype": "<f8", "order": "C",
+            "compressor": None, "filters": None, "fill_value": None}  # fmt: skip
+    refs = {".zgroup": {"zarr_format": 2}, "x/.zarray": meta, "x/.zattrs": {}}
+    refs |= {"x/0": [f"{server.url}/a.h5", start, size]}
+    names = f"{start}-{start + size - 1}"
+    headers = {} if span is None else {"Content-Range": span.format(size=len(body), span=names)}
+    server.answers[f"/a.h5 bytes={names}"] = (status, headers, body[start : start + size])
+    found = rx.open_references(refs).allowing(server.url).verify(values="all")
+    assert (found.status, found.headline.text) == verdict
+    assert [each.code for each in found.findings] == ([] if code is None else [code])
+    assert all("1 file " in str(each.message) for each in found.findings)
+    assert "damaged" not in str(found)

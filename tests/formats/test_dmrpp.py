@@ -305,10 +305,21 @@ PLAIN = base64.b64encode(np.arange(4, dtype="<i4").tobytes()).decode()
             ),
             [5],
         ),
+        *(
+            (
+                held(
+                    f'<dmrpp:chunk offset="8" nBytes="4" href="OPeNDAP_DMRpp_{which}_URL"/>',
+                    dims='<Dim size="1"/>',
+                ),
+                values,
+            )
+            for which, values in (("DATA_ACCESS", [2]), ("MISSING_DATA_ACCESS", [6]))
+        ),
     ],
 )
 def test_every_way_to_hold_values(document: bytes, values: Any, tmp_path: Path) -> None:
-    (tmp_path / "b.nc").write_bytes(np.array([9, 9, 5], "<i4").tobytes())
+    for name, last in (("b.nc", 5), ("a.nc_mvs.h5", 6)):
+        (tmp_path / name).write_bytes(np.array([9, 9, last], "<i4").tobytes())
     assert values_of(document, tmp_path) == values
 
 

@@ -97,7 +97,8 @@ class FileComparison:
                 other = self._of_unreferenced(path)
                 filled = self._of_filled(path) if path in self._bare else None
                 if other is not None and filled is not None:
-                    other.findings += filled.findings
+                    known = other.findings
+                    known += [each for each in filled.findings if each not in known]
                 others.append(other or filled)
             for each in others:
                 if each is not None:
@@ -287,13 +288,12 @@ class FileComparison:
         wanted = expected(known, group.lie, group.origin, group.ours, group.is_cut).numbers
         lacking = np.setdiff1d(wanted, self._references[group.ours.meta.path].numbers)
         record.lacking += numbers_bytes(lacking)
-        count = self._note_fill(group.ours, group.native, len(wanted), record)
-        if count and not record.is_filled_alike:
-            what = said(group.ours.fill_value), said(group.native.fill_value)
-            record.findings.append(FileDifference("fill_value", *what, None, len(group.rows)))
+        self._note_fill(group.ours, group.native, len(wanted), record, len(group.rows))
 
-    def _note_fill(self, ours: SetArray, native: FileArray, wanted: int, record: Record) -> int:
-        """Record how chunks read that were never written; return how many the set lacks, too."""
+    def _note_fill(
+        self, ours: SetArray, native: FileArray, wanted: int, record: Record, rows: int = 1
+    ) -> None:
+        """Record how chunks read that were never written, and that the set lacks, too."""
         record.is_filled_alike = is_filled_alike(ours, native, True)
         known = self._matched.filed.chunks[self._matched.filed.places[native.name]]
         sides = zip(native.shape, native.chunks, strict=True)
@@ -306,7 +306,9 @@ class FileComparison:
         if missing > 0 and record.is_filled_alike and is_masked:
             text = f"chunks never written, equal to {said(ours.missing)}"
             record.findings.append(FileDifference("masked", None, None, text, missing))
-        return max(missing, 0)
+        if missing > 0 and not record.is_filled_alike:
+            what = said(ours.fill_value), said(native.fill_value)
+            record.findings.append(FileDifference("fill_value", *what, None, rows))
 
     def _of_unreferenced(self, path: str) -> Record | None:
         """Return the row of an array of the file that no reference in this part points to."""

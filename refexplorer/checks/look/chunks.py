@@ -14,7 +14,7 @@ from refexplorer.checks.compare.inline import compared, marked
 from refexplorer.checks.compare.metadata import said as text_of
 from refexplorer.checks.compare.set_array import SetArray
 from refexplorer.checks.records import NAMED_KEYS, FileDifference, Record
-from refexplorer.checks.states import LedgerState
+from refexplorer.checks.states import CHUNK_TERMS, FileState, LedgerState, Rank
 from refexplorer.core.errors import AccessError, DecodeError, LimitError, RefexplorerError
 from refexplorer.core.limits import Limits
 from refexplorer.formats.columns.references import BASE64, INLINE, URL
@@ -23,7 +23,7 @@ from refexplorer.io.decode.codecs import missing_codec
 from refexplorer.io.decode.steps import Step, error_text, steps
 from refexplorer.io.decode.steps import decoded as decoded_values
 from refexplorer.io.fetch.background import Stopped
-from refexplorer.io.fetch.failures import is_denied
+from refexplorer.io.fetch.failures import ChangedError, ShortFileError, is_denied
 from refexplorer.io.fetch.many import fetch_many
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.spec.references import Base64, Inline, Range, Reference, Url
@@ -142,10 +142,10 @@ def _state(error: RefexplorerError) -> LedgerState:
     """Return the state of a chunk without bytes, whose target existed when checked."""
     if isinstance(error, AccessError):
         return LedgerState.NOT_ALLOWED
-    if is_denied(error):
+    if is_denied(error) or isinstance(error, LimitError):
         return LedgerState.UNREAD_FILE
-    is_encoded = isinstance(error, DecodeError)
-    return LedgerState.UNDECODABLE if is_encoded else LedgerState.UNREACHABLE
+    is_of_set = isinstance(error, DecodeError | ShortFileError)
+    return LedgerState.UNDECODABLE if is_of_set else LedgerState.UNREACHABLE
 
 
 def _fetched(
@@ -189,13 +189,14 @@ def compare_values(
         for at, row in enumerate(some):
             place = int(places[start + at])
             data = fetched[row["key"]]
+            if not isinstance(data, bytes):
+                states[place] = work.lose(row["key"], data, LedgerState(int(states[place])))
+                continue
             try:
-                if isinstance(data, Exception):
-                    raise data
                 chunk = ours.meta.chunk_array(ours.meta.index_at(row["chunk"]))
                 values = decoded_values(chunk, data, limits)
             except Exception as error:  # codecs raise what they like
-                work.fail(row["key"], error_text(error))
+                work.fail(row["key"], error_text(error), "unreadable")
                 states[place] = max(states[place], LedgerState.UNDECODABLE)
                 continue
             where = comparison.region(ours.meta.path, row["chunk"])
@@ -224,16 +225,29 @@ class _ValueTally:
     def __init__(self, ours: SetArray, record: Record) -> None:
         self._ours, self._record = ours, record
         self._bad: list[str] = []
-        self._failed: list[str] = []
-        self._reason = ""
+        self._failed: dict[str, tuple[str, list[str]]] = {}  # The first reason and keys, by cause
+        self._is_refused = False  # Whether the reason why bytes were not read is recorded
         self._masked = 0
         self._masked_keys: list[str] = []
         self._lost = self._gained = 0
 
-    def fail(self, key: str, reason: str) -> None:
+    def fail(self, key: str, reason: str, cause: str) -> None:
         """Record a chunk without values."""
-        self._reason = self._reason or reason
-        self._failed.append(key)
+        self._failed.setdefault(cause, (reason, []))[1].append(key)
+
+    def lose(self, key: str, error: RefexplorerError, known: LedgerState) -> LedgerState:
+        """Record a chunk without bytes; return its state, which was known without them."""
+        state, reason = _state(error), error_text(error)
+        if CHUNK_TERMS[state].rank is Rank.UNKNOWN:  # not a fault of the set or the file
+            if not self._is_refused:
+                self._record.unchecked.append(f"values ({reason.rstrip('.')})")
+            self._is_refused = True
+            return known if CHUNK_TERMS[known].rank is Rank.BAD else state
+        cause = "unreadable" if state is LedgerState.UNDECODABLE else "unreachable"
+        if isinstance(error, ChangedError):
+            cause, self._record.file = "changed", FileState.CHANGED
+        self.fail(key, reason, cause)
+        return max(known, state)
 
     def add(self, key: str, mine: np.ndarray, native: FileArray, filed: np.ndarray) -> bool:
         """Add the values of a chunk; return whether they differ."""
@@ -279,7 +293,7 @@ class _ValueTally:
             for cause, message, keys, numbers in (
                 ("values", None, self._bad, differ),
                 ("masked", masked, self._masked_keys, {"lost": self._masked}),
-                ("unreadable", self._reason, self._failed, {}),
+                *((cause, *lost, {}) for cause, lost in self._failed.items()),
             )
             if keys
         ]

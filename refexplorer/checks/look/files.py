@@ -397,9 +397,11 @@ def _count(record: Record, states: np.ndarray) -> None:
     """Count the states of references; the row gets the worst."""
     counts = np.bincount(_OF_STATE[states], minlength=len(STATES)).tolist()
     record.same, record.differs, record.uncompared, record.failed = counts
-    if any(CODES[each.cause].severity is Severity.ERROR for each in record.findings):
+    causes = {each.cause for each in record.findings}
+    errors = {cause for cause in causes if CODES[cause].severity is Severity.ERROR}
+    if errors - {"unreachable"}:
         record.state = DIFFERS
-    elif record.failed:
+    elif errors or record.failed:
         record.state = FAILED
     elif record.uncompared or record.state == UNCOMPARED:
         record.state = UNCOMPARED

@@ -128,7 +128,10 @@ class FitsFile(DataFile):
     def chunks(self, name: str) -> FileChunks:
         array = self.array(name)
         part = self._parts[array.name]
-        size = math.prod(array.shape) * _values(array.name, part)[0].itemsize
+        item = _values(array.name, part)[0].itemsize
+        if isinstance(part, fits.TableHDU):  # its rows are text, of another length
+            item = int(part.header["NAXIS1"])
+        size = math.prod(array.shape) * item
         return one_block(len(array.shape), part.fileinfo()["datLoc"], size)
 
     def values(self, name: str, selection: tuple[slice, ...]) -> np.ndarray:

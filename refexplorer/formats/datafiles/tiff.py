@@ -78,7 +78,7 @@ class TiffFile(DataFile):
         return tuple(self._levels)
 
     def other_names(self) -> Mapping[str, str]:
-        return {"": "0"} if self._levels and "1" not in self._levels else {}
+        return {"": "0"} if len(self._levels) == 1 else {}
 
     def objects(self) -> Iterator[FileObject]:
         for name in self._levels:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from refexplorer.core.errors import FetchError
 from refexplorer.io.access import Place, shown
+from refexplorer.io.fetch.failures import ChangedError
 
 SELF_DESCRIBING = frozenset({"gzip", "x-gzip", "zstd"})  # Recognized by their first bytes
 _NO_ENCODING = frozenset({"", "identity", "chunked", "aws-chunked"})
@@ -213,13 +214,13 @@ class Versions:
         """Compare the version of a target with that of the first read."""
         known = self._known.setdefault(url, tag) if tag else None
         if known is not None and known != tag:
-            raise FetchError(
+            raise ChangedError(
                 f"the file changed since its first read (its version was {_cut(known)} and is "
                 f"{_cut(tag)} now); open the set again to read the new file"
             )
         before = size if size is None else self._sizes.setdefault(url, size)
         if before != size:
-            raise FetchError(
+            raise ChangedError(
                 f"the file changed since its first read (it had {before:,} bytes and has {size:,} "
                 "now); open the set again to read the new file"
             )

@@ -73,6 +73,14 @@ class NotFoundError(FetchError):
     """A web server has no such file (404)."""
 
 
+class ChangedError(FetchError):
+    """A file is no longer the one of which the first bytes were read."""
+
+
+class ShortFileError(FetchError):
+    """A file ends before the range does."""
+
+
 def http_failure(status: int, reason: str | None, wait: float = 0.0) -> FetchError:
     """Return the failure for the status of an HTTP response."""
     words = _HTTP.get(status) or f"the server answered {status} {reason or ''}".rstrip()

@@ -30,10 +30,12 @@ from refexplorer.core.text import masks_repr, secrets_of, without
 from refexplorer.io.access import AccessPolicy, Options, Place, StorageOptions, shown
 from refexplorer.io.fetch.answers import ByteParts, Facts, Versions
 from refexplorer.io.fetch.failures import (
+    ChangedError,
     DeniedByServer,
     NoReference,
     NotFoundError,
     ReadTime,
+    ShortFileError,
     TooLate,
     cause,
     is_denied,
@@ -424,19 +426,19 @@ def complete(wanted: RangeOfKey, data: bytes, size: int | None) -> bytes:
         return data
     failure = f"{wanted}: only {len(data):,} of {wanted.end - wanted.start:,} bytes were received"
     if size is None:
-        raise FetchError(f"{failure}, and the size of the file is not known.")
+        raise ShortFileError(f"{failure}, and the size of the file is not known.")
     if wanted.end > size:
-        raise FetchError(
+        raise ShortFileError(
             f"{failure}; the range reaches past the end of the file, which has {size:,} bytes."
         )
-    raise FetchError(f"{failure}, although the file has {size:,} bytes.")
+    raise ShortFileError(f"{failure}, although the file has {size:,} bytes.")
 
 
 def explanation(wanted: RangeOfKey, error: Exception) -> RefexplorerError:
     """Return an error that names key, URL, range and cause."""
     if isinstance(error, AccessError):
         return error
-    kept = LimitError, NotFoundError
+    kept = LimitError, NotFoundError, ChangedError
     kind: type[LimitError | FetchError] = next(
         (each for each in kept if isinstance(error, each)), FetchError
     )

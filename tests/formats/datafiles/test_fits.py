@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 import refexplorer as rx
+from refexplorer.checks.report import Report
 from refexplorer.core.limits import Limits
 from refexplorer.formats.datafiles.data_file import Unread
 from refexplorer.io.access import AccessPolicy
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.sources.opening import open_native
 from tests.helpers.servers import RangeServer
+from tests.helpers.verifying import verified
 
 pytestmark = pytest.mark.child
 fits: Any = pytest.importorskip("astropy.io.fits")
@@ -90,3 +92,26 @@ def test_a_scale_that_no_codec_has_leaves_the_other_images(tmp_path: Path) -> No
     path.write_bytes(data)
     with pytest.warns(UserWarning, match="scaled by 0.0 and 0"):
         assert rx.open_references(path).arrays() == ("PRIMARY",)
+
+
+def test_rows_of_text_have_a_length_of_their_own(tmp_path: Path) -> None:
+    path, codec = tmp_path / "a.fits", "FITSAscii"
+    columns = [
+        fits.Column("n", "I4", array=np.array([1, 22, 333]), ascii=True),
+        fits.Column("x", "F8.3", array=np.array([1.5, 2.5, -3]), ascii=True),
+    ]
+    table = fits.TableHDU.from_columns(columns, name="TABLE")
+    fits.HDUList([fits.PrimaryHDU(), table]).writeto(path)
+    types = [["n", "<i2"], ["x", "<f8"]]
+    filters = [{"id": codec, "indtypes": [["n", "S4"], ["x", "S8"]], "outdtypes": types}]
+    meta = {"zarr_format": 2, "shape": [3], "chunks": [3], "dtype": types, "order": "C"}
+    meta |= {"compressor": None, "fill_value": None, "filters": filters}
+
+    def found(length: int) -> Report:
+        refs = {".zgroup": {"zarr_format": 2}, "TABLE/.zarray": meta}
+        refs |= {"TABLE/0": [str(path), 5760, length]}
+        return verified({"version": 1, "refs": refs}, tmp_path, values="all")
+
+    assert found(36).good
+    (length,) = (each for each in found(24).findings if each.code == "length")
+    assert "has 24 bytes, the chunk of `TABLE` 36" in str(length.message)

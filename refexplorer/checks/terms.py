@@ -181,6 +181,9 @@ class CheckTerms:
         return look in self.looks
 
 
+UNCOMMITTED = "versions that Icechunk may have recorded (the session has uncommitted changes)"
+
+
 @dataclass(frozen=True)
 class ReadTerms:
     """What may be read, and how; and what is known of the set without reading it."""
@@ -198,6 +201,11 @@ class ReadTerms:
     repository: RepositoryFacts | None = None  # Of Icechunk
     endpoints: Mapping[str, str] = field(default_factory=dict)  # As `AccessPolicy` has them
     written: float | None = None  # When a local set was, in seconds since 1970
+
+    @property
+    def is_uncommitted(self) -> bool:
+        """Whether a session had uncommitted changes: its recorded versions are not read."""
+        return self.repository is not None and self.repository.uncommitted
 
     def of(self, source: Source) -> ReadTerms:
         """Return the terms with what a source says about itself."""

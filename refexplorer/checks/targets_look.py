@@ -27,7 +27,7 @@ from refexplorer.checks.states import (
     LedgerState,
     Rank,
 )
-from refexplorer.checks.terms import UNCOMMITTED, ReadTerms
+from refexplorer.checks.terms import RECORDED_UNREAD, ReadTerms
 from refexplorer.core.text import masked_url
 from refexplorer.formats.columns.references import LARGEST
 from refexplorer.io.access import protocol_of
@@ -183,8 +183,8 @@ class TargetGatherer:
         self, url: str | None, version: Sequence[Any], arrays: dict[str | None, int]
     ) -> str | None:
         """Return how a target differs from when references to it were written."""
-        if self._reading.is_uncommitted:
-            self._note_uncompared(arrays, UNCOMMITTED)
+        if self._reading.lacks_recorded(url or ""):
+            self._note_uncompared(arrays, RECORDED_UNREAD)
         if not (self._recorded or self._earlier):
             return None
         seen = masked_url(url or "")

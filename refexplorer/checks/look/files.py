@@ -45,7 +45,7 @@ from refexplorer.checks.references import AuditedBlock
 from refexplorer.checks.results import ResultStore, as_metadata
 from refexplorer.checks.sorting import PlanSizes, wanted_of
 from refexplorer.checks.states import CHUNK_TERMS, FileState, LedgerState, Rank
-from refexplorer.checks.terms import UNCOMMITTED, CheckTerms, ReadTerms
+from refexplorer.checks.terms import RECORDED_UNREAD, CheckTerms, ReadTerms
 from refexplorer.core.errors import AccessError, RefexplorerError
 from refexplorer.core.text import counted, file_text
 from refexplorer.formats.columns.references import RANGE
@@ -213,9 +213,9 @@ class FilesLook:
         """Compare a target's version in the store with the recorded one."""
         read = [each for each in records if each.state not in (FAILED, FORBIDDEN)]
         url = read[0].target if read else None
-        if url is not None and self._reading.is_uncommitted:
+        if url is not None and self._reading.lacks_recorded(url):
             for each in read:
-                each.unchecked.append(UNCOMMITTED)
+                each.unchecked.append(RECORDED_UNREAD)
         versions = self._reading.recorded.get(url or "")
         if url is None or not versions:
             return
@@ -250,7 +250,7 @@ class FilesLook:
                 else:
                     found = list(_unopened(rows, error))
                     if is_raw:
-                        if self._reading.repository is not None and url.startswith("chunks/"):
+                        if self._reading.is_native(url):
                             for each in found:  # their bytes may look like those of a zstd file
                                 each.message = _NATIVE
                         self._note_past_end(targets, rows, found)

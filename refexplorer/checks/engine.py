@@ -21,7 +21,7 @@ from refexplorer.checks.look.targets import versions_asked
 from refexplorer.checks.parts import Doing, Part, do_parts, parts
 from refexplorer.checks.references import AuditedBlock, LostFiles, Unlisted, blocks
 from refexplorer.checks.report import Report
-from refexplorer.checks.results import ResultStore, TargetVersion
+from refexplorer.checks.results import ResultStore
 from refexplorer.checks.set_findings import (
     note_references,
     note_rejected,
@@ -37,6 +37,7 @@ from refexplorer.core.errors import LimitError
 from refexplorer.core.text import counted
 from refexplorer.formats.source import DATA_FILE, Source
 from refexplorer.io.fetch.background import Stopped
+from refexplorer.io.fetch.changes import TargetVersion
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.refset.targets import urls
 from refexplorer.spec.codes import Severity

@@ -19,13 +19,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from refexplorer.checks.axes import CheckedAxis
-from refexplorer.checks.results import ResultStore, TargetVersion, from_metadata, version_change
+from refexplorer.checks.results import ResultStore, from_metadata
 from refexplorer.checks.states import FileState
 from refexplorer.core.errors import LimitError, SourceError
 from refexplorer.core.files import writing
 from refexplorer.core.limits import DEFAULT_LIMITS
 from refexplorer.core.text import array_text, counted, escape, file_texts, masked_url
 from refexplorer.formats.icechunk.history import Recorded
+from refexplorer.io.fetch.changes import TargetVersion, version_change
 from refexplorer.spec.codes import CODES
 from refexplorer.spec.findings import Finding
 from refexplorer.spec.zarr_metadata import ArrayMeta

@@ -14,7 +14,6 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -25,9 +24,8 @@ import pyarrow.parquet as pq
 from refexplorer.checks.parts import Part
 from refexplorer.core.errors import SourceError
 from refexplorer.core.files import refuse_url, writing
-from refexplorer.core.text import escape, masked_text, masked_url
-from refexplorer.formats.icechunk.history import RecordedVersion
-from refexplorer.io.fetch.answers import Facts
+from refexplorer.core.text import masked_text, masked_url
+from refexplorer.io.fetch.changes import TargetVersion
 
 _COUNTING = dict.fromkeys(("chunk", "number", "offset"), "DELTA_BINARY_PACKED")
 _REPEATED = ["array", "target", "length", "state", "file", "overlap", "message", "target_size",
@@ -214,89 +212,6 @@ def seen_table(results: pa.Table) -> pa.Table:
 
 
 METADATA_KEY = b"refexplorer.targets"
-TargetVersion = tuple[int | None, str | None, str | None]
-"""Size in bytes, ETag and time of the last change, as its store reports them."""
-
-_SHOWN = 60  # characters of an ETag: a server may send any text
-
-
-def difference(
-    recorded: Sequence[RecordedVersion], facts: Facts, has_other_tags: bool = False
-) -> tuple[bool | None, str | None]:
-    """Return whether a target is unchanged, and what changed."""
-    etag = facts.disk_tag or (None if has_other_tags else facts.etag)
-    now = seconds_of(facts.modified)
-    if now is not None and facts.disk_tag is None:  # servers report and compare whole seconds
-        now = int(now)
-    compared = True
-    for version in recorded:
-        if version.etag is not None and etag is not None:
-            if _plain(version.etag) != _plain(etag):
-                return False, (
-                    f"It changed since references to it were written: its ETag was "
-                    f"{_shown(version.etag)} and is {_shown(etag)} now."
-                )
-        elif version.modified is not None and now is not None:
-            if now > version.modified:
-                same_second = int(now) == version.modified
-                return False, (
-                    "It changed since references to it were written: it was last modified at "
-                    f"{_time(now, same_second)}, after {_time(version.modified)}."
-                )
-        else:
-            compared = False
-    if compared:
-        return True, None
-    return None, "Its store does not report what Icechunk recorded, so the version is not compared."
-
-
-def version_change(then: TargetVersion, now: TargetVersion | None) -> tuple[bool | None, str]:
-    """Return whether a target is unchanged, None if unknown, and what changed."""
-    if now is None:
-        return None, ""
-    (size, etag, modified), (size_now, etag_now, modified_now) = then, now
-    if size is not None and size_now is not None and size != size_now:
-        return False, f"its size was {size:,} bytes, and is {size_now:,}"
-    if etag is not None and etag_now is not None:
-        if _plain(etag) == _plain(etag_now):
-            return True, ""
-        return False, f"its ETag was {_shown(etag)}, and is {_shown(etag_now)}"
-    time, time_now = seconds_of(modified), seconds_of(modified_now)
-    if time is None or time_now is None:
-        return None, ""
-    if time == time_now:
-        return True, ""
-    return False, f"it was last modified at {_time(time)}, and is of {_time(time_now)}"
-
-
-def seconds_of(modified: str | None) -> float | None:
-    """Parse a store's timestamp as seconds since 1970; None if invalid."""
-    if modified is None:
-        return None
-    for read in (datetime.fromisoformat, parsedate_to_datetime):
-        try:
-            found = read(modified)
-        except ValueError:
-            continue
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
-    return None
-
-
-def _plain(etag: str) -> str:
-    """Return an ETag without quotes and without the weak marker."""
-    return etag.removeprefix("W/").strip('"')
-
-
-def _shown(etag: str) -> str:
-    return escape(_plain(etag), _SHOWN)
-
-
-def _time(seconds: float, is_exact: bool = False) -> str:
-    try:
-        part = "milliseconds" if is_exact else "seconds"
-        return datetime.fromtimestamp(seconds, UTC).isoformat(" ", part)
-    except (OverflowError, ValueError, OSError):
-        return f"second {seconds:.0f}"
 
 
 def as_metadata(versions: Mapping[str, TargetVersion | None]) -> dict[bytes, bytes]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice, pairwise
 from typing import Any
@@ -17,7 +17,7 @@ from refexplorer.checks.look.targets import NO_SIZE, Auditor, ask
 from refexplorer.checks.parts import OVERLAPS, PARTLY, Doing, coded, places_of
 from refexplorer.checks.records import NAMED_KEYS, FileDifference, FindingGroups, Reasons
 from refexplorer.checks.references import AuditedBlock
-from refexplorer.checks.results import PARQUET, ResultStore, TargetVersion, difference
+from refexplorer.checks.results import PARQUET, ResultStore
 from refexplorer.checks.sorting import Decode, PlanSizes, wanted_of
 from refexplorer.checks.states import (
     CHUNK_NAMES,
@@ -27,12 +27,13 @@ from refexplorer.checks.states import (
     LedgerState,
     Rank,
 )
-from refexplorer.checks.terms import ReadTerms
+from refexplorer.checks.terms import RECORDED_UNREAD, ReadTerms
 from refexplorer.core.text import masked_url
 from refexplorer.formats.columns.references import LARGEST
 from refexplorer.io.access import protocol_of
 from refexplorer.io.fetch.answers import Facts
 from refexplorer.io.fetch.background import wait_for
+from refexplorer.io.fetch.changes import TargetVersion, difference
 from refexplorer.io.sources.opening import installed_packages
 from refexplorer.refset.opened_set import OpenedSet
 from refexplorer.spec.findings import Finding
@@ -182,6 +183,8 @@ class TargetGatherer:
         self, url: str | None, version: Sequence[Any], arrays: dict[str | None, int]
     ) -> str | None:
         """Return how a target differs from when references to it were written."""
+        if self._reading.lacks_recorded(url or ""):
+            self._note_uncompared(arrays, RECORDED_UNREAD)
         if not (self._recorded or self._earlier):
             return None
         seen = masked_url(url or "")
@@ -193,13 +196,16 @@ class TargetGatherer:
             if same is False:
                 return said
             if same is None:
-                for path in arrays:
-                    self.reasons.unchecked[path or "", "the versions that Icechunk recorded"] += 1
+                self._note_uncompared(arrays, "the versions that Icechunk recorded")
         if seen in self._earlier and any(version):
             size, *rest = self._earlier[seen]
             if [None if size is None else min(size, LARGEST), *rest] != list(version):
                 return _SINCE
         return None
+
+    def _note_uncompared(self, arrays: Iterable[str | None], what: str) -> None:
+        for path in arrays:
+            self.reasons.unchecked[path or "", what] += 1
 
     def _end_file(self) -> None:
         """Enter a target into the ledger after all of its rows."""

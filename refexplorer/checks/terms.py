@@ -181,6 +181,11 @@ class CheckTerms:
         return look in self.looks
 
 
+RECORDED_UNREAD = (
+    "versions that Icechunk may have recorded (only those of a commit on disk or a server are read)"
+)
+
+
 @dataclass(frozen=True)
 class ReadTerms:
     """What may be read, and how; and what is known of the set without reading it."""
@@ -198,6 +203,16 @@ class ReadTerms:
     repository: RepositoryFacts | None = None  # Of Icechunk
     endpoints: Mapping[str, str] = field(default_factory=dict)  # As `AccessPolicy` has them
     written: float | None = None  # When a local set was, in seconds since 1970
+
+    def is_native(self, url: str) -> bool:
+        """Return whether a file is a chunk that Icechunk itself stores."""
+        return self.repository is not None and url.startswith(("chunks/", "icechunk:///chunks/"))
+
+    def lacks_recorded(self, url: str) -> bool:
+        """Return whether the version that Icechunk recorded of a file cannot be read."""
+        facts = self.repository
+        is_unread = facts is not None and (facts.uncommitted or facts.place is None)
+        return is_unread and not self.is_native(url)
 
     def of(self, source: Source) -> ReadTerms:
         """Return the terms with what a source says about itself."""

@@ -234,7 +234,7 @@ def _read_version(lent: AbstractContextManager[OpenedVersion], terms: OpeningTer
 
 def _recorded(
     opened: OpenedVersion, snapshot: str, opening: OpenManifest, terms: OpeningTerms
-) -> Callable[[], Recorded] | None:
+) -> Callable[..., Recorded] | None:
     """Return the reader of a snapshot's recorded versions, if it can be opened again."""
     if opened.again is None or opened.place is None:
         return None

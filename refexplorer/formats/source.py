@@ -86,8 +86,8 @@ class Source:
     part: int | None = None  # Which set of a JSON list of sets, from 0
     repository: RepositoryFacts | None = field(default=None, repr=False)  # Of Icechunk
     manifests: ManifestStore | None = field(default=None, repr=False, compare=False)  # Read later
-    # Reads the versions that targets had when the references to them were written
-    recorded: Callable[[], Recorded] | None = field(default=None, repr=False, compare=False)
+    # Reads the versions that targets had when references to them were written, of one array or all
+    recorded: Callable[..., Recorded] | None = field(default=None, repr=False, compare=False)
     joined_along: str | None = None  # The dimension along which sources were concatenated
     fetched: ReadAmount | None = field(default=None, repr=False, compare=False)  # From servers
     # By array with byte ranges past the end of its file: the first key, and how many

@@ -159,3 +159,40 @@ def test_the_button_of_the_explorer_finds_it_too(tmp_path: Path) -> None:
     answer, _ = ask(host, "verify", values=False)
     assert answer["verdict"] == "is stale: 2 files changed"
     assert {each["code"] for each in answer["findings"]} == {"changed"}
+
+
+def test_the_trace_of_a_chunk_whose_file_changed(tmp_path: Path) -> None:
+    path = write_repository(tmp_path, [moment(1), moment(1)])
+    refs = rx.open_references(path).allowing(str(tmp_path))
+    assert "file version" not in [step.name for step in refs.why("x", [4]).steps]
+    os.utime(tmp_path / "targets" / "f1.h5", (moment(2).timestamp(),) * 2)
+    refs = rx.open_references(path).allowing(str(tmp_path))
+    for trace in (refs.why("x", [4]), refs.trace("x/c/2")):
+        (said,) = (step.text for step in trace.steps if step.name == "file version")
+        assert said.startswith("It changed since references to it were written")
+        assert said.endswith("Icechunk refuses to read this chunk.")
+    assert "file version" not in [step.name for step in refs.trace("x/c/0").steps]  # of f0.h5
+
+
+@pytest.mark.skipif(icechunk.__version__.startswith("1."), reason="icechunk 1 lists only commits")
+@pytest.mark.parametrize("verb", ["verify", "check_targets"])
+def test_uncommitted_changes_leave_versions_uncompared(tmp_path: Path, verb: str) -> None:
+    path = write_repository(tmp_path, [moment(1), moment(1)])
+    storage = icechunk.local_filesystem_storage(str(path))
+    session = icechunk.Repository.open(storage).writable_session("main")
+    zarr.open_group(session.store, mode="a").attrs["a"] = 1
+    refs = rx.open_references(session.store).allowing(str(tmp_path))
+    assert "Icechunk may have recorded" in str(getattr(refs, verb)(workers=1))
+
+
+def test_native_chunks_have_no_source_file(tmp_path: Path) -> None:
+    storage = icechunk.local_filesystem_storage(str(tmp_path / "repo"))
+    session = icechunk.Repository.create(storage).writable_session("main")
+    array = zarr.create_group(session.store).create_array(
+        "n", shape=(4000,), chunks=(1000,), dtype="f8", dimension_names=["x"]
+    )
+    array[:] = np.random.default_rng(1).random(4000)
+    session.commit("native")
+    found = str(rx.open_references(tmp_path / "repo").verify(workers=1))
+    assert "there is no source file to compare them with" in found
+    assert "unpack" not in found

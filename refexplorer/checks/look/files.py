@@ -42,10 +42,10 @@ from refexplorer.checks.records import (
     table,
 )
 from refexplorer.checks.references import AuditedBlock
-from refexplorer.checks.results import ResultStore, as_metadata, difference, seconds_of
+from refexplorer.checks.results import ResultStore, as_metadata
 from refexplorer.checks.sorting import PlanSizes, wanted_of
 from refexplorer.checks.states import CHUNK_TERMS, FileState, LedgerState, Rank
-from refexplorer.checks.terms import CheckTerms, ReadTerms
+from refexplorer.checks.terms import RECORDED_UNREAD, CheckTerms, ReadTerms
 from refexplorer.core.errors import AccessError, RefexplorerError
 from refexplorer.core.text import counted, file_text
 from refexplorer.formats.columns.references import RANGE
@@ -53,6 +53,7 @@ from refexplorer.formats.datafiles.data_file import SizedDataFile, Unread
 from refexplorer.formats.icechunk.history import Recorded
 from refexplorer.io.access import protocol_of
 from refexplorer.io.fetch.background import Stopped, wait_for
+from refexplorer.io.fetch.changes import difference, seconds_of
 from refexplorer.io.fetch.failures import is_denied
 from refexplorer.io.fetch.many import fetch_many
 from refexplorer.io.fetch.targets import Targets
@@ -72,6 +73,10 @@ LENT_CHUNKS = 16
 LENT_ELEMENTS = 2**17
 """Nor is one of more elements, unless it is a dimension coordinate: it is read from each file."""
 # another number here makes results of older versions start again, since they hold other columns
+_NATIVE = (
+    "Icechunk stores these chunks in the repository itself, so there is no source file to compare "
+    "them with."
+)
 _FORM = 9
 
 
@@ -208,6 +213,9 @@ class FilesLook:
         """Compare a target's version in the store with the recorded one."""
         read = [each for each in records if each.state not in (FAILED, FORBIDDEN)]
         url = read[0].target if read else None
+        if url is not None and self._reading.lacks_recorded(url):
+            for each in read:
+                each.unchecked.append(RECORDED_UNREAD)
         versions = self._reading.recorded.get(url or "")
         if url is None or not versions:
             return
@@ -242,6 +250,9 @@ class FilesLook:
                 else:
                     found = list(_unopened(rows, error))
                     if is_raw:
+                        if self._reading.is_native(url):
+                            for each in found:  # their bytes may look like those of a zstd file
+                                each.message = _NATIVE
                         self._note_past_end(targets, rows, found)
                     yield from found
                 return

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from refexplorer.checks.look.chunks import DecodedChunk, decoded
 from refexplorer.checks.parts import OVERLAPS, Part, places_of
-from refexplorer.checks.results import TargetVersion, as_metadata
+from refexplorer.checks.results import as_metadata
 from refexplorer.checks.states import CHUNK_NAMES, CHUNK_TERMS, FileState, LedgerState, Rank
 from refexplorer.checks.terms import ReadTerms
 from refexplorer.core.errors import AccessError
@@ -22,6 +22,7 @@ from refexplorer.core.text import masked_url
 from refexplorer.formats.columns.references import LARGEST, RANGE, URL
 from refexplorer.io.fetch.answers import Facts
 from refexplorer.io.fetch.background import wait_for
+from refexplorer.io.fetch.changes import TargetVersion
 from refexplorer.io.fetch.failures import cause, is_denied
 from refexplorer.io.fetch.targets import Targets
 

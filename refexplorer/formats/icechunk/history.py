@@ -187,12 +187,15 @@ def recorded_versions(
     place: str,
     limits: Limits,
     opening: OpenManifest,
+    path: str | None = None,
 ) -> Recorded:
-    """Read the versions of all virtual chunks of a snapshot."""
+    """Read the versions of the virtual chunks of a snapshot, or only of one of its arrays."""
     found: dict[str, set[RecordedVersion]] = {}
     with opened() as version:
         assert version.repository is not None, "only what has a path or URL is opened again"
         for node in nodes_of(version.repository, version.session, version.name):
+            if path is not None and node.path.strip("/") != path:
+                continue
             files = [manifest_path(place, file.id) for file in node.manifests]
             for urls, etags, modified in _of_array(version, node, files, limits, opening):
                 for url, etag, seconds in _distinct(urls, etags, modified):

@@ -35,6 +35,7 @@ from refexplorer.io.decode.steps import (
     steps,
 )
 from refexplorer.io.fetch.background import wait_for
+from refexplorer.io.fetch.changes import changed_since_recorded
 from refexplorer.io.fetch.targets import Targets
 from refexplorer.io.reading.readings import ChunkState
 from refexplorer.refset.opened_set import SetLike, internals
@@ -440,6 +441,7 @@ class Tracer:
         """Read the bytes, and run the steps up to the values of an array."""
         self.raw = self._step("raw bytes", self._read, time.perf_counter)
         data: Any = self.raw
+        self._compare_version()
         if data is None or array is None:
             return
         for step in self._decoding(array):
@@ -447,6 +449,15 @@ class Tracer:
             if data is None:
                 return
         self.values = data if isinstance(data, np.ndarray) else None
+
+    def _compare_version(self) -> None:
+        """Say if the file changed since Icechunk recorded its version."""
+        url = getattr(self._at, "url", None)
+        if self.raw is None or url is None or self.array is None:
+            return
+        said = changed_since_recorded(self.refs.source, self.array.path, url, self.targets)
+        if said is not None:
+            self._add("file version", said)
 
     def _decoding(self, array: ArrayMeta) -> list[Step]:
         try:

@@ -60,16 +60,22 @@ def test_what_waits_for_its_turn_can_be_stopped() -> None:
     assert host.answer()[0] == {"id": "t:1", "code": "slow"}
 
 
-def test_a_job_that_waited_does_not_replace_the_code_of_what_was_done_since() -> None:
-    host = Host(raw_set("abcd", "abcd"))
-    first_may_end = threading.Event()
+def slowed(host: Host) -> threading.Event:
+    """Make readings wait for an event."""
+    may_read = threading.Event()
     read, do = host.controller.answers["chunk.read"]
 
     def slow(**fields: object) -> object:
-        assert first_may_end.wait(30)
+        assert may_read.wait(30)
         return do(**fields)
 
     host.controller.answers = {**host.controller.answers, "chunk.read": (read, slow)}
+    return may_read
+
+
+def test_a_job_that_waited_does_not_replace_the_code_of_what_was_done_since() -> None:
+    host = Host(raw_set("abcd", "abcd"))
+    first_may_end = slowed(host)
     host.controller.handle({"id": "t:5", "op": "chunk.read", "array": "x"})
     code = host.ask("key.show", path="x/0")["item"]["code"]
     first_may_end.set()
@@ -84,14 +90,7 @@ def test_the_code_of_a_first_picture_stays_when_its_array_is_selected_after_it(
     is_late: bool,
 ) -> None:
     host = Host(raw_set("abcd", "abcd"))
-    may_read = threading.Event()
-    read, do = host.controller.answers["chunk.read"]
-
-    def slow(**fields: object) -> object:
-        assert may_read.wait(30)
-        return do(**fields)
-
-    host.controller.answers = {**host.controller.answers, "chunk.read": (read, slow)}
+    may_read = slowed(host)
     host.controller.handle({"id": "t:5", "op": "chunk.read", "array": "x", "first": True})
     if is_late:
         assert host.ask("key.show", path="x")["item"]["code"] == host.controller.code

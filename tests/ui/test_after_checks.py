@@ -119,7 +119,10 @@ def test_keys_work_before_anything_has_the_focus(
     tree.press("Escape")
     frame = looked_at(explorer).get_by_title("The dataset as xarray shows it").content_frame
     frame.get_by_role("link", name="foo", exact=True).press("?")
-    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
+    shortcuts = page.get_by_role("dialog", name="Keyboard shortcuts")
+    expect(shortcuts).to_be_visible()
+    shortcuts.press("Escape")
+    expect(shortcuts).to_be_hidden()
 
 
 def test_each_time_of_an_upright_axis_is_one_line(

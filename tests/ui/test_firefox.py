@@ -37,8 +37,10 @@ def test_the_page_works_in_firefox(panel_page: PanelPage, tmp_path: Path) -> Non
         assert firefox.run("document.title") == "sst · broken.json · refexplorer"
         firefox.run("button('Chunks').click()")
         firefox.wait("deep('[role=application] canvas').length > 0")
+        firefox.wait("location.search.includes('view=chunks')")
         firefox.run("button('Values').click()")
         firefox.wait("deep('.figure canvas').length > 0")
+        firefox.wait("!location.search.includes('view=chunks')")  # else nothing to go back from
         firefox.run("history.back()")
         firefox.wait("deep('.switch [aria-pressed=true]')[0].textContent === 'Chunks'")
         assert firefox.errors == []
